@@ -1,0 +1,39 @@
+# One way in.  `make help` lists it all.
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+export UNDERSTUDY_DATA ?= $(wildcard $(abspath ../shared/data))
+
+.DEFAULT_GOAL := help
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+	@for f in benchmarks/*.py; do n=$$(basename $$f .py); printf "  make %-12s %s\n" bench-$$n "$$(sed -n '1s/"""//gp' $$f)"; done
+
+$(VENV)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $@
+
+install: $(VENV)/.installed ## make .venv with everything the project needs
+
+demo: install ## a simulated city, from private table to release, in demo-out
+	rm -rf demo-out
+	$(BIN)/understudy demo demo-out
+
+test: lint ## all checks and tests, under ten minutes on 2 cores
+	rm -f .coverage
+	$(BIN)/python -m pytest --cov --cov-report=
+	$(BIN)/python tests/raises.py
+
+lint: install ## ruff, strict types, import contracts
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+bench-%: install
+	$(BIN)/python benchmarks/$*.py
+
+.PHONY: help install demo test lint

@@ -1,0 +1,67 @@
+"""Understudy: synthetic tables that stand in for private ones, under differential privacy.
+
+The thing protected is a person, a taxi, a plane, with all of their rows; the program
+enforces it.  In three nouns: a session, a mechanism, a release.
+
+    import understudy as us
+
+    session = us.open(
+        private="trips.parquet", schema="trips.toml", unit=us.Unit("taxi_id"),
+        bounding=us.Weights(150), budget=us.Budget(epsilon=1.0, delta=1e-9),
+        ledger="trips.ledger",
+    )
+    release = session.run(us.Independent())
+    release.save("out")
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from understudy.budget import Budget, Sample, Unit, Weights
+    from understudy.public import read_public
+    from understudy.release import Release
+    from understudy.schema import Schema
+    from understudy.session import Session
+    from understudy.session import open_session as open  # noqa: A004
+    from understudy.synth import Independent
+
+__version__ = version("understudy")
+
+__all__ = [
+    "Budget",
+    "Independent",
+    "Release",
+    "Sample",
+    "Schema",
+    "Session",
+    "Unit",
+    "Weights",
+    "__version__",
+    "open",
+    "read_public",
+]
+
+_HOMES = {
+    "Budget": ("budget", "Budget"),
+    "Independent": ("synth", "Independent"),
+    "Release": ("release", "Release"),
+    "Sample": ("budget", "Sample"),
+    "Schema": ("schema", "Schema"),
+    "Session": ("session", "Session"),
+    "Unit": ("budget", "Unit"),
+    "Weights": ("budget", "Weights"),
+    "open": ("session", "open_session"),
+    "read_public": ("public", "read_public"),
+}
+
+
+def __getattr__(name: str) -> object:
+    """Fetch a public name from its room when it is first used, so that help is quick."""
+    if name not in _HOMES:
+        raise AttributeError(name)
+    room, real = _HOMES[name]
+    return getattr(import_module(f"understudy.{room}"), real)

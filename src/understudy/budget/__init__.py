@@ -1,0 +1,60 @@
+"""Unit, Budget, charges as data, accounting and calibration rules: no rows, no randomness."""
+
+from understudy.budget.bounding import (
+    Bounding,
+    Sample,
+    Weights,
+    bounding_from_dict,
+    bounding_to_dict,
+)
+from understudy.budget.budget import (
+    GRAIN,
+    Budget,
+    Currency,
+    epsilon_of,
+    mu_upper,
+    price_grains,
+    price_lower,
+    split,
+)
+from understudy.budget.calibration import RULES, Rule, noise_charge, scale_upper
+from understudy.budget.charges import Charge, Event, Gaussian, Laplace, Selection
+from understudy.budget.gaussian import (
+    delta_upper,
+    epsilon_upper,
+    mu_lower,
+    mu_of_pure_upper,
+    mu_of_selection_upper,
+)
+from understudy.budget.unit import Unit
+
+__all__ = [
+    "GRAIN",
+    "RULES",
+    "Bounding",
+    "Budget",
+    "Charge",
+    "Currency",
+    "Event",
+    "Gaussian",
+    "Laplace",
+    "Rule",
+    "Sample",
+    "Selection",
+    "Unit",
+    "Weights",
+    "bounding_from_dict",
+    "bounding_to_dict",
+    "delta_upper",
+    "epsilon_of",
+    "epsilon_upper",
+    "mu_lower",
+    "mu_of_pure_upper",
+    "mu_of_selection_upper",
+    "mu_upper",
+    "noise_charge",
+    "price_grains",
+    "price_lower",
+    "scale_upper",
+    "split",
+]

@@ -1,0 +1,75 @@
+"""Boundings: how much of a person may enter a count.  The vault enforces them.
+
+Both give a person's weighted rows a sum of at most C, so any query whose cells each touch
+rows of total squared weight 1 moves by at most C in L2, and in L1 (triangle inequality).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from understudy.errors import BudgetError
+
+FRACTION_BITS = 16
+"""A fractional weight is a whole number of 2⁻¹⁶."""
+
+
+def _check_cap(cap: object) -> None:
+    if not isinstance(cap, int) or isinstance(cap, bool) or not 0 < cap < 2**31:
+        raise BudgetError(
+            "a cap on a person's rows must be a whole number",
+            got=repr(cap),
+            allowed="1 to 2^31 - 1",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """Every row of a person with R rows weighs min(1, C/R), rounded down to 2⁻¹⁶."""
+
+    kind: ClassVar[str] = "weights"
+    unit_weight: ClassVar[int] = 2**FRACTION_BITS
+    cap: int
+
+    def __post_init__(self) -> None:
+        """Refuse a cap that is none."""
+        _check_cap(self.cap)
+
+    def __str__(self) -> str:
+        """Say it in one phrase."""
+        return f"rows of a person with more than {self.cap} are weighed down to {self.cap} in all"
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """At most C rows of a person, chosen by the keyed hash."""
+
+    kind: ClassVar[str] = "sample"
+    unit_weight: ClassVar[int] = 1
+    cap: int
+
+    def __post_init__(self) -> None:
+        """Refuse a cap that is none."""
+        _check_cap(self.cap)
+
+    def __str__(self) -> str:
+        """Say it in one phrase."""
+        return f"at most {self.cap} rows of a person, chosen by a keyed hash"
+
+
+Bounding = Weights | Sample
+
+_KINDS: dict[str, type[Bounding]] = {"weights": Weights, "sample": Sample}
+
+
+def bounding_to_dict(bounding: Bounding) -> dict[str, Any]:
+    """Write a bounding as plain data."""
+    return {"kind": bounding.kind, "cap": bounding.cap}
+
+
+def bounding_from_dict(data: dict[str, Any]) -> Bounding:
+    """Read a bounding from plain data."""
+    if data.get("kind") not in _KINDS:
+        raise BudgetError("unknown bounding", got=data.get("kind"), allowed=", ".join(_KINDS))
+    return _KINDS[data["kind"]](data["cap"])

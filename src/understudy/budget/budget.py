@@ -1,0 +1,137 @@
+"""The budget: (ε, δ), and the currency it is counted in.
+
+What a ledger adds up is held as whole *grains* of 2⁻⁸⁰ (of μ² in the currency ``gdp``, of
+ε in ``pure``), so that shares of a budget add up to it exactly and no run dies of an ulp.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from understudy.budget.gaussian import epsilon_upper, mu_lower
+from understudy.errors import BudgetError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Currency = Literal["gdp", "pure"]
+
+GRAIN = Fraction(1, 2**80)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """The (ε, δ) that may be spent; δ = 0 asks for pure differential privacy.
+
+    >>> Budget(epsilon=1.0, delta=1e-9).currency, Budget(epsilon=1.0, delta=0).currency
+    ('gdp', 'pure')
+    """
+
+    epsilon: float
+    delta: float
+
+    def __post_init__(self) -> None:
+        """Refuse what is no budget."""
+        if not _is_number(self.epsilon) or not 0 < self.epsilon < math.inf:
+            raise BudgetError(
+                "epsilon must be positive", got=self.epsilon, allowed="a number above 0"
+            )
+        if not _is_number(self.delta) or not 0 <= self.delta < 1:
+            raise BudgetError(
+                "delta must be a probability below 1",
+                got=self.delta,
+                allowed="0 (pure) or a number between 0 and 1",
+                hint="take it far below 1 / (number of people)",
+            )
+
+    @property
+    def currency(self) -> Currency:
+        """What is added up: μ² of Gaussian differential privacy, or ε."""
+        return "pure" if self.delta == 0 else "gdp"
+
+    @property
+    def price(self) -> float:
+        """The whole budget as a price: μ in ``gdp``, ε in ``pure``; rounded down."""
+        return mu_lower(self.epsilon, self.delta) if self.delta else float(self.epsilon)
+
+    @property
+    def grains(self) -> int:
+        """The whole budget in grains, rounded down."""
+        return math.floor(_cost(self.price, self.currency) / GRAIN)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Write the budget as plain data."""
+        return {"epsilon": self.epsilon, "delta": self.delta}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """Read the budget from plain data."""
+        return cls(epsilon=data["epsilon"], delta=data["delta"])
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _cost(price: float, currency: Currency) -> Fraction:
+    exact = Fraction(price)
+    return exact * exact if currency == "gdp" else exact
+
+
+def price_grains(price: float, currency: Currency) -> int:
+    """Give what a price allows to be spent, in grains, rounded down."""
+    if not _is_number(price) or not 0 < price < math.inf:
+        raise BudgetError("a price must be positive", got=price, allowed="a number above 0")
+    return math.floor(_cost(price, currency) / GRAIN)
+
+
+def grains_upper(cost: Fraction) -> int:
+    """Give an exact cost in grains, rounded up."""
+    return math.ceil(cost / GRAIN)
+
+
+def price_lower(grains: int, currency: Currency) -> float:
+    """Give the greatest price that costs no more than so many grains.
+
+    >>> price_lower(2**82, "gdp"), price_lower(2**80, "pure")
+    (2.0, 1.0)
+    """
+    cost = max(0, grains) * GRAIN
+    root = math.isqrt(math.floor(cost * 2**200)) if currency == "gdp" else 0
+    near = float(Fraction(root, 2**100)) if currency == "gdp" else float(cost)
+    while _cost(near, currency) > cost:
+        near = math.nextafter(near, 0.0)
+    return near
+
+
+def split(grains: int, currency: Currency, shares: Sequence[float]) -> list[float]:
+    """Split grains into prices by shares; together they cost no more than the whole.
+
+    >>> a, b = split(2**80, "gdp", [0.36, 0.64])
+    >>> round(a, 12), round(b, 12)
+    (0.6, 0.8)
+    """
+    if not shares or not all(s > 0 for s in shares):
+        raise BudgetError("shares of a budget must be positive", got=list(shares))
+    exact = [Fraction(s) for s in shares]
+    whole = sum(exact)
+    return [price_lower(math.floor(grains * s / whole), currency) for s in exact]
+
+
+def epsilon_of(grains: int, currency: Currency, delta: float) -> float:
+    """Give the ε that so many grains come to at δ, rounded up."""
+    if currency == "pure":
+        near = float(grains * GRAIN)
+        return near if Fraction(near) >= grains * GRAIN else math.nextafter(near, math.inf)
+    return epsilon_upper(mu_upper(grains), delta)
+
+
+def mu_upper(grains: int) -> float:
+    """Give the μ of so many grains of μ², rounded up."""
+    near = price_lower(grains, "gdp")
+    while Fraction(near) ** 2 < grains * GRAIN:
+        near = math.nextafter(near, math.inf)
+    return near

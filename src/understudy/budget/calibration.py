@@ -1,0 +1,130 @@
+"""Calibration: the noise for k equal questions under one budget, by four rules.
+
+Each rule gives the σ for sensitivity 1 and rounds towards more noise.  `gdp` is exact and
+the default; the others are what the documents used, kept to reproduce their figures and to
+show what they cost (docs/corrections.md).  What the ledger books is always the exact cost
+of the σ that was drawn.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Literal
+
+from understudy.budget.budget import Budget, price_grains
+from understudy.budget.charges import Charge, Gaussian, Laplace
+from understudy.budget.gaussian import mu_lower
+from understudy.errors import BudgetError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from fractions import Fraction
+
+    from understudy.budget.budget import Currency
+
+Rule = Literal["gdp", "rdp", "rdp_integer", "classical", "basic"]
+
+SLACK = 1 + 1e-12
+"""Rules other than `gdp` are worked out in float64 and widened by this much."""
+
+
+def _check(budget: Budget, questions: int) -> None:
+    if budget.delta == 0:
+        raise BudgetError("Gaussian noise needs a delta above 0", got=0)
+    if questions < 1:
+        raise BudgetError("the number of questions must be positive", got=questions)
+
+
+def gdp(budget: Budget, questions: int) -> float:
+    """Calibrate exactly: √k/μ with μ from the analytic Gaussian formula.
+
+    >>> round(150 * gdp(Budget(epsilon=1, delta=2.5e-5), 66), 2)
+    4290.24
+    """
+    _check(budget, questions)
+    return math.sqrt(questions) / mu_lower(budget.epsilon, budget.delta) * SLACK
+
+
+def rdp(budget: Budget, questions: int) -> float:
+    """Calibrate by Rényi's classical conversion ε = ρ + 2√(ρ ln 1/δ), ρ = k/2σ².
+
+    >>> round(150 * rdp(Budget(epsilon=1, delta=2.5e-5), 66), 2)
+    5739.36
+    """
+    _check(budget, questions)
+    log = -math.log(budget.delta)
+    root = math.sqrt(log + budget.epsilon) - math.sqrt(log)
+    return math.sqrt(questions / 2) / root * SLACK
+
+
+def rdp_integer(budget: Budget, questions: int) -> float:
+    """Calibrate by Rényi orders 2, 3, … only: ε = min over α of αk/2σ² + ln(1/δ)/(α−1).
+
+    >>> round(rdp_integer(Budget(epsilon=8, delta=2.2820610e-12), 2), 3)
+    1.385
+    """
+    _check(budget, questions)
+    log = -math.log(budget.delta)
+    best = 0.0
+    # Beyond twice the continuous optimum's order the bound only falls.
+    last = 4 + math.ceil(4 * log / budget.epsilon)
+    for order in range(2, last + 1):
+        left = budget.epsilon - log / (order - 1)
+        best = max(best, left / order)
+    if best <= 0:
+        raise BudgetError("no Rényi order reaches this budget", got=f"epsilon {budget.epsilon}")
+    return math.sqrt(questions / (2 * best)) * SLACK
+
+
+def classical(budget: Budget, questions: int) -> float:
+    """Calibrate one question by √(2 ln(1.25/δ))/ε, ε capped at 1; several by basic composition.
+
+    >>> round(classical(Budget(epsilon=0.1, delta=2.5e-6), 1), 2)
+    51.23
+    """
+    _check(budget, questions)
+    epsilon, delta = min(1.0, budget.epsilon / questions), budget.delta / questions
+    return math.sqrt(2 * math.log(1.25 / delta)) / epsilon * SLACK
+
+
+def basic(budget: Budget, questions: int) -> float:
+    """Calibrate each question exactly at (ε/k, δ/k): basic composition."""
+    _check(budget, questions)
+    return SLACK / mu_lower(budget.epsilon / questions, budget.delta / questions)
+
+
+RULES: dict[Rule, Callable[[Budget, int], float]] = {
+    "gdp": gdp,
+    "rdp": rdp,
+    "rdp_integer": rdp_integer,
+    "classical": classical,
+    "basic": basic,
+}
+
+
+def scale_upper(price: float, currency: Currency, *, bound: Fraction) -> float:
+    """Give the least noise scale whose exact cost is within a price.
+
+    ``bound`` is the squared L2 sensitivity in ``gdp`` (the scale is σ), the L1 sensitivity
+    in ``pure`` (the scale is Laplace's).
+
+    >>> from fractions import Fraction
+    >>> scale_upper(0.5, "gdp", bound=Fraction(9)), scale_upper(0.5, "pure", bound=Fraction(3))
+    (6.0, 6.0)
+    """
+    allowed = price_grains(price, currency)
+    if bound <= 0:
+        raise BudgetError("a sensitivity must be positive", got=float(bound))
+    near = math.sqrt(bound) / price if currency == "gdp" else float(bound) / price
+    while noise_charge(near, currency, bound=bound).grains(currency) > allowed:
+        near = math.nextafter(near, math.inf)
+    return near
+
+
+def noise_charge(scale: float, currency: Currency, *, bound: Fraction) -> Charge:
+    """Give the charge of noise of one scale: Gaussian in ``gdp``, Laplace in ``pure``."""
+    if not isinstance(scale, (int, float)) or not 0 < scale < math.inf:
+        raise BudgetError("a noise scale must be positive", got=scale, allowed="a number above 0")
+    if currency == "gdp":
+        return Charge((Gaussian(squared_sensitivity=bound, sigma=float(scale)),))
+    return Charge((Laplace(sensitivity=bound, scale=float(scale)),))

@@ -1,0 +1,139 @@
+"""Gaussian differential privacy: μ, and its exact relation to (ε, δ).
+
+A mechanism is μ-GDP when telling two neighbours apart is at least as hard as telling
+N(0, 1) from N(μ, 1) (Dong, Roth, Su, arXiv 1905.02383).  It then satisfies (ε, δ) for
+every ε with δ(ε) = Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ) (Balle and Wang, ICML 2018, thm 8).
+
+All of it is worked out with `mpmath` at 60 digits, since the two terms cancel to the
+last bit of a float64 long before δ = 1e-15; each result is rounded in the direction its
+name says.  Tied to the code by ``tests/budget/test_gaussian.py``.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from understudy.errors import BudgetError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_DIGITS = 60
+
+
+def _context() -> Any:  # noqa: ANN401  mpmath has no types
+    import mpmath  # noqa: PLC0415  a help page need not wait for it
+
+    context = mpmath.mp.clone()
+    context.dps = _DIGITS
+    return context
+
+
+def _delta(mp: Any, mu: Any, epsilon: Any) -> Any:  # noqa: ANN401
+    if mu == 0:
+        return mp.zero
+    low, high = mu / 2 - epsilon / mu, -mu / 2 - epsilon / mu
+    return mp.ncdf(low) - mp.exp(epsilon) * mp.ncdf(high)
+
+
+def _up(mp: Any, value: Any) -> float:  # noqa: ANN401
+    """Round to a float64 that is not below the value."""
+    near = float(value)
+    return near if mp.mpf(near) >= value else math.nextafter(near, math.inf)
+
+
+def _down(mp: Any, value: Any) -> float:  # noqa: ANN401
+    near = float(value)
+    return near if mp.mpf(near) <= value else math.nextafter(near, -math.inf)
+
+
+def _bisect(mp: Any, holds: Callable[[Any], bool], low: Any, high: Any) -> tuple[Any, Any]:  # noqa: ANN401
+    """Close in on the point up to which ``holds`` is true, to 40 digits."""
+    while high - low > high * mp.mpf(10) ** -40:
+        middle = (low + high) / 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low, high
+
+
+@lru_cache(maxsize=4096)
+def delta_upper(mu: float, epsilon: float) -> float:
+    """Give the least δ for which μ-GDP implies (ε, δ), rounded up.
+
+    >>> round(delta_upper(1.0, 1.0), 12)
+    0.126936737507
+    """
+    mp = _context()
+    return min(1.0, _up(mp, _delta(mp, mp.mpf(mu), mp.mpf(epsilon))))
+
+
+@lru_cache(maxsize=4096)
+def epsilon_upper(mu: float, delta: float) -> float:
+    """Give the least ε for which μ-GDP implies (ε, δ), rounded up.
+
+    >>> round(epsilon_upper(1.0, 1e-5), 6)
+    4.377178
+    """
+    _check_delta(delta)
+    if not mu >= 0 or math.isinf(mu):
+        raise BudgetError("mu must be a number from 0 up", got=mu)
+    mp = _context()
+    m, d = mp.mpf(mu), mp.mpf(delta)
+    if _delta(mp, m, mp.zero) <= d:
+        return 0.0
+    high = mp.one
+    while _delta(mp, m, high) > d:
+        high *= 2
+    _, least = _bisect(mp, lambda e: bool(_delta(mp, m, e) > d), mp.zero, high)
+    return _up(mp, least)
+
+
+@lru_cache(maxsize=1024)
+def mu_lower(epsilon: float, delta: float) -> float:
+    """Give the greatest μ whose mechanisms satisfy (ε, δ), rounded down.
+
+    >>> round(mu_lower(1.0, 1e-9), 8)
+    0.18197481
+    """
+    _check_epsilon(epsilon)
+    _check_delta(delta)
+    mp = _context()
+    e, d = mp.mpf(epsilon), mp.mpf(delta)
+    high = mp.one
+    while _delta(mp, high, e) <= d:
+        high *= 2
+    greatest, _ = _bisect(mp, lambda m: bool(_delta(mp, m, e) <= d), mp.zero, high)
+    return _down(mp, greatest)
+
+
+@lru_cache(maxsize=1024)
+def mu_of_pure_upper(epsilon: float) -> float:
+    """Give the μ of an ε-DP event, 2Φ⁻¹(1/(1+e^(−ε))), rounded up.
+
+    >>> round(mu_of_pure_upper(1.0), 6)
+    1.232035
+    """
+    _check_epsilon(epsilon)
+    mp = _context()
+    # Φ⁻¹(p) = √2 · erfinv(2p − 1), and 2/(1+e^−ε) − 1 = tanh(ε/2).
+    return _up(mp, 2 * mp.sqrt(2) * mp.erfinv(mp.tanh(mp.mpf(epsilon) / 2)))
+
+
+def mu_of_selection_upper(epsilon: float) -> float:
+    """Give the μ of an exponential mechanism with the ½ in its exponent.
+
+    Its log-ratios lie in an interval of length ε (bounded range), and the worst such
+    mechanism is randomised response at ε/2: 2Φ⁻¹(1/(1+e^(−ε/2))).
+    """
+    return mu_of_pure_upper(epsilon / 2)
+
+
+def _check_epsilon(epsilon: float) -> None:
+    if not 0 < epsilon < math.inf:
+        raise BudgetError("epsilon must be positive", got=epsilon, allowed="a number above 0")
+
+
+def _check_delta(delta: float) -> None:
+    if not 0 < delta < 1:
+        raise BudgetError("delta must lie between 0 and 1", got=delta, allowed="0 < delta < 1")

@@ -1,0 +1,1 @@
+"""Arguments, progress, exit codes."""

@@ -1,0 +1,253 @@
+"""What each command does.  The parser is in `understudy.cli.main`."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table
+
+from understudy.budget import Budget, Unit, bounding_from_dict, epsilon_of
+from understudy.cli.progress import shown
+from understudy.demo import City
+from understudy.engine import DuckDB
+from understudy.errors import BudgetError, LedgerMismatchError, UsageError
+from understudy.ledger import Ledger, describe_left
+from understudy.public import read_public
+from understudy.release import check_target
+from understudy.schema import Schema
+from understudy.session import open_session, reopen_session
+from understudy.synth import mechanism_from_dict
+
+if TYPE_CHECKING:
+    import argparse
+
+    from understudy.budget import Bounding
+    from understudy.ledger import RunState, State
+    from understudy.release import Release
+
+_DEMO_CAP = 150
+
+
+def _unit(text: str, nulls: Any) -> Unit:  # noqa: ANN401  argparse has checked the choice
+    if text == "each-row":
+        return Unit.each_row()
+    return Unit(*(name.strip() for name in text.split(",")), nulls=nulls)
+
+
+def _bounding(text: str) -> Bounding:
+    kind, _, cap = text.partition(":")
+    if not cap.isdigit():
+        raise BudgetError("a bounding needs a cap", got=text, allowed="weights:C or sample:C")
+    return bounding_from_dict({"kind": kind, "cap": int(cap)})
+
+
+def _tell(options: argparse.Namespace, facts: dict[str, Any], lines: list[str]) -> None:
+    if options.json:
+        print(json.dumps(facts))
+    else:
+        print("\n".join(lines))
+
+
+def synth(options: argparse.Namespace) -> None:
+    """Make a synthetic table from a private one."""
+    out = Path(options.out)
+    check_target(out)
+    session = open_session(
+        private=options.private,
+        schema=options.schema,
+        unit=_unit(options.unit, options.null_ids),
+        bounding=_bounding(options.bounding),
+        budget=Budget(epsilon=options.epsilon, delta=options.delta),
+        ledger=options.ledger,
+    )
+    mechanism = mechanism_from_dict({"name": options.mechanism, "settings": {}})
+    note = {
+        "private": str(Path(options.private).resolve()),
+        "out": str(out.resolve()),
+        "format": options.format,
+    }
+    new = not session.ledger.exists()
+    with shown(quiet=options.json) as progress:
+        release = session.run(mechanism, progress=progress, note=note)
+        progress("writing the release", 0)
+        release.save(out, format=options.format)
+    _report(options, release, out, session.ledger, new=new)
+
+
+def resume(options: argparse.Namespace) -> None:
+    """Go on with a run that was cut off, or write a finished one's release again."""
+    private = None if options.private is None else str(options.private)
+    session, note = reopen_session(options.ledger, number=options.run, private=private)
+    if "out" not in note and options.out is None:
+        raise UsageError(
+            "the run was begun from Python and names no folder", allowed="--out FOLDER"
+        )
+    out = Path(options.out or note["out"])
+    check_target(out)
+    with shown(quiet=options.json) as progress:
+        release = session.resume(options.run, progress=progress)
+        progress("writing the release", 0)
+        release.save(out, format=note.get("format", "parquet"))
+    _report(options, release, out, session.ledger, new=False)
+
+
+def _report(
+    options: argparse.Namespace, release: Release, out: Path, ledger: Path, *, new: bool
+) -> None:
+    held = Ledger(ledger)
+    left = describe_left(held.state())
+    held.close()
+    promise = release.manifest["guarantee"]
+    lines = [
+        f"{len(release):,} synthetic rows in {out}",
+        f"  promise  epsilon {promise['epsilon']:g}, delta {promise['delta']:g}, "
+        f"for every {promise['unit']} with all of its rows",
+        *(
+            f"  cost     {100 * c['share']:5.1f} %  {c['asked']}"
+            for c in release.manifest["charges"]
+        ),
+        f"  ledger   {ledger}, {left} left"
+        + (" (made by this run, with its budget as the table's total)" if new else ""),
+        *(f"  note     {note}" for note in release.manifest["notes"]),
+    ]
+    facts = {
+        "release": str(out),
+        "rows": len(release),
+        "guarantee": promise,
+        "ledger": {"file": str(ledger), "left": left, "new": new},
+        "notes": release.manifest["notes"],
+    }
+    _tell(options, facts, lines)
+
+
+def ledger(options: argparse.Namespace) -> None:
+    """Show a ledger, make one, or close a run in one."""
+    path = Path(options.file)
+    if options.create:
+        if options.epsilon is None or options.delta is None:
+            raise UsageError("--create needs the table's total", allowed="--epsilon E --delta D")
+        held = Ledger.create(path, budget=Budget(epsilon=options.epsilon, delta=options.delta))
+    else:
+        held = Ledger(path)
+    try:
+        if options.abandon is not None:
+            if options.abandon not in held.state().runs:
+                raise LedgerMismatchError(
+                    f"the ledger {path} has no run {options.abandon}",
+                    allowed=", ".join(map(str, held.state().runs)) or "none",
+                )
+            held.reopen(options.abandon).close()
+        state = held.state()
+    finally:
+        held.close()
+    if options.json:
+        print(json.dumps(_ledger_facts(state)))
+    else:
+        _show_ledger(path, state)
+
+
+def _epsilon(state: State, grains: int) -> float:
+    return epsilon_of(max(0, grains), state.currency, state.budget.delta)
+
+
+def _ledger_facts(state: State) -> dict[str, Any]:
+    return {
+        "table": state.name,
+        "unit": None if state.unit is None else str(state.unit),
+        "total": state.budget.to_dict(),
+        "currency": state.currency,
+        "left_epsilon": _epsilon(state, state.left),
+        "head": state.head,
+        "runs": [
+            {
+                "run": run.number,
+                "mechanism": run.request["mechanism"]["name"],
+                "budget": run.budget.to_dict(),
+                "spent_epsilon": _epsilon(state, run.spent),
+                "state": _standing(run),
+                "questions": [
+                    {
+                        "asked": r.what,
+                        "answered": r.ordinal in run.answers,
+                        "charge": r.charge.to_dict(),
+                    }
+                    for r in run.reservations
+                ],
+            }
+            for run in state.runs.values()
+        ],
+    }
+
+
+def _standing(run: RunState) -> str:
+    return "closed" if run.closed else "open"
+
+
+def _show_ledger(path: Path, state: State) -> None:
+    console = Console()
+    whose = "not yet bound to a table" if state.name is None else f"{state.name}, unit {state.unit}"
+    console.print(f"[bold]{path}[/]: {whose}", highlight=False)
+    budget = state.budget
+    console.print(
+        f"total epsilon {budget.epsilon:g} at delta {budget.delta:g} ({state.currency}); "
+        f"[bold]{describe_left(state)} left[/]",
+        highlight=False,
+    )
+    table = Table("run", "mechanism", "asked", "answered", "share of total", box=None)
+    for run in state.runs.values():
+        share = f"{100 * run.held / state.total:.2f} %"
+        table.add_row(
+            str(run.number), run.request["mechanism"]["name"], f"({_standing(run)})", "", share
+        )
+        for r in run.reservations:
+            answered = "yes" if r.ordinal in run.answers else "no"
+            table.add_row("", "", r.what, answered, f"{100 * r.grains / state.total:.2f} %")
+    if state.runs:
+        console.print(table)
+    console.print(
+        "Several runs compose: their squared mu (or epsilon, if pure) add up.", style="dim"
+    )
+
+
+def demo(options: argparse.Namespace) -> None:
+    """Simulate a city, and take it from private table to release."""
+    folder = Path(options.folder)
+    check_target(folder)
+    budget = Budget(epsilon=options.epsilon, delta=options.delta)
+    if options.trips < 1:
+        raise UsageError("--trips must be positive", got=options.trips)
+    begun = time.monotonic()
+    city = City(trips_per_year=options.trips, taxis=max(1, min(3000, options.trips // 100)))
+    folder.mkdir(parents=True)
+    with shown(quiet=options.json) as progress:
+        for i, (year, name) in enumerate(((2019, "public-2019"), (2020, "private-2020"))):
+            progress("simulating a city", i / 2)
+            engine = DuckDB()
+            engine.write(city.year(year), folder / f"{name}.parquet", types={})
+            engine.close()
+        progress("drafting a schema from the public year", 0)
+        public = read_public(folder / "public-2019.parquet")
+        schema = Schema.from_public(public, name="simulated-city", ids=("taxi_id",))
+        (folder / "schema.toml").write_text(schema.to_toml(), encoding="utf-8")
+        session = open_session(
+            private=folder / "private-2020.parquet",
+            schema=schema,
+            unit=Unit("taxi_id"),
+            bounding=bounding_from_dict({"kind": "weights", "cap": _DEMO_CAP}),
+            budget=budget,
+            ledger=folder / "city.ledger",
+        )
+        mechanism = mechanism_from_dict({"name": "independent", "settings": {}})
+        out = folder / "release"
+        note = {"private": str(session.private), "out": str(out), "format": "parquet"}
+        release = session.run(mechanism, progress=progress, note=note)
+        progress("writing the release", 0)
+        release.save(out)
+    _report(options, release, out, session.ledger, new=True)
+    if not options.json:
+        print(f"A simulated city, no real trips; {time.monotonic() - begun:.0f} s in all. Look at")
+        print(f"  {out / 'manifest.json'}\n  understudy ledger {session.ledger}")

@@ -1,0 +1,149 @@
+"""The command line: arguments in, a summary or one line of error out.
+
+Nothing heavy is imported before a command is known, so that help is quick.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import traceback
+from typing import TYPE_CHECKING, NoReturn
+
+from understudy.errors import InternalError, UnderstudyError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose complaints are our own errors."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise instead of printing and leaving."""
+        raise UsageError(message, hint=f"{self.prog} --help")
+
+
+def _add_budget(parser: argparse.ArgumentParser, *, required: bool) -> None:
+    parser.add_argument(
+        "--epsilon", type=float, required=required, help="how much may be told, > 0"
+    )
+    parser.add_argument(
+        "--delta", type=float, required=required, help="0 for pure epsilon, or far below 1 / people"
+    )
+
+
+def _add_output(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print one JSON object, no progress")
+
+
+def parser() -> argparse.ArgumentParser:
+    """Build the parser of all commands."""
+    top = _Parser(
+        prog="understudy",
+        description="Synthetic tables that stand in for private ones, "
+        "under differential privacy for people, not rows.",
+    )
+    commands = top.add_subparsers(dest="command", required=True, parser_class=_Parser)
+
+    demo = commands.add_parser("demo", help="a simulated city, from private table to release")
+    demo.add_argument(
+        "folder", nargs="?", default="understudy-demo", help="a new folder for all of it"
+    )
+    demo.add_argument("--trips", type=int, default=400_000, help="simulated trips a year")
+    demo.add_argument("--epsilon", type=float, default=1.0)
+    demo.add_argument("--delta", type=float, default=1e-9)
+    _add_output(demo)
+
+    synth = commands.add_parser("synth", help="make a synthetic table from a private one")
+    synth.add_argument("private", help="the private table: .csv, .csv.gz or .parquet")
+    synth.add_argument(
+        "--schema", required=True, help="schema file: TOML, or a known metadata file"
+    )
+    synth.add_argument(
+        "--unit",
+        required=True,
+        metavar="COLUMN[,COLUMN…]",
+        help="the columns that tell people apart, or 'each-row' where every row is a person",
+    )
+    synth.add_argument(
+        "--null-ids",
+        choices=("drop", "one"),
+        default="drop",
+        help="rows without an id are dropped (default), or together one person",
+    )
+    synth.add_argument(
+        "--bounding",
+        required=True,
+        metavar="KIND:C",
+        help="weights:C or sample:C, with C the most a person's rows may weigh",
+    )
+    _add_budget(synth, required=True)
+    synth.add_argument("--ledger", required=True, help="the table's ledger; made if there is none")
+    synth.add_argument("--mechanism", default="independent", help="independent (default)")
+    synth.add_argument("--out", required=True, help="a new folder for the release")
+    synth.add_argument("--format", choices=("parquet", "csv"), default="parquet")
+    _add_output(synth)
+
+    resume = commands.add_parser("resume", help="go on with a run that was cut off")
+    resume.add_argument("ledger", help="the ledger of the run")
+    resume.add_argument("--run", type=int, help="the run's number; the last one by default")
+    resume.add_argument("--private", help="the private table, where it has moved")
+    resume.add_argument("--out", help="another folder for the release")
+    _add_output(resume)
+
+    ledger = commands.add_parser("ledger", help="what was spent, on what, and what is left")
+    ledger.add_argument("file", help="the ledger")
+    ledger.add_argument("--create", action="store_true", help="make it, with --epsilon and --delta")
+    _add_budget(ledger, required=False)
+    ledger.add_argument("--abandon", type=int, metavar="RUN", help="close an open run for good")
+    _add_output(ledger)
+    return top
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and give its exit code."""
+    as_json = "--json" in (sys.argv if arguments is None else arguments)
+    try:
+        options = parser().parse_args(arguments)
+        from understudy.cli import commands  # noqa: PLC0415  only now is anything heavy needed
+
+        getattr(commands, options.command)(options)
+        sys.stdout.flush()
+    except UnderstudyError as error:
+        return _complain(error, as_json=as_json)
+    except KeyboardInterrupt:
+        print("stopped; 'understudy resume LEDGER' goes on", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # Whoever read our output has left; what was to be written is written.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:  # noqa: BLE001  its message may hold anything: only its place is told
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{type(error).__name__} in {last.name}, line {last.lineno}"
+        fault = InternalError("something went wrong in Understudy itself", got=place)
+        return _complain(fault, as_json=as_json)
+    return 0
+
+
+def _complain(error: UnderstudyError, *, as_json: bool) -> int:
+    if as_json:
+        facts = {
+            "error": type(error).__name__,
+            "what": error.what,
+            "got": None if error.got is None else str(error.got),
+            "allowed": error.allowed,
+            "hint": error.hint,
+            "exit_code": error.exit_code,
+        }
+        print(json.dumps(facts), file=sys.stderr)
+    else:
+        print(f"understudy: {error}", file=sys.stderr)
+    return error.exit_code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,75 @@
+"""The door: the one way to private data, and all that a mechanism ever holds of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from understudy.budget import Bounding, Budget, Currency, Unit
+    from understudy.door.questions import Candidate, Query
+    from understudy.graph import Clique, Measurement
+    from understudy.schema import Schema
+
+
+class Door(Protocol):
+    """What may be asked.  Each call charges, counts, adds noise and journals, in one place.
+
+    There is no default for anything that carries privacy.
+    """
+
+    @property
+    def schema(self) -> Schema:
+        """The declared columns."""
+
+    @property
+    def unit(self) -> Unit:
+        """Who is protected."""
+
+    @property
+    def bounding(self) -> Bounding:
+        """How much of a person enters `measure`."""
+
+    @property
+    def budget(self) -> Budget:
+        """The run's whole budget."""
+
+    @property
+    def currency(self) -> Currency:
+        """Gaussian noise in ``gdp``, Laplace noise in ``pure``."""
+
+    @property
+    def grains(self) -> int:
+        """What the run may still spend, in grains; a replayed question counts as asked."""
+
+    def measure(self, queries: Sequence[Query], *, price: float) -> tuple[Measurement, ...]:
+        """Ask noisy linear queries over weighted row marginals, for at most a price."""
+
+    def unit_mode(
+        self, clique: Clique, *, scale: float, labels: NDArray[np.int64] | None = None
+    ) -> NDArray[np.float64]:
+        """Ask how many people have each label as their most common one."""
+
+    def unit_counts(
+        self,
+        clique: Clique,
+        *,
+        cells: NDArray[np.int64],
+        times: tuple[int, ...],
+        most: int,
+        scale: float,
+    ) -> NDArray[np.float64]:
+        """Ask how many people were in a cell exactly t times: an array cells × times."""
+
+    def select(self, candidates: Sequence[Candidate], *, epsilon: float, bounding: Bounding) -> int:
+        """Ask which candidate the model gets most wrong."""
+
+    def total(self, *, cap: int, scale: float) -> float:
+        """Ask for the number of rows, at most ``cap`` a person."""
+
+    def units(self, *, scale: float) -> float:
+        """Ask for the number of people."""

@@ -1,0 +1,189 @@
+"""Questions: what may be asked of a private table, as frozen records.
+
+A question is public: everything in it was declared, came from public data, or follows
+from earlier noisy answers.  Its `plan` is a hash of all of it; the ledger stores answers
+under it, and only the byte-identical question may be asked again under an open charge.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from dataclasses import dataclass, fields, is_dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from understudy.budget import Bounding
+from understudy.budget.bounding import bounding_to_dict
+from understudy.errors import BudgetError, QuestionError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from understudy.graph import Clique, Rows
+
+
+def _check_scale(scale: object) -> None:
+    if not isinstance(scale, (int, float)) or isinstance(scale, bool) or not 0 < scale < math.inf:
+        raise BudgetError("a noise scale must be positive", got=scale, allowed="a number above 0")
+
+
+def _check_whole(what: str, value: object) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 < value < 2**31:
+        raise BudgetError(f"{what} must be a whole number from 1 up", got=repr(value))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Query:
+    """Sums of cells of one clique's marginal, all with noise of one scale.
+
+    Without ``rows`` every cell is a row of its own.  The scale is σ in a ledger of ``gdp``
+    and Laplace's scale in one of ``pure``, in table rows.  Queries of a call on the same
+    clique are priced together, cell by cell.
+    """
+
+    clique: Clique
+    scale: float
+    rows: Rows | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a query without columns or noise."""
+        _check_scale(self.scale)
+        if len(set(self.clique)) < len(self.clique) or not isinstance(self.clique, tuple):
+            raise QuestionError("a clique names each column once", got=self.clique)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Measure:
+    """Noisy sums over weighted row marginals; the price is the most it may cost."""
+
+    queries: tuple[Query, ...]
+    bounding: Bounding
+    price: float
+
+    def __post_init__(self) -> None:
+        """Refuse an empty question."""
+        if not self.queries:
+            raise QuestionError("a measurement needs at least one query")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class UnitMode:
+    """How many people have this label as their most common one.
+
+    The label is the cell of a clique, or what ``labels`` says of the cell; a negative
+    label counts for nothing.  One person moves one count by 1.
+    """
+
+    clique: Clique
+    scale: float
+    labels: NDArray[np.int64] | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a question without noise."""
+        _check_scale(self.scale)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class UnitCounts:
+    """How many people were in each of these cells exactly t times.
+
+    Of a person's cells among those asked, at most ``most`` count, chosen by the keyed
+    hash; each adds 1 to at most one of its counts.
+    """
+
+    clique: Clique
+    cells: NDArray[np.int64]
+    times: tuple[int, ...]
+    most: int
+    scale: float
+
+    def __post_init__(self) -> None:
+        """Refuse times and cells that are none."""
+        _check_scale(self.scale)
+        _check_whole("the number of cells a person may touch", self.most)
+        if not self.times or len(set(self.times)) < len(self.times) or min(self.times) < 1:
+            raise QuestionError("times must be different and positive", got=self.times)
+        if not len(self.cells) or len(np.unique(self.cells)) < len(self.cells):
+            raise QuestionError("cells must be named, each once", got=f"{len(self.cells)} cells")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Candidate:
+    """A marginal and what a model expects of it, in rows; the score is weight·(L1 − penalty)."""
+
+    clique: Clique
+    expected: NDArray[np.float64]
+    weight: float = 1.0
+    penalty: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Select:
+    """Which candidate marginal the model gets most wrong, with exp(ε·score / 2Δ)."""
+
+    candidates: tuple[Candidate, ...]
+    epsilon: float
+    bounding: Bounding
+
+    def __post_init__(self) -> None:
+        """Refuse scores that are no numbers, and weights that are not positive."""
+        _check_scale(self.epsilon)
+        if not self.candidates:
+            raise QuestionError("nothing to select from", got="no candidate")
+        for candidate in self.candidates:
+            finite = np.isfinite(candidate.expected).all() and math.isfinite(candidate.penalty)
+            if not finite or not 0 < candidate.weight < math.inf:
+                raise QuestionError("a candidate's expectation, weight or penalty is no number")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Total:
+    """The noisy number of rows, at most ``cap`` of each person."""
+
+    cap: int
+    scale: float
+
+    def __post_init__(self) -> None:
+        """Refuse a cap or scale that is none."""
+        _check_scale(self.scale)
+        _check_whole("the cap on a person's rows", self.cap)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Units:
+    """The noisy number of people."""
+
+    scale: float
+
+    def __post_init__(self) -> None:
+        """Refuse a question without noise."""
+        _check_scale(self.scale)
+
+
+Question = Measure | UnitMode | UnitCounts | Select | Total | Units
+
+
+def describe(question: object) -> Any:  # noqa: ANN401  plain data, as JSON takes it
+    """Write a question as plain data; arrays by their length and hash."""
+    if isinstance(question, np.ndarray):
+        held = np.ascontiguousarray(question)
+        digest = hashlib.sha256(held.tobytes()).hexdigest()
+        return {"array": held.dtype.str, "shape": list(held.shape), "sha256": digest}
+    if isinstance(question, Bounding):
+        return bounding_to_dict(question)
+    if is_dataclass(question):
+        kind = type(question).__name__
+        parts = {f.name: describe(getattr(question, f.name)) for f in fields(question)}
+        return {"question": kind, **parts}
+    if isinstance(question, tuple):
+        return [describe(part) for part in question]
+    return question
+
+
+def plan(question: Question) -> str:
+    """Give the hash of all that a question says."""
+    text = json.dumps(describe(question), sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()

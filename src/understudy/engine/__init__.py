@@ -1,0 +1,5 @@
+"""Runs SQL where tables live: DuckDB, embedded."""
+
+from understudy.engine.duckdb import DuckDB
+
+__all__ = ["DuckDB"]

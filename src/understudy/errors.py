@@ -1,0 +1,134 @@
+"""One family of exceptions, whose text holds public facts only.
+
+Every error says what was asked, what was got, what is allowed and, where there is one,
+a hint, on a single line.  None of them ever carries a value, a line number or a count of
+a private table: those who raise them have only structure and declarations to speak of.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class UnderstudyError(Exception):
+    """The root of the family: a fact, what was got, what is allowed, a hint.
+
+    >>> print(BudgetError("epsilon must be positive", got=-1, allowed="a number above 0"))
+    epsilon must be positive (got -1; allowed: a number above 0)
+    """
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(
+        self, what: str, *, got: object = None, allowed: str | None = None, hint: str | None = None
+    ) -> None:
+        """Keep the four parts; the message is made of them."""
+        self.what = what
+        self.got = got
+        self.allowed = allowed
+        self.hint = hint
+        super().__init__(self._text())
+
+    def _text(self) -> str:
+        facts = [] if self.got is None else [f"got {self.got}"]
+        if self.allowed is not None:
+            facts.append(f"allowed: {self.allowed}")
+        text = f"{self.what} ({'; '.join(facts)})" if facts else self.what
+        text = f"{text}. Hint: {self.hint}" if self.hint else text
+        return " ".join(text.split())
+
+
+class UsageError(UnderstudyError):
+    """The command line was not understood."""
+
+    exit_code = 2
+
+
+class MissingFileError(UnderstudyError):
+    """A file that was named is not there or may not be read."""
+
+    exit_code = 3
+
+
+class MalformedFileError(UnderstudyError):
+    """A data file is not well-formed; neither line nor value is named."""
+
+    exit_code = 4
+
+
+class MissingColumnError(UnderstudyError):
+    """A table lacks a column that the schema or the unit needs."""
+
+    exit_code = 5
+
+
+class SchemaError(UnderstudyError):
+    """A schema does not parse, or contradicts itself."""
+
+    exit_code = 6
+
+
+class BudgetError(UnderstudyError):
+    """A budget, price, scale or bound that cannot be."""
+
+    exit_code = 7
+
+
+class BudgetExhaustedError(UnderstudyError):
+    """The ledger has less left than was asked for."""
+
+    exit_code = 8
+
+
+class LedgerLockedError(UnderstudyError):
+    """Another process holds the ledger, or the run in it."""
+
+    exit_code = 9
+
+
+class LedgerDamagedError(UnderstudyError):
+    """The ledger is not a ledger, is torn, or was changed by another hand."""
+
+    exit_code = 10
+
+
+class LedgerMismatchError(UnderstudyError):
+    """The ledger belongs to another table, unit, currency or run."""
+
+    exit_code = 11
+
+
+class OutputExistsError(UnderstudyError):
+    """The output folder is there already; nothing is ever overwritten."""
+
+    exit_code = 12
+
+
+class StorageError(UnderstudyError):
+    """A disk is full or may not be written to."""
+
+    exit_code = 13
+
+
+class QuestionError(UnderstudyError):
+    """A question the door does not take: unknown columns, shapes that do not fit."""
+
+    exit_code = 14
+
+
+class MissingPackageError(UnderstudyError):
+    """An optional package is needed for what was asked."""
+
+    exit_code = 15
+
+
+class EngineError(UnderstudyError):
+    """The engine failed for a reason that has nothing to do with a value."""
+
+    exit_code = 16
+
+
+class InternalError(UnderstudyError):
+    """A fault of Understudy's own; its cause is named by type and place, never by message."""
+
+    exit_code = 70

@@ -1,0 +1,57 @@
+"""Measurements: noisy sums of cells of a clique's marginal, the engine's only evidence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from understudy.errors import QuestionError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Clique = tuple[str, ...]
+"""Names of columns, in order; its cells are numbered with the last column fastest."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """Rows of a query, each a set of cells: row i holds ``cells[starts[i]:starts[i+1]]``."""
+
+    starts: NDArray[np.int64]
+    cells: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        """Refuse what is not a list of sets."""
+        s, c = self.starts, self.cells
+        whole = s.ndim == c.ndim == 1 and len(s) > 1 and s.dtype == c.dtype == np.int64
+        if not (whole and s[0] == 0 and s[-1] == len(c) and np.all(np.diff(s) > 0)):
+            raise QuestionError(
+                "rows must be non-empty sets of cells", hint="int64 starts from 0 to len(cells)"
+            )
+        span = int(c.max()) + 1
+        pairs = np.repeat(np.arange(len(s) - 1), np.diff(s)) * span + c
+        if c.min() < 0 or len(np.unique(pairs)) < len(c):
+            raise QuestionError("a row names a cell twice, or a negative one")
+
+    @property
+    def count(self) -> int:
+        """How many rows there are."""
+        return len(self.starts) - 1
+
+    def sums(self, marginal: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Sum a marginal's cells, row by row."""
+        return np.add.reduceat(marginal[self.cells], self.starts[:-1])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Measurement:
+    """What came back for one query: noisy values in table rows, and their noise's scale."""
+
+    clique: Clique
+    values: NDArray[np.float64]
+    scale: float
+    rows: Rows | None = None
+    """The sums that the values are of; None where every cell is a value of its own."""

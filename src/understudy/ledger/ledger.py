@@ -1,0 +1,312 @@
+"""The ledger: the only room that says yes to spending.
+
+A ledger belongs to one table, by declared name, and one unit; it has a total in one
+currency, and the key of the keyed hash.  A run reserves its cap from what is left of the
+total; questions are charged within the cap.  The order of a question is: check, (count),
+`Run.reserve`, durable, (draw), `Run.store`, durable, hand over.
+
+Why that is enough (the fully adaptive Gaussian filter, arXiv 2210.17520; basic composition
+for pure ε): every answer that was ever handed over has a durable reservation of its exact
+cost, and reservations never exceed a cap, nor caps and spendings the total.  A reservation
+without an answer is *open*: its draw was lost before anyone saw it, so the byte-identical
+question may be asked under it again, with fresh noise and no new charge.  Tied by
+``tests/ledger`` and ``tests/session/test_kill.py``.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Self
+
+from understudy.budget import Budget, Charge, Unit, epsilon_of
+from understudy.errors import (
+    BudgetExhaustedError,
+    LedgerDamagedError,
+    LedgerLockedError,
+    LedgerMismatchError,
+)
+from understudy.ledger.journal import Journal
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from understudy.budget import Currency
+    from understudy.ledger.journal import Entry
+
+
+NOTHING = 1e-6
+"""Less epsilon than this is called nothing, where it is told to people."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """A charge that was booked for one question of a run."""
+
+    ordinal: int
+    plan: str
+    what: str
+    charge: Charge
+    grains: int
+
+
+@dataclass(slots=True)
+class RunState:
+    """What the journal says of one run."""
+
+    number: int
+    cap: int
+    budget: Budget
+    request: dict[str, Any]
+    reservations: list[Reservation] = field(default_factory=list)
+    answers: dict[int, tuple[str, bytes]] = field(default_factory=dict)
+    closed: bool = False
+
+    @property
+    def spent(self) -> int:
+        """The grains booked, open reservations included."""
+        return sum(r.grains for r in self.reservations)
+
+    @property
+    def held(self) -> int:
+        """The grains this run keeps from others: its cap, or once closed what it spent."""
+        return self.spent if self.closed else self.cap
+
+
+@dataclass(slots=True)
+class State:
+    """What the journal says in all."""
+
+    budget: Budget
+    key: str
+    head: str
+    name: str | None = None
+    """The table, once it is bound to one."""
+    unit: Unit | None = None
+    runs: dict[int, RunState] = field(default_factory=dict)
+
+    @property
+    def currency(self) -> Currency:
+        """What is added up."""
+        return self.budget.currency
+
+    @property
+    def total(self) -> int:
+        """The table's total, in grains."""
+        return self.budget.grains
+
+    @property
+    def left(self) -> int:
+        """What no run holds, in grains."""
+        return self.total - sum(r.held for r in self.runs.values())
+
+
+def _state(entries: list[Entry]) -> State:
+    if not entries or entries[0].kind != "ledger":
+        raise LedgerDamagedError("the ledger has no beginning", hint="restore a backup")
+    body = entries[0].body
+    state = State(Budget.from_dict(body["budget"]), body["key"], entries[-1].chain)
+    for entry in entries[1:]:
+        body = entry.body
+        if entry.kind == "identity":
+            state.name, state.unit = body["name"], Unit.from_dict(body["unit"])
+            continue
+        if entry.kind == "run":
+            number, budget = entry.run or 0, Budget.from_dict(body["budget"])
+            state.runs[number] = RunState(number, int(body["cap"]), budget, body["request"])
+            continue
+        run = state.runs[entry.run or 0]
+        if entry.kind == "reserve":
+            charge = Charge.from_dict(body["charge"])
+            grains = int(body["grains"])
+            run.reservations.append(
+                Reservation(entry.ordinal or 0, body["plan"], body["what"], charge, grains)
+            )
+        elif entry.kind == "answer":
+            run.answers[entry.ordinal or 0] = (body["plan"], entry.payload)
+        else:
+            run.closed = True
+    return state
+
+
+def new_key() -> str:
+    """Draw the key of a new ledger's keyed hash."""
+    return secrets.token_hex(16)
+
+
+class Ledger:
+    """An open ledger file."""
+
+    def __init__(self, path: Path) -> None:
+        """Open a ledger, and check all of it."""
+        self._journal = Journal(path, create=False)
+        self.path = path
+        self.state()
+
+    @classmethod
+    def create(cls, path: Path, *, budget: Budget, key: str | None = None) -> Self:
+        """Make a new ledger with its total; it is bound to a table by `bind`.
+
+        The key behind the keyed hash is random; privacy does not rest on its secrecy.
+        """
+        journal = Journal(path, create=True)
+        body = {"budget": budget.to_dict(), "key": key or new_key()}
+        with journal.transaction():
+            journal.append("ledger", body)
+        journal.close()
+        return cls(path)
+
+    def bind(self, *, name: str, unit: Unit) -> None:
+        """Give the ledger to a table and a unit; refuse where it belongs to others."""
+        with self._journal.transaction() as entries:
+            state = _state(entries)
+            if state.name is None:
+                self._journal.append("identity", {"name": name, "unit": unit.to_dict()})
+                return
+            for what, asked, found in (("table", name, state.name), ("unit", unit, state.unit)):
+                if asked != found:
+                    raise LedgerMismatchError(
+                        f"the ledger {self.path} belongs to another {what}",
+                        got=f"{what} {asked}",
+                        allowed=str(found),
+                        hint="one table and unit, one ledger; a table keeps its ledger for life",
+                    )
+
+    def state(self) -> State:
+        """Read and check the whole ledger."""
+        return _state(self._journal.entries())
+
+    def begin(self, budget: Budget, request: dict[str, Any]) -> Run:
+        """Reserve a run's cap from what is left, or refuse."""
+        with self._journal.transaction() as entries:
+            state = _state(entries)
+            if budget.currency != state.currency:
+                raise LedgerMismatchError(
+                    f"the ledger {self.path} is in another currency",
+                    got=budget.currency,
+                    allowed=state.currency,
+                    hint="delta 0 is pure epsilon; any other delta is counted as Gaussian",
+                )
+            if budget.grains > state.left:
+                raise BudgetExhaustedError(
+                    "the ledger has less left than the run asks for",
+                    got=f"epsilon {budget.epsilon:g} at delta {budget.delta:g}",
+                    allowed=describe_left(state),
+                    hint="lower epsilon, resume or abandon an open run, or ask for a larger total",
+                )
+            body = {"cap": str(budget.grains), "budget": budget.to_dict(), "request": request}
+            number = len(state.runs) + 1
+            self._journal.append("run", body, run=number)
+        return Run(self._journal, number)
+
+    def reopen(self, number: int | None = None) -> Run:
+        """Open a run again: the one of this number, or the last.
+
+        A closed run gives its stored answers once more, and takes no new question.
+        """
+        runs = self.state().runs
+        wanted = max(runs, default=0) if number is None else number
+        if wanted not in runs:
+            raise LedgerMismatchError(
+                f"the ledger {self.path} has no such run",
+                got="no run yet" if number is None else f"run {number}",
+                allowed=", ".join(map(str, runs)) or "none",
+            )
+        return Run(self._journal, wanted)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._journal.close()
+
+
+def describe_left(state: State) -> str:
+    """Say what is left of a ledger in words."""
+    return _in_words(state, state.left)
+
+
+def _in_words(state: State, grains: int) -> str:
+    delta = state.budget.delta
+    epsilon = epsilon_of(max(0, grains), state.currency, delta)
+    if epsilon < NOTHING:
+        return "nothing"
+    return f"epsilon {epsilon:.6g}" + (f" at delta {delta:g}" if delta else "")
+
+
+class Run:
+    """One run's part of the ledger: its cap, its questions, its answers."""
+
+    def __init__(self, journal: Journal, number: int) -> None:
+        """Take up a run; several processes may, but each answer is stored only once."""
+        self._journal = journal
+        self.number = number
+
+    def state(self) -> RunState:
+        """Read what the journal says of this run."""
+        return _state(self._journal.entries()).runs[self.number]
+
+    def answer(self, ordinal: int, plan: str) -> bytes | None:
+        """Give a stored answer, or None; refuse another question in its place."""
+        stored = self.state().answers.get(ordinal)
+        if stored is None:
+            return None
+        if stored[0] != plan:
+            raise LedgerMismatchError(
+                f"run {self.number} asked another question as number {ordinal} before",
+                hint="resume with the same mechanism, schema and settings",
+            )
+        return stored[1]
+
+    def check(self, ordinal: int, plan: str, charge: Charge) -> None:
+        """Refuse a question that the cap cannot pay for, before anything is counted."""
+        entries = self._journal.entries()
+        self._affordable(_state(entries), ordinal, plan, charge)
+
+    def _affordable(self, state: State, ordinal: int, plan: str, charge: Charge) -> int | None:
+        """Give the grains to book, or None where an open reservation already covers it."""
+        run = state.runs[self.number]
+        if run.closed:
+            raise LedgerMismatchError(f"run {self.number} is closed", hint="start a new run")
+        if ordinal in run.answers:
+            raise LedgerLockedError(f"another process has answered for run {self.number}")
+        if any(r.ordinal == ordinal and r.plan == plan for r in run.reservations):
+            return None
+        grains = charge.grains(state.currency)
+        if run.spent + grains > run.cap:
+            raise BudgetExhaustedError(
+                f"run {self.number} has less left than question {ordinal} costs",
+                got=_in_words(state, grains),
+                allowed=_in_words(state, run.cap - run.spent),
+            )
+        return grains
+
+    def reserve(self, ordinal: int, plan: str, what: str, charge: Charge) -> None:
+        """Book a charge on disk, unless an open reservation of the same question stands."""
+        with self._journal.transaction() as entries:
+            grains = self._affordable(_state(entries), ordinal, plan, charge)
+            if grains is not None:
+                body = {
+                    "plan": plan,
+                    "what": what,
+                    "charge": charge.to_dict(),
+                    "grains": str(grains),
+                }
+                self._journal.append("reserve", body, run=self.number, ordinal=ordinal)
+
+    def store(self, ordinal: int, plan: str, payload: bytes) -> None:
+        """Put an answer on disk; only then may it be handed over."""
+        with self._journal.transaction() as entries:
+            run = _state(entries).runs[self.number]
+            if run.closed or ordinal in run.answers:
+                raise LedgerLockedError(
+                    f"another process has gone on with run {self.number}",
+                    hint="leave the run to it",
+                )
+            self._journal.append(
+                "answer", {"plan": plan}, run=self.number, ordinal=ordinal, payload=payload
+            )
+
+    def close(self) -> None:
+        """End the run; what it did not book is free again."""
+        with self._journal.transaction() as entries:
+            if not _state(entries).runs[self.number].closed:
+                self._journal.append("close", {}, run=self.number)

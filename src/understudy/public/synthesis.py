@@ -1,0 +1,29 @@
+"""What a mechanism makes: synthetic codes, whose rows they are, and what they rest on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from understudy.door import Measurement
+    from understudy.schema import Codes
+
+Progress = Callable[[str, float], None]
+"""Told a stage's name and how much of it is done, from 0 to 1."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Synthesis:
+    """A synthetic table in codes.  All of it follows from noisy answers and public data."""
+
+    codes: dict[str, Codes]
+    people: NDArray[np.int64] | None
+    """The number of each row's synthetic person, from 0; None where each row is one."""
+    measurements: tuple[Measurement, ...]
+    notes: tuple[str, ...] = ()
+    """What a reader of the release should know, in sentences."""

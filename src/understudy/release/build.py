@@ -1,0 +1,93 @@
+"""From a synthesis to a release: decode, give ids, write the manifest."""
+
+from __future__ import annotations
+
+import platform
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from understudy.budget import Charge, epsilon_of
+from understudy.release.guarantee import guarantee
+from understudy.release.release import Release
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+
+    from understudy.budget import Bounding, Budget, Unit
+    from understudy.public import Synthesis
+    from understudy.schema import Array, Schema
+
+NEAR_ONE = 0.01
+
+
+def build(
+    synthesis: Synthesis,
+    *,
+    schema: Schema,
+    unit: Unit,
+    bounding: Bounding,
+    budget: Budget,
+    mechanism: dict[str, Any],
+    charges: Sequence[tuple[str, Charge]],
+    ledger_head: str,
+    rng: np.random.Generator,
+) -> Release:
+    """Decode a synthesis and say in a manifest what it is and what it cost."""
+    columns = ids(synthesis, schema=schema, unit=unit) | schema.decode(synthesis.codes, rng)
+    manifest = {
+        "what": "synthetic rows made by Understudy; none of them is anybody's",
+        "table": schema.name,
+        "rows": len(next(iter(columns.values()))),
+        "guarantee": guarantee(budget, unit=unit, bounding=bounding),
+        "mechanism": mechanism,
+        "charges": [_charge(what, charge, budget) for what, charge in charges],
+        "notes": [*synthesis.notes, *_warnings(synthesis, budget)],
+        "ledger": {"head": ledger_head},
+        "versions": {
+            "python": platform.python_version(),
+            **{name: version(name) for name in ("understudy", "numpy", "scipy", "duckdb")},
+        },
+    }
+    return Release(schema, columns, synthesis.measurements, manifest)
+
+
+def ids(synthesis: Synthesis, *, schema: Schema, unit: Unit) -> dict[str, Array]:
+    """Give every synthetic person an id of their own, in the unit's columns that are ids."""
+    if synthesis.people is None:
+        return {}
+    declared = {c.name: c for c in schema.ids}
+    modelled = {c.name for c in schema.modelled}
+    named = [n for n in unit.columns if n not in modelled and ":" not in n]
+    out = {}
+    for name in named:
+        first = declared[name].min if name in declared else None
+        out[name] = synthesis.people + (1 if first is None else first)
+    return out
+
+
+def _charge(what: str, charge: Charge, budget: Budget) -> dict[str, Any]:
+    grains = charge.grains(budget.currency)
+    return {
+        "asked": what,
+        "share": grains / budget.grains,
+        "epsilon_alone": epsilon_of(grains, budget.currency, budget.delta),
+        "events": charge.to_dict(),
+    }
+
+
+def _warnings(synthesis: Synthesis, budget: Budget) -> list[str]:
+    """Warn where δ times a noisy number of people is not far below 1."""
+    if synthesis.people is None:
+        people = len(next(iter(synthesis.codes.values())))
+    else:
+        people = int(synthesis.people.max(initial=-1)) + 1
+    expected = people * budget.delta
+    if expected <= NEAR_ONE:
+        return []
+    return [
+        f"delta times the (noisy) number of people is {expected:.2g}: a delta of "
+        f"{budget.delta:g} allows that many people to be given away entirely. Take delta "
+        "far below 1 / (number of people)."
+    ]

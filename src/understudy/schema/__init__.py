@@ -1,0 +1,35 @@
+"""Columns, domains, value ⇄ code (NumPy and SQL), and the files they are read from."""
+
+from understudy.schema.columns import (
+    Categorical,
+    Column,
+    DateTime,
+    Declaration,
+    Id,
+    Ignored,
+    Integer,
+    Modelled,
+    Numeric,
+    ladder_edges,
+    regular_edges,
+)
+from understudy.schema.reading import Array, Codes, Scalar
+from understudy.schema.schema import Schema
+
+__all__ = [
+    "Array",
+    "Categorical",
+    "Codes",
+    "Column",
+    "DateTime",
+    "Declaration",
+    "Id",
+    "Ignored",
+    "Integer",
+    "Modelled",
+    "Numeric",
+    "Scalar",
+    "Schema",
+    "ladder_edges",
+    "regular_edges",
+]

@@ -1,0 +1,98 @@
+"""Date-times: their parts, and how a text of them is read.
+
+A date-time is whole seconds since 1970-01-01 on the clock that wrote it; an offset in the
+text is taken off.  A format is compiled to one regular expression with a group a field,
+without a backslash in it, so that NumPy and every engine read the same texts the same way.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+
+from understudy.errors import SchemaError
+
+PARTS: dict[str, tuple[int | None, int | None]] = {
+    "year": (None, None),
+    "quarter": (1, 4),
+    "month": (1, 12),
+    "day": (1, 31),
+    "weekday": (0, 6),
+    "hour": (0, 23),
+    "minute": (0, 59),
+    "date": (None, None),
+    "week": (None, None),
+    "month_index": (None, None),
+}
+"""Each part with its ends.  Weekdays count from Monday; ``date``, ``week`` and
+``month_index`` count days, weeks (from Monday) and months since January 1970."""
+
+MONTHS = "janfebmaraprmayjunjulaugsepoctnovdec"
+
+_TWO = "([0-9]{1,2})"
+_DIRECTIVES = {
+    "Y": ("year", "([0-9]{4})"),
+    "y": ("short_year", "([0-9]{2})"),
+    "m": ("month", _TWO),
+    "b": ("month_name", "([A-Za-z]{3})"),
+    "d": ("day", _TWO),
+    "H": ("hour", _TWO),
+    "I": ("half_hour", _TWO),
+    "M": ("minute", _TWO),
+    "S": ("second", _TWO),
+    "p": ("half", "([AaPp][Mm])"),
+    "f": ("fraction", "([0-9]{1,9})"),
+    "z": ("offset", "(Z|[+-][0-9]{2}:?[0-9]{2})"),
+}
+_ISO = (
+    "([0-9]{4})-([0-9]{2})-([0-9]{2})"
+    "(?:[ T]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:[.][0-9]+)?)?)?"
+    "(Z|[+-][0-9]{2}:?[0-9]{2})?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A regular expression and the field that each of its groups holds."""
+
+    regex: str
+    fields: tuple[str, ...]
+
+    def group(self, name: str) -> int | None:
+        """Give the number of a field's group, or None where the format lacks it."""
+        return self.fields.index(name) + 1 if name in self.fields else None
+
+
+@cache
+def compile_format(text: str | None) -> Format:
+    """Compile strptime's letters, or ISO 8601 for None.
+
+    >>> compile_format("%d %b %Y").fields
+    ('day', 'month_name', 'year')
+    """
+    if text is None:
+        names = ("year", "month", "day", "hour", "minute", "second", "offset")
+        return Format(_ISO, names)
+    regex, fields = "", []
+    for literal, letter in re.findall(r"([^%]+)|%(.)", text):
+        if literal:
+            regex += "".join(c if c.isalnum() or c in " -/:,_" else f"[{c}]" for c in literal)
+            continue
+        if letter not in _DIRECTIVES or _DIRECTIVES[letter][0] in fields:
+            raise SchemaError(
+                "a date-time format that cannot be read",
+                got=repr(text),
+                allowed="each of " + " ".join(f"%{d}" for d in _DIRECTIVES) + " at most once",
+            )
+        name, piece = _DIRECTIVES[letter]
+        fields.append(name)
+        regex += piece
+    dated = {"year", "short_year"} & set(fields) and {"month", "month_name"} & set(fields)
+    if not dated or "day" not in fields or set("[]^\\") & set(re.sub("%.", "", text)):
+        raise SchemaError(
+            "a date-time format that names no date",
+            got=repr(text),
+            allowed="a year, a month and a day, with plain characters between them",
+        )
+    return Format(regex, tuple(fields))

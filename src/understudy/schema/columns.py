@@ -1,0 +1,444 @@
+"""Columns: what a value may be, and the code it becomes.
+
+A column is declared, never inferred from private rows.  Codes 0 … n-1 are the declared
+values or bins; after them comes a code for *missing* where the column has one, and one for
+*other* where the rule for values outside the domain is ``"other"``.  Code -1 means that
+the row is dropped.  The NumPy encoder is here; `understudy.schema.sql` has the same one
+as SQL, and ``tests/schema/test_encoders_agree.py`` holds them against each other.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+
+from understudy.errors import SchemaError
+from understudy.schema import reading
+from understudy.schema.calendar import PARTS, compile_format
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from understudy.schema.reading import Array, Codes, Scalar
+
+Outside = Literal["nearest", "other", "drop"]
+
+DROP = -1
+MAX_CODES = 2**31 - 1
+NULLS = ("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "<NA>")
+
+
+def _check_outside(name: str, outside: str, allowed: tuple[str, ...]) -> None:
+    if outside not in allowed:
+        raise SchemaError(
+            f"column {name!r}: unknown rule for values outside the domain",
+            got=repr(outside),
+            allowed=", ".join(map(repr, allowed)),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """What every modelled column has in common."""
+
+    kind: ClassVar[str]
+    name: str
+    source: str = ""
+    """The table's own column; the column's name where it is empty."""
+    outside: Outside = "nearest"
+    """Where a value outside the domain goes."""
+    missing: bool = True
+    """Whether missing values have a code of their own."""
+    nulls: tuple[str, ...] = NULLS
+    """Texts that mean a missing value; a declared value of the same text wins."""
+
+    @property
+    def table_column(self) -> str:
+        """The name of the column in the table."""
+        return self.source or self.name
+
+    @property
+    def values_count(self) -> int:
+        """How many codes stand for declared values or bins."""
+        raise NotImplementedError
+
+    @property
+    def missing_code(self) -> int | None:
+        """The code of a missing value, where there is one."""
+        return self.values_count if self.missing else None
+
+    @property
+    def other_code(self) -> int | None:
+        """The code of a value outside the domain, where there is one."""
+        return self.values_count + int(self.missing) if self.outside == "other" else None
+
+    @property
+    def size(self) -> int:
+        """How many codes there are."""
+        return self.values_count + int(self.missing) + int(self.outside == "other")
+
+    @property
+    def if_invalid(self) -> int:
+        """Where something goes that is no value at all, and so has no nearest one."""
+        if self.other_code is not None:
+            return self.other_code
+        if self.outside == "nearest" and self.missing_code is not None:
+            return self.missing_code
+        return DROP
+
+    @property
+    def if_missing(self) -> int:
+        """Where a missing value goes."""
+        return self.if_invalid if self.missing_code is None else self.missing_code
+
+    def encode(self, values: Array) -> Codes:
+        """Turn values into codes; -1 where the row is to be dropped."""
+        raise NotImplementedError
+
+    def decode(self, codes: Codes, rng: np.random.Generator) -> Array:
+        """Turn codes back into values; a bin gives a value drawn uniformly within it."""
+        raise NotImplementedError
+
+    def labels(self) -> list[str]:
+        """Name every code, for people."""
+        tail = (["(missing)"] if self.missing else []) + (
+            ["(other)"] if self.outside == "other" else []
+        )
+        return [*self._value_labels(), *tail]
+
+    def _value_labels(self) -> list[str]:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Categorical(Column):
+    """A value from a declared list.
+
+    >>> colour = Categorical(name="colour", values=("red", "blue"))
+    >>> colour.encode(np.array(["blue", "green", None], dtype=object)).tolist()
+    [1, 3, 2]
+    """
+
+    kind: ClassVar[str] = "categorical"
+    outside: Outside = "other"
+    values: tuple[Scalar, ...]
+    other: Scalar | None = None
+    """What the code *other* becomes on the way out; a declared value shares its code."""
+    missing_value: Scalar | None = None
+    """A declared value that already stands for missing, such as -1, and takes nulls."""
+    keys: tuple[str, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Refuse lists that are empty, ambiguous or contradict the rules."""
+        _check_outside(self.name, self.outside, ("other", "drop"))
+        object.__setattr__(self, "keys", tuple(reading.text(v) or "" for v in self.values))
+        if not self.values:
+            raise SchemaError(f"column {self.name!r} has no values", allowed="at least one")
+        if len(set(self.keys)) < len(self.keys):
+            raise SchemaError(
+                f"column {self.name!r} lists a value twice",
+                hint="1, '1' and 1.0 are the same value",
+            )
+        if self.missing_value is not None and self.missing_value not in self.values:
+            raise SchemaError(
+                f"column {self.name!r}: missing_value is not in values", got=self.missing_value
+            )
+
+    @property
+    def values_count(self) -> int:
+        """How many codes stand for declared values."""
+        return len(self.values)
+
+    @property
+    def _shared_other(self) -> int | None:
+        key = reading.text(self.other)
+        return self.keys.index(key) if key in self.keys and self.outside == "other" else None
+
+    @property
+    def missing_code(self) -> int | None:
+        """The code of a missing value: its own, or that of the declared value."""
+        if self.missing_value is not None:
+            return self.values.index(self.missing_value)
+        return len(self.values) if self.missing else None
+
+    @property
+    def other_code(self) -> int | None:
+        """The code of a value not in the list: its own, or that of the declared value."""
+        if self.outside != "other":
+            return None
+        if self._shared_other is not None:
+            return self._shared_other
+        return len(self.values) + int(self.missing and self.missing_value is None)
+
+    @property
+    def size(self) -> int:
+        """How many codes there are."""
+        own_missing = self.missing and self.missing_value is None
+        own_other = self.outside == "other" and self._shared_other is None
+        return len(self.values) + int(own_missing) + int(own_other)
+
+    def encode(self, values: Array) -> Codes:
+        """Look every value up; what is not listed goes by the rule."""
+        texts = reading.texts(values)
+        codes = {key: code for code, key in enumerate(self.keys)}
+        nulls = {None, *self.nulls} - set(self.keys)
+        table = {text: codes.get(text) for text in set(texts.tolist())}
+        table = {
+            text: (self.if_missing if text in nulls else self.if_invalid) if code is None else code
+            for text, code in table.items()
+        }
+        return np.fromiter((table[t] for t in texts.tolist()), np.int32, len(texts))
+
+    def decode(self, codes: Codes, rng: np.random.Generator) -> Array:
+        """Give back the declared values, None for missing."""
+        del rng
+        shown: list[Scalar | None] = list(self.values)
+        if self.missing and self.missing_value is None:
+            shown.append(None)
+        if self.outside == "other" and self._shared_other is None:
+            shown.append(self.other if self.other is not None else self._other_label())
+        return reading.narrow(shown, codes)
+
+    def _other_label(self) -> str | None:
+        # A list of numbers keeps its type: what is not in it comes out as a missing value.
+        return "(other)" if all(isinstance(v, str) for v in self.values) else None
+
+    def labels(self) -> list[str]:
+        """Name every code, for people."""
+        tail = ["(missing)"] if self.missing and self.missing_value is None else []
+        if self.outside == "other" and self._shared_other is None:
+            tail.append("(other)")
+        return [*self.keys, *tail]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Integer(Column):
+    """A whole number between two declared ends, each with a code of its own.
+
+    >>> Integer(name="age", min=0, max=9).encode(np.array([3.0, 12, np.nan])).tolist()
+    [3, 9, 10]
+    """
+
+    kind: ClassVar[str] = "integer"
+    min: int
+    max: int
+
+    def __post_init__(self) -> None:
+        """Refuse an empty or over-long range."""
+        _check_outside(self.name, self.outside, ("nearest", "other", "drop"))
+        if not self.min <= self.max or self.max - self.min >= MAX_CODES:
+            raise SchemaError(
+                f"column {self.name!r}: the range is empty or too long",
+                got=f"{self.min} to {self.max}",
+                allowed="min <= max and fewer than 2^31 values",
+                hint="declare a numeric column with bins for a long range",
+            )
+
+    @property
+    def values_count(self) -> int:
+        """How many whole numbers the range holds."""
+        return self.max - self.min + 1
+
+    def encode(self, values: Array) -> Codes:
+        """Round to the nearest whole number, halves up, and count from the lower end."""
+        numbers, absent = reading.numbers(values, self.nulls)
+        return self._from_numbers(np.floor(numbers + 0.5), absent)
+
+    def _from_numbers(self, whole: Array, absent: Array) -> Codes:
+        invalid = np.isnan(whole)
+        inside = (whole >= self.min) & (whole <= self.max)
+        clipped = np.clip(np.where(invalid, self.min, whole), self.min, self.max) - self.min
+        codes = clipped.astype(np.int64)
+        if self.outside != "nearest":
+            codes = np.where(inside, codes, self.if_invalid)
+        codes = np.where(invalid, self.if_invalid, codes)
+        return np.where(absent, self.if_missing, codes).astype(np.int32)
+
+    def decode(self, codes: Codes, rng: np.random.Generator) -> Array:
+        """Give back whole numbers, None for missing and other."""
+        del rng
+        return reading.nullable(codes.astype(np.int64) + self.min, codes >= self.values_count)
+
+    def _value_labels(self) -> list[str]:
+        return [str(v) for v in range(self.min, self.max + 1)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Numeric(Column):
+    """A number cut into declared bins, each closed on the left, the last on both sides.
+
+    >>> fare = Numeric(name="fare", edges=(0.0, 10.0, 20.0))
+    >>> fare.encode(np.array([0.0, 9.99, 10.0, 20.0, 99.0, -5.0])).tolist()
+    [0, 0, 1, 1, 1, 0]
+    """
+
+    kind: ClassVar[str] = "numeric"
+    edges: tuple[float, ...]
+    whole: bool = False
+    """Whether values are whole numbers on the way out."""
+
+    def __post_init__(self) -> None:
+        """Refuse edges that do not rise or are not finite."""
+        _check_outside(self.name, self.outside, ("nearest", "other", "drop"))
+        rising = len(self.edges) >= 2 and all(a < b for a, b in pairwise(self.edges))
+        if not rising or not all(map(math.isfinite, self.edges)):
+            raise SchemaError(
+                f"column {self.name!r}: edges must be finite and rise",
+                got=f"{len(self.edges)} edges",
+                allowed="at least two, each above the one before",
+            )
+        whole_ok = all(math.ceil(a) < b for a, b in pairwise(self.edges))
+        if self.whole and not whole_ok:
+            raise SchemaError(f"column {self.name!r}: a bin holds no whole number")
+
+    @property
+    def values_count(self) -> int:
+        """How many bins there are."""
+        return len(self.edges) - 1
+
+    def encode(self, values: Array) -> Codes:
+        """Find the bin of every number by exact comparison with the edges."""
+        numbers, absent = reading.numbers(values, self.nulls)
+        invalid = np.isnan(numbers)
+        codes = np.searchsorted(np.array(self.edges[1:-1]), numbers, side="right")
+        if self.outside != "nearest":
+            inside = (numbers >= self.edges[0]) & (numbers <= self.edges[-1])
+            codes = np.where(inside, codes, self.if_invalid)
+        codes = np.where(invalid, self.if_invalid, codes)
+        return np.where(absent, self.if_missing, codes).astype(np.int32)
+
+    def decode(self, codes: Codes, rng: np.random.Generator) -> Array:
+        """Draw uniformly within each bin; whole numbers stay whole."""
+        absent = codes >= self.values_count
+        edges = np.array(self.edges)
+        bins = np.where(absent, 0, codes)
+        low, high = edges[bins], edges[bins + 1]
+        if self.whole:
+            # Whole numbers of [low, high), and the last edge itself, which is inside.
+            last = (bins == self.values_count - 1) & (np.floor(high) == high)
+            count = np.ceil(high) - np.ceil(low) + last
+            drawn = np.ceil(low) + np.floor(rng.random(len(codes)) * count)
+            return reading.nullable(drawn.astype(np.int64), absent)
+        drawn = low + rng.random(len(codes)) * (high - low)
+        # Rounding may reach the next edge, which belongs to the next bin.
+        drawn = np.where(drawn < high, drawn, low)
+        return np.where(absent, np.nan, drawn)
+
+    def _value_labels(self) -> list[str]:
+        ends = ")" * (self.values_count - 1) + "]"
+        return [
+            f"[{a:g}, {b:g}{end}" for (a, b), end in zip(pairwise(self.edges), ends, strict=True)
+        ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DateTime(Column):
+    """A part of a date-time: its hour, weekday, week, month and so on.
+
+    >>> when = DateTime(name="hour", source="pickup_time", part="hour")
+    >>> when.encode(np.array(["2020-02-03 04:05:06", "never"], dtype=object)).tolist()
+    [4, 24]
+    """
+
+    kind: ClassVar[str] = "datetime"
+    part: str
+    min: int | None = None
+    max: int | None = None
+    format: str | None = None
+    """How a text is read, in strptime's letters; ISO 8601 where it is None."""
+
+    def __post_init__(self) -> None:
+        """Refuse unknown parts, and parts without ends where the calendar gives none."""
+        _check_outside(self.name, self.outside, ("nearest", "other", "drop"))
+        if self.part not in PARTS:
+            raise SchemaError(
+                f"column {self.name!r}: unknown date-time part",
+                got=repr(self.part),
+                allowed=", ".join(PARTS),
+            )
+        compile_format(self.format)
+        low, high = PARTS[self.part]
+        for end, default in (("min", low), ("max", high)):
+            if getattr(self, end) is None:
+                if default is None:
+                    raise SchemaError(
+                        f"column {self.name!r}: part {self.part!r} needs min and max",
+                        hint="the calendar does not say where your table begins and ends",
+                    )
+                object.__setattr__(self, end, default)
+        self._numbers()
+
+    def _numbers(self) -> Integer:
+        low, high = self.min or 0, self.max or 0
+        return Integer(
+            name=self.name, min=low, max=high, outside=self.outside, missing=self.missing
+        )
+
+    @property
+    def values_count(self) -> int:
+        """How many values the part may take."""
+        return self._numbers().values_count
+
+    def encode(self, values: Array) -> Codes:
+        """Read the date-time, take the part, and count from the lower end."""
+        seconds, absent = reading.seconds(values, self.format, self.nulls)
+        return self._numbers()._from_numbers(reading.part(seconds, self.part), absent)  # noqa: SLF001
+
+    def decode(self, codes: Codes, rng: np.random.Generator) -> Array:
+        """Give back the part as a whole number, None for missing and other."""
+        return self._numbers().decode(codes, rng)
+
+    def _value_labels(self) -> list[str]:
+        return [str(v) for v in range(self.min or 0, (self.max or 0) + 1)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Id:
+    """The person's id, or one part of it: never modelled, given anew in the output."""
+
+    kind: ClassVar[str] = "id"
+    name: str
+    min: int | None = None
+    """The smallest id a synthetic person may get, where the output has a rule for it."""
+    max: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ignored:
+    """A column that is neither read nor released."""
+
+    kind: ClassVar[str] = "ignored"
+    name: str
+
+
+Declaration = Categorical | Integer | Numeric | DateTime | Id | Ignored
+Modelled = Categorical | Integer | Numeric | DateTime
+
+
+def is_modelled(column: Declaration) -> bool:
+    """Say whether a column has codes."""
+    return isinstance(column, Column)
+
+
+def regular_edges(low: float, high: float, bins: int) -> tuple[float, ...]:
+    """Cut a range into bins of equal width.
+
+    >>> regular_edges(0, 10, 4)
+    (0.0, 2.5, 5.0, 7.5, 10.0)
+    """
+    return tuple(float(e) for e in np.linspace(low, high, bins + 1))
+
+
+def ladder_edges(low: int, high: int) -> tuple[float, ...]:
+    """Cut a long range at 0 and at 1, 2 and 5 times every power of ten, on both sides.
+
+    >>> ladder_edges(0, 20)
+    (0.0, 1.0, 2.0, 5.0, 10.0, 20.0)
+    """
+    steps = [m * 10**k for k in range(19) for m in (1, 2, 5)]
+    inner: Sequence[int] = sorted({0, *steps, *(-s for s in steps)})
+    return (float(low), *(float(s) for s in inner if low < s < high), float(high))

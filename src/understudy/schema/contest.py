@@ -1,0 +1,95 @@
+"""The NIST contests' schema files: parameters.json of three sprints, and match 3's list.
+
+Their domains are promised, so a categorical value outside its list drops the row and no
+code is added for it; numbers without bins get a ladder of them over the declared range, or
+over the range of their dtype where none is declared.  A recipe may put its own in place.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from understudy.errors import SchemaError
+from understudy.schema.columns import ladder_edges
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Plain = dict[str, Any]
+
+FEW = 1024
+"""A declared range of at most this many whole numbers gets a code each."""
+
+
+def from_parameters(data: Mapping[str, Any], *, name: str) -> Plain:
+    """Read a parameters.json, of any of the three sprints."""
+    declared = data["schema"]
+    if not isinstance(declared, dict):
+        raise SchemaError("parameters.json: 'schema' must be a table", got=type(declared).__name__)
+    columns: Plain = {}
+    for key, value in declared.items():
+        if key == "periods":
+            columns |= _periods(value)
+        elif isinstance(value, list):
+            columns[key] = _listed([entry["code"] for entry in value])
+        else:
+            columns[key] = _column(key, value)
+    if "periods" in declared:
+        columns["sim_resident"] = {"kind": "id"}
+    return {"name": name, "columns": columns}
+
+
+def from_specification(data: Mapping[str, Any], *, name: str) -> Plain:
+    """Read match 3's ``{column: {"type": …, "maxval": …}}``: whole numbers from 0."""
+    columns = {
+        c: {"kind": "integer", "min": 0, "max": int(v["maxval"]), "missing": False}
+        if v.get("type") == "enum"
+        else _range(0, int(v["maxval"]))
+        for c, v in data.items()
+    }
+    return {"name": name, "columns": columns}
+
+
+def _periods(periods: list[dict[str, int]]) -> Plain:
+    years = sorted({p["year"] for p in periods})
+    months = sorted({p["month"] for p in periods})
+    return {"year": _listed(years), "month": _listed(months)}
+
+
+def _listed(values: list[Any]) -> Plain:
+    listed: Plain = {"kind": "categorical", "values": values, "outside": "drop", "missing": False}
+    if -1 in values:
+        listed["missing_value"] = -1
+    return listed
+
+
+def _column(name: str, value: Mapping[str, Any]) -> Plain:
+    kind, dtype = value.get("kind"), str(value.get("dtype", ""))
+    if kind == "id":
+        return {"kind": "id", **{k: value[k] for k in ("min", "max") if k in value}}
+    if "values" in value:
+        return _listed(list(value["values"]))
+    if "min" in value and "max" in value:
+        low, high = int(value["min"]), int(value["max"])
+        return _range(low, high)
+    if dtype.startswith("float"):
+        # A float dtype bounds nothing a person would recognise: bins reach as far as int32's.
+        ends = np.iinfo("int32")
+        return _range(int(ends.min), int(ends.max)) | {"whole": False}
+    if not dtype.startswith(("int", "uint")):
+        raise SchemaError(
+            f"parameters.json: column {name!r} has neither values nor a range nor a number's dtype",
+            got=dtype or "nothing",
+        )
+    ends = np.iinfo(dtype)
+    return _range(int(ends.min), int(ends.max))
+
+
+def _range(low: int, high: int) -> Plain:
+    common = {"outside": "nearest", "missing": False}
+    if high - low < FEW:
+        return {"kind": "integer", "min": low, "max": high, **common}
+    edges = list(ladder_edges(low, high))
+    return {"kind": "numeric", "edges": edges, "whole": True, **common}

@@ -1,0 +1,238 @@
+"""A schema: the declared columns of a table, and the way from values to codes and back.
+
+No constructor takes private rows.  A schema is written by a person, read from a file, or
+drafted from *public* data by `Schema.from_public`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from understudy.errors import SchemaError
+from understudy.schema.columns import (
+    Categorical,
+    DateTime,
+    Id,
+    Ignored,
+    Integer,
+    Numeric,
+    is_modelled,
+    regular_edges,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from understudy.schema.columns import Declaration, Modelled
+    from understudy.schema.reading import Array, Codes
+
+KINDS: dict[str, type[Declaration]] = {
+    kind.kind: kind for kind in (Categorical, Integer, Numeric, DateTime, Id, Ignored)
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """The name of a table, its columns, and how its CSV files are written.
+
+    >>> schema = Schema("trips", (Integer(name="hour", min=0, max=23, missing=False),))
+    >>> schema.domain
+    {'hour': 24}
+    """
+
+    name: str
+    """The table's declared name: with the unit, the identity of its ledger."""
+    columns: tuple[Declaration, ...]
+    delimiter: str = ","
+    quote: str = '"'
+
+    def __post_init__(self) -> None:
+        """Refuse a schema without a name, without columns, or with one twice."""
+        if not self.name.strip():
+            raise SchemaError("the table has no name", hint='add name = "my-table" to the schema')
+        names = [c.name for c in self.columns]
+        twice = sorted({n for n in names if names.count(n) > 1})
+        if twice:
+            raise SchemaError("columns declared twice", got=", ".join(twice))
+        if not self.modelled:
+            raise SchemaError("no column to model", allowed="at least one that is no id")
+        for mark in (self.delimiter, self.quote):
+            if len(mark) != 1 or mark in "\r\n\x00" or self.delimiter == self.quote:
+                raise SchemaError(
+                    "delimiter and quote must be two different characters",
+                    got=f"{self.delimiter!r} and {self.quote!r}",
+                )
+
+    @property
+    def modelled(self) -> tuple[Modelled, ...]:
+        """The columns that have codes, in order."""
+        return tuple(c for c in self.columns if is_modelled(c))  # type: ignore[misc]
+
+    @property
+    def ids(self) -> tuple[Id, ...]:
+        """The columns that hold a person's id."""
+        return tuple(c for c in self.columns if isinstance(c, Id))
+
+    @property
+    def domain(self) -> dict[str, int]:
+        """The number of codes of every modelled column."""
+        return {c.name: c.size for c in self.modelled}
+
+    def __getitem__(self, name: str) -> Modelled:
+        """Give a modelled column by its name."""
+        for column in self.modelled:
+            if column.name == name:
+                return column
+        raise SchemaError(
+            f"no column {name!r} with codes", allowed=", ".join(c.name for c in self.modelled)
+        )
+
+    def with_columns(self, *columns: Declaration) -> Self:
+        """Put other declarations in the place of those of the same name, or at the end."""
+        new = {c.name: c for c in columns}
+        kept = [new.pop(c.name, c) for c in self.columns]
+        return replace(self, columns=(*kept, *new.values()))
+
+    def encode(self, table: Mapping[str, Array]) -> tuple[dict[str, Codes], Array]:
+        """Encode a table held in memory: the codes of the rows kept, and which were kept."""
+        codes = {c.name: c.encode(np.asarray(table[c.table_column])) for c in self.modelled}
+        kept = np.logical_and.reduce([code >= 0 for code in codes.values()])
+        return {name: code[kept] for name, code in codes.items()}, kept
+
+    def decode(self, codes: Mapping[str, Codes], rng: np.random.Generator) -> dict[str, Array]:
+        """Turn codes back into values, column by column."""
+        return {c.name: c.decode(codes[c.name], rng) for c in self.modelled}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Write the schema as plain data, leaving out what is at its default."""
+        out: dict[str, Any] = {"name": self.name}
+        if (self.delimiter, self.quote) != (",", '"'):
+            out["csv"] = {"delimiter": self.delimiter, "quote": self.quote}
+        out["columns"] = {c.name: _column_to_dict(c) for c in self.columns}
+        return out
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Read a schema from plain data, as TOML or JSON gives it."""
+        unknown = sorted(set(data) - {"name", "csv", "columns"})
+        if unknown or not isinstance(data.get("columns"), dict):
+            raise SchemaError(
+                "a schema has a name, [columns.…] and perhaps [csv]",
+                got=", ".join(unknown) or "no columns",
+            )
+        csv = data.get("csv", {})
+        if not isinstance(csv, dict) or set(csv) - {"delimiter", "quote"}:
+            raise SchemaError("unknown keys in [csv]", allowed="delimiter, quote")
+        columns = tuple(_column_from_dict(n, c) for n, c in data["columns"].items())
+        return cls(str(data.get("name", "")), columns, **{k: str(v) for k, v in csv.items()})
+
+    @classmethod
+    def read(cls, path: str | Path, *, public: Mapping[str, Array] | None = None) -> Self:
+        """Read a schema file: TOML, a contest's parameters.json, or a peer's metadata.
+
+        A metadata file that leaves values or ranges unsaid needs a ``public`` table to
+        fill them in; see `understudy.schema.peers`.
+        """
+        from understudy.schema.files import read_schema  # noqa: PLC0415  files builds on this
+
+        return cls.from_dict(read_schema(Path(path), public=public))
+
+    @classmethod
+    def from_public(
+        cls, table: Mapping[str, Array], *, name: str, ids: tuple[str, ...] = ()
+    ) -> Self:
+        """Draft a schema from a table that anyone may see: column name → array."""
+        from understudy.schema.draft import draft  # noqa: PLC0415  draft builds on this
+
+        return cls(name, draft(table, ids=ids))
+
+    def to_toml(self) -> str:
+        """Write the schema as a TOML file."""
+        from understudy.schema.files import write_toml  # noqa: PLC0415
+
+        return write_toml(self.to_dict())
+
+
+def _column_to_dict(column: Declaration) -> dict[str, Any]:
+    out: dict[str, Any] = {"kind": column.kind}
+    for f in fields(column):
+        value = getattr(column, f.name)
+        if not f.init or f.name == "name" or value is None:
+            continue
+        if f.default is MISSING or value != f.default:
+            out[f.name] = list(value) if isinstance(value, tuple) else value
+    return out
+
+
+def _column_from_dict(name: str, data: object) -> Declaration:
+    if not isinstance(data, dict) or data.get("kind") not in KINDS:
+        raise SchemaError(
+            f"column {name!r} needs a kind",
+            got=repr(data.get("kind")) if isinstance(data, dict) else "no table",
+            allowed=", ".join(KINDS),
+        )
+    given = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items() if k != "kind"}
+    kind = KINDS[data["kind"]]
+    if kind is Numeric:
+        _expand_bins(name, given)
+    known = {f.name: f for f in fields(kind) if f.init and f.name != "name"}
+    needed = {n for n, f in known.items() if f.default is MISSING and f.default_factory is MISSING}
+    if set(given) - set(known) or needed - set(given):
+        raise SchemaError(
+            f"column {name!r}: keys that a {data['kind']} column does not have, or lacks",
+            got=", ".join(sorted(given)) or "none",
+            allowed=", ".join(sorted(known)),
+            hint="needed: " + ", ".join(sorted(needed)) if needed else None,
+        )
+    _check_types(name, given)
+    made: Declaration = kind(name=name, **given)  # type: ignore[arg-type]  # checked above
+    return made
+
+
+def _expand_bins(name: str, given: dict[str, Any]) -> None:
+    """Allow ``min``, ``max`` and a number of ``bins`` in the place of ``edges``."""
+    if "edges" not in given and {"min", "max", "bins"} <= set(given):
+        low, high, bins = (given.pop(k) for k in ("min", "max", "bins"))
+        if not all(isinstance(n, (int, float)) for n in (low, high)) or not isinstance(bins, int):
+            raise SchemaError(f"column {name!r}: min, max and bins must be numbers")
+        if bins < 1 or not low < high:
+            raise SchemaError(f"column {name!r}: bins must be positive and min below max")
+        given["edges"] = regular_edges(low, high, bins)
+
+
+_TYPES: dict[str, type | tuple[type, ...]] = {
+    "source": str,
+    "outside": str,
+    "missing": bool,
+    "part": str,
+    "format": str,
+    "whole": bool,
+    "min": int,
+    "max": int,
+    "values": tuple,
+    "nulls": tuple,
+    "edges": tuple,
+}
+_ITEMS: dict[str, tuple[type, ...]] = {
+    "values": (str, int, float, bool),
+    "nulls": (str,),
+    "edges": (int, float),
+}
+
+
+def _check_types(name: str, given: dict[str, Any]) -> None:
+    for key, value in given.items():
+        wanted = _TYPES.get(key)
+        sound = wanted is None or isinstance(value, wanted)
+        if sound and key in _ITEMS:
+            sound = all(isinstance(item, _ITEMS[key]) for item in value)
+        if not sound:
+            raise SchemaError(
+                f"column {name!r}: {key} has the wrong type", got=type(value).__name__
+            )
+    if "edges" in given:
+        given["edges"] = tuple(float(e) for e in given["edges"])

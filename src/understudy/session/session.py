@@ -1,0 +1,182 @@
+"""The composition root: opens vault and ledger, hands a door to a mechanism."""
+
+from __future__ import annotations
+
+import secrets
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from understudy.budget import Budget, Unit, bounding_from_dict, bounding_to_dict
+from understudy.engine import DuckDB
+from understudy.errors import LedgerMismatchError, UnderstudyError
+from understudy.ledger import Ledger, new_key
+from understudy.release import build
+from understudy.schema import Schema
+from understudy.synth import mechanism_from_dict, mechanism_to_dict
+from understudy.vault import PrivateDoor, PrivateTable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from understudy.budget import Bounding
+    from understudy.ledger import Run
+    from understudy.public import Progress
+    from understudy.release import Release
+    from understudy.synth import Mechanism
+
+
+def _silent(stage: str, done: float) -> None:
+    """Tell nobody."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """A private table with its schema, unit, bounding, budget and ledger."""
+
+    private: object
+    schema: Schema
+    unit: Unit
+    bounding: Bounding
+    budget: Budget
+    ledger: Path
+
+    def run(
+        self,
+        mechanism: Mechanism,
+        *,
+        progress: Progress = _silent,
+        note: dict[str, Any] | None = None,
+    ) -> Release:
+        """Run a mechanism on this session's budget, and give its release.
+
+        ``note`` is kept with the run in the ledger, for whoever resumes it.
+        """
+        with self._vault(progress) as (table, ledger):
+            ledger.bind(name=self.schema.name, unit=self.unit)
+            request = {
+                "mechanism": mechanism_to_dict(mechanism),
+                "bounding": bounding_to_dict(self.bounding),
+                "schema": self.schema.to_dict(),
+                # Seeds the drawing of rows, so that a resumed run draws the same ones.
+                "sampling_seed": str(secrets.randbits(128)),
+                "note": note or {},
+            }
+            run = ledger.begin(self.budget, request)
+            return self._finish(mechanism, table, ledger, run, progress)
+
+    def resume(self, number: int | None = None, *, progress: Progress = _silent) -> Release:
+        """Go on with an unfinished run, or make a finished one's release again.
+
+        Answers that were stored are given again; nothing is drawn or charged twice.
+        """
+        with self._vault(progress) as (table, ledger):
+            ledger.bind(name=self.schema.name, unit=self.unit)
+            run = ledger.reopen(number)
+            request = run.state().request
+            for what, asked, found in (
+                ("schema", self.schema.to_dict(), request["schema"]),
+                ("bounding", bounding_to_dict(self.bounding), request["bounding"]),
+            ):
+                if asked != found:
+                    raise LedgerMismatchError(
+                        f"run {run.number} was begun with another {what}",
+                        hint=f"resume it with the {what} it was begun with",
+                    )
+            mechanism = mechanism_from_dict(request["mechanism"])
+            return self._finish(mechanism, table, ledger, run, progress)
+
+    @contextmanager
+    def _vault(self, progress: Progress) -> Iterator[tuple[PrivateTable, Ledger]]:
+        """Open ledger and private table; a table that is refused leaves the ledger alone."""
+        existing = Ledger(self.ledger) if self.ledger.exists() else None
+        key = new_key() if existing is None else existing.state().key
+        engine = DuckDB()
+        try:
+            progress("reading the private table", 0)
+            table = PrivateTable(engine, self.private, schema=self.schema, unit=self.unit, key=key)
+            if existing is None:
+                existing = Ledger.create(self.ledger, budget=self.budget, key=key)
+            yield table, existing
+        finally:
+            engine.close()
+            if existing is not None:
+                existing.close()
+
+    def _finish(
+        self,
+        mechanism: Mechanism,
+        table: PrivateTable,
+        ledger: Ledger,
+        run: Run,
+        progress: Progress,
+    ) -> Release:
+        state = run.state()
+        rng = np.random.default_rng(int(state.request["sampling_seed"]))
+        door = PrivateDoor(table, run=run, bounding=self.bounding)
+        try:
+            synthesis = mechanism.run(door, rng=rng, progress=progress)
+        except UnderstudyError:
+            # A run that was refused before its first charge holds nothing back.
+            if not run.state().reservations:
+                run.close()
+            raise
+        run.close()
+        state = run.state()
+        return build(
+            synthesis,
+            schema=self.schema,
+            unit=self.unit,
+            bounding=self.bounding,
+            budget=state.budget,
+            mechanism=mechanism_to_dict(mechanism),
+            charges=[(r.what, r.charge) for r in state.reservations],
+            ledger_head=ledger.state().head,
+            rng=rng,
+        )
+
+
+def open_session(
+    *,
+    private: object,
+    schema: Schema | str | Path,
+    unit: Unit,
+    bounding: Bounding,
+    budget: Budget,
+    ledger: str | Path,
+) -> Session:
+    """Open a session; nothing is read or spent before `Session.run`."""
+    declared = schema if isinstance(schema, Schema) else Schema.read(schema)
+    return Session(
+        private=private,
+        schema=declared,
+        unit=unit,
+        bounding=bounding,
+        budget=budget,
+        ledger=Path(ledger),
+    )
+
+
+def reopen_session(
+    ledger: str | Path, *, number: int | None = None, private: object = None
+) -> tuple[Session, dict[str, Any]]:
+    """Open the session that a run was begun with, and give the note kept with it."""
+    path = Path(ledger)
+    held = Ledger(path)
+    try:
+        state, run = held.state(), held.reopen(number).state()
+    finally:
+        held.close()
+    note = run.request["note"]
+    session = Session(
+        private=private if private is not None else note.get("private"),
+        schema=Schema.from_dict(run.request["schema"]),
+        unit=state.unit or Unit.each_row(),
+        bounding=bounding_from_dict(run.request["bounding"]),
+        budget=run.budget,
+        ledger=path,
+    )
+    return session, note

@@ -1,0 +1,86 @@
+"""Independent: every column's own marginal, and nothing of how columns hang together.
+
+The plainest mechanism, and the yardstick of the others.  It asks for the number of people,
+the number of rows and all one-way marginals, in that order.
+
+Privacy: three door calls whose prices are shares of the run's budget, composed by the
+ledger; everything after them is post-processing.
+
+The config, the plan, the run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from understudy.budget import scale_upper, split
+from understudy.door import Query
+from understudy.errors import BudgetError
+from understudy.public import Synthesis
+from understudy.synth.rounding import deal, simplex, whole
+
+if TYPE_CHECKING:
+    from understudy.door import Door
+    from understudy.public import Progress
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Independent:
+    """All one-way marginals."""
+
+    name: ClassVar[str] = "independent"
+
+    people_share: float = 0.02
+    """The share of the budget for the number of people."""
+    rows_share: float = 0.02
+    """The share of the budget for the number of rows."""
+
+    def __post_init__(self) -> None:
+        """Refuse shares that leave nothing for the marginals."""
+        shares = (self.people_share, self.rows_share)
+        if not all(0 < s < 1 for s in shares) or sum(shares) >= 1:
+            raise BudgetError("shares must be positive and sum to less than 1", got=shares)
+
+    def run(self, door: Door, *, rng: np.random.Generator, progress: Progress) -> Synthesis:
+        """Ask, fit each marginal, and draw rows."""
+        cap, currency = door.bounding.cap, door.currency
+        power = 2 if currency == "gdp" else 1
+        shares = [self.people_share, self.rows_share, 1 - self.people_share - self.rows_share]
+        people_price, rows_price, price = split(door.grains, currency, shares)
+        columns = list(door.schema.domain)
+
+        progress("counting people and rows", 0)
+        people = door.units(scale=scale_upper(people_price, currency, bound=Fraction(1)))
+        rows_scale = scale_upper(rows_price, currency, bound=Fraction(cap) ** power)
+        rows = max(0, round(door.total(cap=cap, scale=rows_scale)))
+
+        progress("measuring marginals", 0)
+        bound = len(columns) * Fraction(cap) ** power
+        scale = scale_upper(price, currency, bound=bound)
+        queries = [Query(clique=(name,), scale=scale) for name in columns]
+        measurements = door.measure(queries, price=price)
+
+        codes = {}
+        for i, (name, measured) in enumerate(zip(columns, measurements, strict=True)):
+            progress("drawing rows", i / len(columns))
+            counts = whole(simplex(measured.values, total=rows), total=rows, rng=rng)
+            codes[name] = rng.permutation(np.repeat(np.arange(len(counts), dtype=np.int32), counts))
+        progress("drawing rows", 1)
+        given = (
+            None if door.unit.is_row else deal(rows, people=max(1, round(people)), cap=cap, rng=rng)
+        )
+        return Synthesis(
+            codes=codes, people=given, measurements=measurements, notes=self._notes(cap)
+        )
+
+    def _notes(self, cap: int) -> tuple[str, ...]:
+        return (
+            "Columns are independent of each other in the synthetic rows; only their one-way "
+            "counts follow the private table.",
+            f"Counts are of bounded rows, at most {cap} a person: standard errors tell of the "
+            "noise only, not of what the bound left out.",
+        )

@@ -1,0 +1,194 @@
+"""The vault's side of the door: charge, count, add noise, journal — in one place.
+
+The order of a call: has it been answered before (then that answer, and nothing is drawn);
+can the run pay for it; count; book the charge, durable; draw; store the answer, durable;
+hand over.  A count that fails has cost nothing.
+"""
+
+from __future__ import annotations
+
+import traceback
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from understudy.door import (
+    Measure,
+    Measurement,
+    Select,
+    Total,
+    UnitCounts,
+    UnitMode,
+    Units,
+    plan,
+)
+from understudy.errors import InternalError, UnderstudyError
+from understudy.noise import SYSTEM, choose, draw, steps_per_unit
+from understudy.vault.counts import check, exact
+from understudy.vault.sensitivity import charge
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from understudy.budget import Bounding, Budget, Currency, Unit
+    from understudy.door import Candidate, Clique, Query, Question
+    from understudy.ledger import Run
+    from understudy.noise import Entropy, Shape
+    from understudy.schema import Schema
+    from understudy.vault.table import PrivateTable
+
+    Whole = NDArray[np.int64]
+    Noisy = NDArray[np.float64]
+
+
+class PrivateDoor:
+    """A door onto one private table, for one run of a ledger."""
+
+    def __init__(
+        self, table: PrivateTable, *, run: Run, bounding: Bounding, entropy: Entropy = SYSTEM
+    ) -> None:
+        """Take up a run; questions already answered in it are replayed in their order."""
+        state = run.state()
+        self._table = table
+        self._run = run
+        self._entropy = entropy
+        self._asked = 0
+        self._left = state.cap
+        self.schema: Schema = table.schema
+        self.unit: Unit = table.unit
+        self.bounding: Bounding = bounding
+        self.budget: Budget = state.budget
+        self.currency: Currency = state.budget.currency
+
+    @property
+    def grains(self) -> int:
+        """What the run may still spend; a replayed question counts as asked."""
+        return self._left
+
+    def measure(self, queries: Sequence[Query], *, price: float) -> tuple[Measurement, ...]:
+        """Ask noisy linear queries over weighted row marginals, for at most a price."""
+        question = Measure(queries=tuple(queries), bounding=self.bounding, price=price)
+        noisy = self._ask(question, f"{len(question.queries)} marginals")
+        out, start = [], 0
+        for query, (size, steps) in zip(question.queries, self._lattice(question), strict=True):
+            values = noisy[start : start + size] / steps
+            start += size
+            out.append(
+                Measurement(clique=query.clique, values=values, scale=query.scale, rows=query.rows)
+            )
+        return tuple(out)
+
+    def unit_mode(
+        self, clique: Clique, *, scale: float, labels: NDArray[np.int64] | None = None
+    ) -> Noisy:
+        """Ask how many people have each label as their most common one."""
+        question = UnitMode(clique=clique, scale=scale, labels=labels)
+        return self._values(question, f"people by most common {' × '.join(clique)}")
+
+    def unit_counts(
+        self,
+        clique: Clique,
+        *,
+        cells: NDArray[np.int64],
+        times: tuple[int, ...],
+        most: int,
+        scale: float,
+    ) -> Noisy:
+        """Ask how many people were in a cell exactly t times: an array cells × times."""
+        question = UnitCounts(clique=clique, cells=cells, times=times, most=most, scale=scale)
+        noisy = self._values(question, f"people by {' × '.join(clique)} and times")
+        return noisy.reshape(len(cells), len(times))
+
+    def select(self, candidates: Sequence[Candidate], *, epsilon: float, bounding: Bounding) -> int:
+        """Ask which candidate the model gets most wrong."""
+        question = Select(candidates=tuple(candidates), epsilon=epsilon, bounding=bounding)
+        return int(self._ask(question, f"one of {len(question.candidates)} marginals")[0])
+
+    def total(self, *, cap: int, scale: float) -> float:
+        """Ask for the number of rows, at most ``cap`` a person."""
+        return float(self._values(Total(cap=cap, scale=scale), "number of rows")[0])
+
+    def units(self, *, scale: float) -> float:
+        """Ask for the number of people."""
+        return float(self._values(Units(scale=scale), "number of people")[0])
+
+    def _values(self, question: UnitMode | UnitCounts | Total | Units, what: str) -> Noisy:
+        noisy = self._ask(question, what)
+        return noisy / self._lattice(question)[0][1]
+
+    def _ask(self, question: Question, what: str) -> Whole:
+        check(self.schema, question)
+        cost = charge(question, self.schema, self.currency)
+        ordinal, digest = self._asked, plan(question)
+        stored = self._run.answer(ordinal, digest)
+        if stored is None:
+            self._run.check(ordinal, digest, cost)
+            counted = _sealed(lambda: exact(question, self._table))
+            self._run.reserve(ordinal, digest, what, cost)
+            stored = self._noisy(question, counted).astype("<i8").tobytes()
+            self._run.store(ordinal, digest, stored)
+        self._asked += 1
+        self._left -= cost.grains(self.currency)
+        return np.frombuffer(stored, dtype="<i8").astype(np.int64)
+
+    def _lattice(self, question: Question) -> list[tuple[int, int]]:
+        """Give the size and the steps a row of each part of an answer that shares a scale."""
+        match question:
+            case Measure():
+                unit = question.bounding.unit_weight
+                sizes = [
+                    q.rows.count
+                    if q.rows is not None
+                    else int(np.prod([self.schema.domain[n] for n in q.clique]))
+                    for q in question.queries
+                ]
+                scales = [q.scale for q in question.queries]
+                return [
+                    (n, steps_per_unit(s, at_least=unit))
+                    for n, s in zip(sizes, scales, strict=True)
+                ]
+            case Select():
+                return []
+            case _:
+                return [(-1, steps_per_unit(question.scale, at_least=1))]
+
+    def _noisy(self, question: Question, counted: Whole) -> Whole:
+        """Put noise on exact counts, part by part, or make the noisy choice."""
+        shape: Shape = "gaussian" if self.currency == "gdp" else "laplace"
+        if isinstance(question, Select):
+            return np.array([_chosen(question, counted, self._entropy)], dtype=np.int64)
+        if isinstance(question, Measure):
+            unit, scales = question.bounding.unit_weight, [q.scale for q in question.queries]
+        else:
+            unit, scales = 1, [question.scale]
+        out, start = [], 0
+        for (size, steps), scale in zip(self._lattice(question), scales, strict=True):
+            part = counted[start:] if size < 0 else counted[start : start + size]
+            start += len(part)
+            noise = draw(shape, scale * steps, len(part), entropy=self._entropy)
+            out.append(part * (steps // unit) + noise)
+        return np.concatenate(out)
+
+
+def _chosen(question: Select, distances: Whole, entropy: Entropy) -> int:
+    """Choose by exp(ε·w·distance / 2Δ) with Δ = max w·C, all in whole numbers."""
+    weights = [Fraction(c.weight) for c in question.candidates]
+    common = max(w.denominator for w in weights)
+    scores = [int(w * common) * int(d) for w, d in zip(weights, distances, strict=True)]
+    reach = int(max(weights) * common) * question.bounding.cap * 2**16
+    return choose(scores, Fraction(question.epsilon) / (2 * reach), entropy=entropy)
+
+
+def _sealed(count: Callable[[], Whole]) -> Whole:
+    """Run a count; an unforeseen failure is told by type and place, never by its message."""
+    try:
+        return count()
+    except UnderstudyError:
+        raise
+    except Exception as error:  # noqa: BLE001
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{type(error).__name__} in {last.name}, line {last.lineno}"
+    raise InternalError("a count failed; nothing was spent", got=place, hint="please report it")

@@ -1,0 +1,128 @@
+"""Sensitivity: how far one person can move each answer, and so what it costs.
+
+The one place where a bound on a person meets noise.  For each question, with neighbours
+that differ by one person and all of their rows:
+
+- **Measure.**  A bounded person's row weights are at least 0 and sum to at most C
+  (`PrivateTable.bounded`).  One row of weight 1 falls in one cell j of each clique and
+  moves every query row that holds j: whitened by the noise scales its squared length is
+  Σ over cliques of Σ over rows r ∋ j of 1/s_r² ≤ Σ over cliques of max_j (…).  By the
+  triangle inequality the person moves the whole vector by at most C times the root of that.
+  In L1, for Laplace, the same with 1/s_r in place of its square.
+- **UnitMode.**  A person has one most common label: one count moves by 1.
+- **UnitCounts.**  At most k cells of a person count, each in at most one count: L1 = k,
+  L2 = √k.
+- **Total, Units.**  One number, moved by at most the cap, or by 1.
+- **Select.**  |‖x − e‖₁ − ‖x′ − e‖₁| ≤ ‖x − x′‖₁ ≤ C for each candidate, so scores move
+  by at most Δ = max w·C, up or down; exp(ε·score/2Δ) is then ε-DP with range ε.
+
+Tied by ``tests/vault/test_sensitivity.py`` (one person more or less, in exact integers).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from understudy.budget import (
+    Charge,
+    Gaussian,
+    Laplace,
+    Selection,
+    epsilon_of,
+    mu_upper,
+    noise_charge,
+    price_grains,
+)
+from understudy.door import Measure, Select, Total, UnitCounts, UnitMode
+from understudy.errors import BudgetError
+from understudy.vault.counts import cells
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from understudy.budget import Currency, Event
+    from understudy.door import Query, Question
+    from understudy.schema import Schema
+
+
+def charge(question: Question, schema: Schema, currency: Currency) -> Charge:
+    """Give what a question costs, exactly."""
+    match question:
+        case Measure():
+            return _measure_charge(question, schema, currency)
+        case Select():
+            return Charge((Selection(epsilon=float(question.epsilon)),))
+        case UnitMode():
+            return noise_charge(question.scale, currency, bound=Fraction(1))
+        case UnitCounts():
+            # k is the L1 bound and also the square of the L2 bound.
+            return noise_charge(question.scale, currency, bound=Fraction(question.most))
+        case Total():
+            bound = Fraction(question.cap) ** (2 if currency == "gdp" else 1)
+            return noise_charge(question.scale, currency, bound=bound)
+        case _:
+            return noise_charge(question.scale, currency, bound=Fraction(1))
+
+
+def _measure_charge(question: Measure, schema: Schema, currency: Currency) -> Charge:
+    by_clique: dict[frozenset[str], list[Query]] = {}
+    for query in question.queries:
+        by_clique.setdefault(frozenset(query.clique), []).append(query)
+    cap = question.bounding.cap
+    events = tuple(_clique_event(q, schema, currency, cap) for q in by_clique.values())
+    whole = Charge(events)
+    if whole.grains(currency) > price_grains(question.price, currency):
+        raise BudgetError(
+            "the queries cost more than their price",
+            got=f"a price of {question.price:.6g}",
+            allowed=f"from {_as_price(whole.grains(currency), currency):.6g} up",
+            hint="budget.scale_upper gives the noise scale for a price",
+        )
+    return whole
+
+
+def _as_price(grains: int, currency: Currency) -> float:
+    return mu_upper(grains) if currency == "gdp" else epsilon_of(grains, currency, 0)
+
+
+def _clique_event(queries: Sequence[Query], schema: Schema, currency: Currency, cap: int) -> Event:
+    """Price all queries on one clique together, by its most expensive cell."""
+    power = 2 if currency == "gdp" else 1
+    least = min(q.scale for q in queries)
+    if len({q.clique for q in queries}) > 1 or all(q.rows is None for q in queries):
+        # Cells are numbered differently, or all alike: add up each query's own worst cell.
+        worst = sum(
+            (_most(q, schema) * (Fraction(least) / Fraction(q.scale)) ** power for q in queries),
+            Fraction(0),
+        )
+    else:
+        touched = np.stack([_touched(q, schema) for q in queries])
+        patterns = np.unique(touched, axis=1).T
+        worst = max(
+            sum(
+                (
+                    int(n) * (Fraction(least) / Fraction(q.scale)) ** power
+                    for n, q in zip(pattern, queries, strict=True)
+                ),
+                Fraction(0),
+            )
+            for pattern in patterns
+        )
+    if currency == "gdp":
+        return Gaussian(squared_sensitivity=cap**2 * worst, sigma=float(least))
+    return Laplace(sensitivity=cap * worst, scale=float(least))
+
+
+def _touched(query: Query, schema: Schema) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Count, for every cell, the rows of a query that hold it."""
+    size = cells(schema, query.clique)
+    if query.rows is None:
+        return np.ones(size, dtype=np.int64)
+    return np.bincount(query.rows.cells, minlength=size)
+
+
+def _most(query: Query, schema: Schema) -> int:
+    return int(_touched(query, schema).max())
