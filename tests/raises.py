@@ -6,6 +6,7 @@ Reads the coverage that pytest has just recorded; prints the lines that no test 
 from __future__ import annotations
 
 import ast
+import os
 import sys
 from pathlib import Path
 
@@ -25,7 +26,7 @@ def unreached(data: CoverageData, path: Path) -> list[int]:
 
 def main() -> int:
     """Say which errors were never raised."""
-    data = CoverageData()
+    data = CoverageData(os.environ.get("COVERAGE_FILE", ".coverage"))
     data.read()
     count, missed = 0, []
     for path in sorted(p for room in ROOMS for p in (SOURCE / room).glob("*.py")):

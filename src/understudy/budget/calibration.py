@@ -64,15 +64,11 @@ def rdp_integer(budget: Budget, questions: int) -> float:
     1.385
     """
     _check(budget, questions)
-    log = -math.log(budget.delta)
-    best = 0.0
-    # Beyond twice the continuous optimum's order the bound only falls.
-    last = 4 + math.ceil(4 * log / budget.epsilon)
-    for order in range(2, last + 1):
-        left = budget.epsilon - log / (order - 1)
-        best = max(best, left / order)
-    if best <= 0:
-        raise BudgetError("no Rényi order reaches this budget", got=f"epsilon {budget.epsilon}")
+    log, epsilon = -math.log(budget.delta), budget.epsilon
+    # ρ = (ε − log/(α−1))/α has one peak, at this α; the best whole order is beside it.
+    peak = 1 + (log + math.sqrt(log * (log + epsilon))) / epsilon
+    orders = (max(2, math.floor(peak)), max(2, math.ceil(peak)))
+    best = max((epsilon - log / (order - 1)) / order for order in orders)
     return math.sqrt(questions / (2 * best)) * SLACK
 
 

@@ -50,8 +50,8 @@ def _down(mp: Any, value: Any) -> float:  # noqa: ANN401
 
 
 def _bisect(mp: Any, holds: Callable[[Any], bool], low: Any, high: Any) -> tuple[Any, Any]:  # noqa: ANN401
-    """Close in on the point up to which ``holds`` is true, to 40 digits."""
-    while high - low > high * mp.mpf(10) ** -40:
+    """Close in on the point up to which ``holds`` is true, to 20 digits."""
+    while high - low > high * mp.mpf(10) ** -20:
         middle = (low + high) / 2
         low, high = (middle, high) if holds(middle) else (low, middle)
     return low, high
@@ -115,7 +115,11 @@ def mu_of_pure_upper(epsilon: float) -> float:
     1.232035
     """
     _check_epsilon(epsilon)
+    if epsilon > 200:
+        # Beyond the digits kept below: Φ(−z) ≤ ½e^(−z²/2) makes z = √(2(ε+1)) large enough.
+        return 2 * math.sqrt(2 * (epsilon + 1)) * (1 + 1e-12)
     mp = _context()
+    mp.dps += 100
     # Φ⁻¹(p) = √2 · erfinv(2p − 1), and 2/(1+e^−ε) − 1 = tanh(ε/2).
     return _up(mp, 2 * mp.sqrt(2) * mp.erfinv(mp.tanh(mp.mpf(epsilon) / 2)))
 

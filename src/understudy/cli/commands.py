@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from understudy.budget import Budget, Unit, bounding_from_dict, epsilon_of
 from understudy.cli.progress import shown
 from understudy.demo import City
 from understudy.engine import DuckDB
-from understudy.errors import BudgetError, LedgerMismatchError, UsageError
+from understudy.errors import (
+    BudgetError,
+    LedgerMismatchError,
+    StorageError,
+    UnderstudyError,
+    UsageError,
+)
 from understudy.ledger import Ledger, describe_left
 from understudy.public import read_public
 from understudy.release import check_target
@@ -27,7 +36,7 @@ if TYPE_CHECKING:
 
     from understudy.budget import Bounding
     from understudy.ledger import RunState, State
-    from understudy.release import Release
+    from understudy.release import Format, Release
 
 _DEMO_CAP = 150
 
@@ -40,7 +49,7 @@ def _unit(text: str, nulls: Any) -> Unit:  # noqa: ANN401  argparse has checked 
 
 def _bounding(text: str) -> Bounding:
     kind, _, cap = text.partition(":")
-    if not cap.isdigit():
+    if not re.fullmatch("[0-9]{1,10}", cap):
         raise BudgetError("a bounding needs a cap", got=text, allowed="weights:C or sample:C")
     return bounding_from_dict({"kind": kind, "cap": int(cap)})
 
@@ -52,10 +61,39 @@ def _tell(options: argparse.Namespace, facts: dict[str, Any], lines: list[str]) 
         print("\n".join(lines))
 
 
+def _check_out(out: Path) -> None:
+    """Refuse a folder that is there already or cannot be made, before anything is spent on it."""
+    check_target(out)
+    above = next(folder for folder in out.absolute().parents if folder.exists())
+    if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
+        raise StorageError(f"no folder can be made in {above}", hint="name another place")
+
+
+def _note(private: Path, out: Path, form: Format) -> dict[str, str]:
+    """Say what `resume` needs to know, wherever it is called from."""
+    return {"private": str(private.resolve()), "out": str(out.resolve()), "format": form}
+
+
+def _save(release: Release, out: Path, form: Format, ledger: Path) -> None:
+    """Write a release; where that fails, say that its answers are not lost."""
+    failed: UnderstudyError | None = None
+    try:
+        release.save(out, format=form)
+    except UnderstudyError as error:
+        failed = type(error)(
+            error.what,
+            got=error.got,
+            allowed=error.allowed,
+            hint=f"what was paid for is kept: 'understudy resume {ledger} --out FOLDER' writes it",
+        )
+    if failed is not None:
+        raise failed
+
+
 def synth(options: argparse.Namespace) -> None:
     """Make a synthetic table from a private one."""
     out = Path(options.out)
-    check_target(out)
+    _check_out(out)
     session = open_session(
         private=options.private,
         schema=options.schema,
@@ -65,16 +103,12 @@ def synth(options: argparse.Namespace) -> None:
         ledger=options.ledger,
     )
     mechanism = mechanism_from_dict({"name": options.mechanism, "settings": {}})
-    note = {
-        "private": str(Path(options.private).resolve()),
-        "out": str(out.resolve()),
-        "format": options.format,
-    }
+    note = _note(Path(options.private), out, options.format)
     new = not session.ledger.exists()
     with shown(quiet=options.json) as progress:
         release = session.run(mechanism, progress=progress, note=note)
         progress("writing the release", 0)
-        release.save(out, format=options.format)
+        _save(release, out, options.format, session.ledger)
     _report(options, release, out, session.ledger, new=new)
 
 
@@ -86,12 +120,16 @@ def resume(options: argparse.Namespace) -> None:
         raise UsageError(
             "the run was begun from Python and names no folder", allowed="--out FOLDER"
         )
+    if session.private is None:
+        raise UsageError(
+            "the run was begun from Python and names no private table", allowed="--private FILE"
+        )
     out = Path(options.out or note["out"])
-    check_target(out)
+    _check_out(out)
     with shown(quiet=options.json) as progress:
         release = session.resume(options.run, progress=progress)
         progress("writing the release", 0)
-        release.save(out, format=note.get("format", "parquet"))
+        _save(release, out, note.get("format", "parquet"), session.ledger)
     _report(options, release, out, session.ledger, new=False)
 
 
@@ -189,8 +227,15 @@ def _standing(run: RunState) -> str:
 
 def _show_ledger(path: Path, state: State) -> None:
     console = Console()
+    # Captured first: on a broken pipe the console would leave by a way of its own.
+    with console.capture() as shown_text:
+        _draw_ledger(console, path, state)
+    print(shown_text.get(), end="")
+
+
+def _draw_ledger(console: Console, path: Path, state: State) -> None:
     whose = "not yet bound to a table" if state.name is None else f"{state.name}, unit {state.unit}"
-    console.print(f"[bold]{path}[/]: {whose}", highlight=False)
+    console.print(f"[bold]{escape(str(path))}[/]: {escape(whose)}", highlight=False)
     budget = state.budget
     console.print(
         f"total epsilon {budget.epsilon:g} at delta {budget.delta:g} ({state.currency}); "
@@ -205,7 +250,7 @@ def _show_ledger(path: Path, state: State) -> None:
         )
         for r in run.reservations:
             answered = "yes" if r.ordinal in run.answers else "no"
-            table.add_row("", "", r.what, answered, f"{100 * r.grains / state.total:.2f} %")
+            table.add_row("", "", escape(r.what), answered, f"{100 * r.grains / state.total:.2f} %")
     if state.runs:
         console.print(table)
     console.print(
@@ -213,28 +258,35 @@ def _show_ledger(path: Path, state: State) -> None:
     )
 
 
+def _simulate(city: City, year: int, path: Path) -> None:
+    engine = DuckDB()
+    try:
+        engine.write(city.year(year), path, types={})
+    finally:
+        engine.close()
+
+
 def demo(options: argparse.Namespace) -> None:
     """Simulate a city, and take it from private table to release."""
     folder = Path(options.folder)
-    check_target(folder)
+    _check_out(folder)
     budget = Budget(epsilon=options.epsilon, delta=options.delta)
     if options.trips < 1:
         raise UsageError("--trips must be positive", got=options.trips)
     begun = time.monotonic()
     city = City(trips_per_year=options.trips, taxis=max(1, min(3000, options.trips // 100)))
     folder.mkdir(parents=True)
+    public, private = folder / "public-2019.parquet", folder / "private-2020.parquet"
     with shown(quiet=options.json) as progress:
-        for i, (year, name) in enumerate(((2019, "public-2019"), (2020, "private-2020"))):
+        for i, (year, path) in enumerate(((2019, public), (2020, private))):
             progress("simulating a city", i / 2)
-            engine = DuckDB()
-            engine.write(city.year(year), folder / f"{name}.parquet", types={})
-            engine.close()
+            _simulate(city, year, path)
         progress("drafting a schema from the public year", 0)
-        public = read_public(folder / "public-2019.parquet")
-        schema = Schema.from_public(public, name="simulated-city", ids=("taxi_id",))
+        drafted = read_public(public)
+        schema = Schema.from_public(drafted, name="simulated-city", ids=("taxi_id",))
         (folder / "schema.toml").write_text(schema.to_toml(), encoding="utf-8")
         session = open_session(
-            private=folder / "private-2020.parquet",
+            private=private,
             schema=schema,
             unit=Unit("taxi_id"),
             bounding=bounding_from_dict({"kind": "weights", "cap": _DEMO_CAP}),
@@ -243,10 +295,10 @@ def demo(options: argparse.Namespace) -> None:
         )
         mechanism = mechanism_from_dict({"name": "independent", "settings": {}})
         out = folder / "release"
-        note = {"private": str(session.private), "out": str(out), "format": "parquet"}
+        note = _note(private, out, "parquet")
         release = session.run(mechanism, progress=progress, note=note)
         progress("writing the release", 0)
-        release.save(out)
+        _save(release, out, "parquet", session.ledger)
     _report(options, release, out, session.ledger, new=True)
     if not options.json:
         print(f"A simulated city, no real trips; {time.monotonic() - begun:.0f} s in all. Look at")

@@ -6,13 +6,15 @@ Nothing heavy is imported before a command is known, so that help is quick.
 from __future__ import annotations
 
 import argparse
+import contextlib
+import io
 import json
 import os
 import sys
 import traceback
 from typing import TYPE_CHECKING, NoReturn
 
-from understudy.errors import InternalError, UnderstudyError, UsageError
+from understudy.errors import InternalError, StorageError, UnderstudyError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,27 +108,47 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and give its exit code."""
     as_json = "--json" in (sys.argv if arguments is None else arguments)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A name that the terminal cannot show must not undo what was done.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         options = parser().parse_args(arguments)
-        from understudy.cli import commands  # noqa: PLC0415  only now is anything heavy needed
-
-        getattr(commands, options.command)(options)
-        sys.stdout.flush()
+        as_json = options.json
+        _run(options)
     except UnderstudyError as error:
-        return _complain(error, as_json=as_json)
+        failure = error
     except KeyboardInterrupt:
-        print("stopped; 'understudy resume LEDGER' goes on", file=sys.stderr)
+        print("understudy: stopped; 'understudy resume LEDGER' goes on", file=sys.stderr)
         return 130
     except BrokenPipeError:
         # Whoever read our output has left; what was to be written is written.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _close_output()
         return 0
+    except OSError as error:
+        _close_output()
+        why = os.strerror(error.errno) if error.errno else type(error).__name__
+        failure = StorageError("a file or folder cannot be used", got=why)
     except Exception as error:  # noqa: BLE001  its message may hold anything: only its place is told
         last = traceback.extract_tb(error.__traceback__)[-1]
         place = f"{type(error).__name__} in {last.name}, line {last.lineno}"
-        fault = InternalError("something went wrong in Understudy itself", got=place)
-        return _complain(fault, as_json=as_json)
-    return 0
+        failure = InternalError("something went wrong in Understudy itself", got=place)
+    else:
+        return 0
+    return _complain(failure, as_json=as_json)
+
+
+def _run(options: argparse.Namespace) -> None:
+    from understudy.cli import commands  # noqa: PLC0415  only now is anything heavy needed
+
+    getattr(commands, options.command)(options)
+    if sys.stdout is not None:
+        sys.stdout.flush()
+
+
+def _close_output() -> None:
+    """Send what is still to be flushed nowhere, so that Python does not complain on leaving."""
+    with contextlib.suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _complain(error: UnderstudyError, *, as_json: bool) -> int:

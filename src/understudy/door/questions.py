@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from understudy.graph import Clique, Rows
 
 
+LARGEST = 2.0**44
+
+
 def _check_scale(scale: object) -> None:
     if not isinstance(scale, (int, float)) or isinstance(scale, bool) or not 0 < scale < math.inf:
         raise BudgetError("a noise scale must be positive", got=scale, allowed="a number above 0")
@@ -134,9 +137,13 @@ class Select:
         if not self.candidates:
             raise QuestionError("nothing to select from", got="no candidate")
         for candidate in self.candidates:
-            finite = np.isfinite(candidate.expected).all() and math.isfinite(candidate.penalty)
-            if not finite or not 0 < candidate.weight < math.inf:
-                raise QuestionError("a candidate's expectation, weight or penalty is no number")
+            # Beyond this, sums in steps of 2⁻¹⁶ could outgrow int64 and a bound its proof.
+            size = float(np.abs(candidate.expected).sum()) + abs(candidate.penalty)
+            if not size < LARGEST or not 0 < candidate.weight < math.inf:
+                raise QuestionError(
+                    "a candidate's expectation, weight or penalty is out of reach",
+                    allowed="finite, weights above 0, at most 2^44 rows in all",
+                )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -11,10 +11,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import secrets
 import sqlite3
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from understudy.errors import (
     LedgerDamagedError,
@@ -48,6 +49,7 @@ CREATE TRIGGER no_update BEFORE UPDATE ON entries BEGIN
 CREATE TRIGGER no_delete BEFORE DELETE ON entries BEGIN
     SELECT RAISE(ABORT, 'a ledger is append-only'); END;
 """
+_COLUMNS = "number, kind, run, ordinal, body, payload, chain"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,73 +71,180 @@ def _link(before: str, entry: tuple[int, str, int | None, int | None, str], payl
     return hashlib.sha256(head.encode() + b"\x00" + payload).hexdigest()
 
 
+def _checked(row: tuple[Any, ...], known: list[Entry]) -> Entry | None:
+    """Give a row as the entry that follows those known, or None where it does not."""
+    number, kind, run, ordinal, body, payload, chain = row
+    before = known[-1].chain if known else ""
+    try:
+        link = _link(before, (number, kind, run, ordinal, body), payload)
+    except TypeError:  # a text where bytes should be, or the other way round
+        return None
+    if number != len(known) + 1 or chain != link:
+        return None
+    return Entry(number, kind, run, ordinal, json.loads(body), payload, chain)
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    """Open a file; each of its statements is a transaction of its own unless one is begun."""
+    connection = sqlite3.connect(path, timeout=WAIT_SECONDS, isolation_level=None)
+    try:
+        connection.execute("PRAGMA synchronous = EXTRA")
+        connection.execute("PRAGMA trusted_schema = OFF")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _append(
+    connection: sqlite3.Connection,
+    kind: str,
+    body: dict[str, Any],
+    *,
+    run: int | None,
+    ordinal: int | None,
+    payload: bytes,
+) -> Entry:
+    last = connection.execute(
+        "SELECT number, chain FROM entries ORDER BY number DESC LIMIT 1"
+    ).fetchone()
+    number, before = (last[0] + 1, last[1]) if last else (1, "")
+    text = json.dumps(body)  # as it is: the order of a schema's columns matters
+    chain = _link(before, (number, kind, run, ordinal, text), payload)
+    connection.execute(
+        f"INSERT INTO entries ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (number, kind, run, ordinal, text, payload, chain),
+    )
+    return Entry(number, kind, run, ordinal, json.loads(text), payload, chain)
+
+
+def _trouble(path: Path, error: Exception) -> UnderstudyError:
+    """Sort a failure of SQLite's; one without a code is a text that cannot be read."""
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)
+    if code & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return LedgerLockedError(
+            f"the ledger {path} is locked by another process",
+            hint="wait until it is done, and try again",
+        )
+    if code == sqlite3.SQLITE_READONLY_DBMOVED:
+        return LedgerDamagedError(
+            f"the ledger {path} was moved, deleted or replaced while it was open",
+            hint="put it back, and resume the run",
+        )
+    # SQLite's plain "error" is for statements: the tables they name are not those of a ledger.
+    if isinstance(error, sqlite3.OperationalError) and code not in (
+        sqlite3.SQLITE_CORRUPT,
+        sqlite3.SQLITE_ERROR,
+    ):
+        return StorageError(f"cannot use the ledger {path}", got=str(error))
+    return LedgerDamagedError(
+        f"the ledger {path} is damaged", got=str(error), hint="restore a backup"
+    )
+
+
+@contextmanager
+def _guard(path: Path) -> Iterator[None]:
+    """Turn SQLite's troubles into ours."""
+    try:
+        yield
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+        raise _trouble(path, error) from None
+
+
+def _fill(path: Path, kind: str, body: dict[str, Any]) -> None:
+    """Make the tables and the first entry in an empty file, durably."""
+    connection = _connect(path)
+    try:
+        connection.executescript(
+            f"BEGIN IMMEDIATE; PRAGMA application_id = {_APPLICATION}; {_TABLES}"
+        )
+        _append(connection, kind, body, run=None, ordinal=None, payload=b"")
+        connection.execute("COMMIT")
+    finally:
+        connection.close()
+
+
+def _publish(partial: Path, path: Path) -> None:
+    """Give a finished file its name, unless that is taken."""
+    try:
+        os.link(partial, path)
+    except FileExistsError:
+        raise
+    except OSError:
+        # A file system without links: claim the name, then move the file onto it.
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        partial.replace(path)
+
+
 class Journal:
     """An open journal file."""
 
-    def __init__(self, path: Path, *, create: bool) -> None:
-        """Open a journal, or make a new one where there is none."""
-        self.path = path
-        self._known: list[Entry] = []
-        if create:
-            self._claim()
-        elif not path.is_file():
+    def __init__(self, path: Path) -> None:
+        """Open a journal."""
+        if not os.path.isfile(path):  # noqa: PTH113  no name makes it fail
             raise MissingFileError(
                 f"there is no ledger {path}", hint="'understudy ledger FILE --create' makes one"
             )
-        self._connection = sqlite3.connect(path, timeout=WAIT_SECONDS, isolation_level=None)
-        with self._guard():
-            self._connection.execute("PRAGMA synchronous = EXTRA")
-            self._connection.execute("PRAGMA trusted_schema = OFF")
-            if create:
-                self._connection.executescript(
-                    f"BEGIN IMMEDIATE; PRAGMA application_id = {_APPLICATION}; {_TABLES} COMMIT;"
-                )
-            elif self._connection.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION:
-                self._connection.close()
-                raise LedgerDamagedError(f"{path} is not a ledger")
-
-    def _claim(self) -> None:
-        failed: UnderstudyError | None = None
+        self.path = path
+        self._known: list[Entry] = []
+        self._fresh: list[Entry] = []
+        self._version: object = None
+        with _guard(path):
+            self._connection = _connect(path)
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+            self._check_mark()
+        except BaseException:
+            self.close()
+            raise
+
+    def _check_mark(self) -> None:
+        with _guard(self.path):
+            if self._one("PRAGMA application_id") != _APPLICATION:
+                raise LedgerDamagedError(f"{self.path} is not a ledger")
+
+    @classmethod
+    def create(cls, path: Path, kind: str, body: dict[str, Any]) -> Self:
+        """Make a journal with its first entry, and open it.
+
+        It is filled under another name first, so that it is there whole or not at all.
+        """
+        failed: UnderstudyError | None = None
+        partial = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+        try:
+            _make_folder(path.parent)
+            os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+            with _guard(path):
+                _fill(partial, kind, body)
+            _publish(partial, path)
         except FileExistsError:
-            failed = OutputExistsError(f"there is a ledger {self.path} already")
+            failed = OutputExistsError(f"there is a ledger {path} already")
         except OSError as error:
-            failed = StorageError(f"cannot make the ledger {self.path}", got=error.strerror)
+            failed = StorageError(f"cannot make the ledger {path}", got=error.strerror)
+        finally:
+            _remove(partial)
         if failed is not None:
             raise failed
+        return cls(path)
 
     @contextmanager
-    def _guard(self) -> Iterator[None]:
-        """Turn SQLite's troubles into ours."""
-        try:
-            yield
-        except sqlite3.OperationalError as error:
-            text = str(error)
-            if "locked" in text or "busy" in text:
-                raise LedgerLockedError(
-                    f"the ledger {self.path} is locked by another process",
-                    hint="wait until it is done, and try again",
-                ) from None
-            raise StorageError(f"cannot write the ledger {self.path}", got=text) from None
-        except sqlite3.DatabaseError as error:
-            raise LedgerDamagedError(
-                f"the ledger {self.path} is damaged", got=str(error), hint="restore a backup"
-            ) from None
-
-    @contextmanager
-    def transaction(self) -> Iterator[list[Entry]]:
-        """Hold the journal alone: read and check all of it, append, commit to disk."""
-        with self._guard():
-            self._connection.execute("BEGIN IMMEDIATE")
+    def _begun(self, how: str) -> Iterator[list[Entry]]:
+        with _guard(self.path):
+            self._connection.execute(how)
             try:
+                self._fresh = []
                 yield self._read()
                 self._connection.execute("COMMIT")
+                self._known = [*self._known, *self._fresh]
             except BaseException:
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
                 raise
+
+    @contextmanager
+    def transaction(self) -> Iterator[list[Entry]]:
+        """Hold the journal alone: read and check all of it, append, commit to disk."""
+        with self._begun("BEGIN IMMEDIATE") as entries:
+            yield entries
 
     def append(
         self,
@@ -147,49 +256,43 @@ class Journal:
         payload: bytes = b"",
     ) -> int:
         """Append an entry inside a transaction, and give its number."""
-        last = self._connection.execute(
-            "SELECT number, chain FROM entries ORDER BY number DESC LIMIT 1"
-        ).fetchone()
-        number, before = (last[0] + 1, last[1]) if last else (1, "")
-        text = json.dumps(body, sort_keys=True)
-        chain = _link(before, (number, kind, run, ordinal, text), payload)
-        self._connection.execute(
-            "INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (number, kind, run, ordinal, text, payload, chain),
-        )
-        return number
+        entry = _append(self._connection, kind, body, run=run, ordinal=ordinal, payload=payload)
+        self._fresh.append(entry)
+        return entry.number
 
     def entries(self) -> list[Entry]:
-        """Read and check the whole journal."""
-        with self._guard():
-            return self._read()
+        """Read and check the whole journal, as it stood at one moment."""
+        with self._begun("BEGIN") as entries:
+            return entries
 
     def _read(self) -> list[Entry]:
-        """Check what is new since the last reading, and that it follows from what was known."""
-        known = self._known
-        if known:
-            last = self._one("SELECT chain FROM entries WHERE number = ?", len(known))
-            if last != known[-1].chain:
-                raise self._changed(f"entry {len(known)} is not what it was")
+        """Check what is new since the last reading, and that it follows from what was known.
+
+        Where another connection has written since, everything is checked again.
+        """
+        version = self._one("PRAGMA data_version")
+        before = self._known
+        known = list(before) if version == self._version else []
         rows = self._connection.execute(
-            "SELECT * FROM entries WHERE number > ? ORDER BY number", (len(known),)
-        ).fetchall()
-        for number, kind, run, ordinal, body, payload, chain in rows:
-            before = known[-1].chain if known else ""
-            link = _link(before, (number, kind, run, ordinal, body), payload)
-            if number != len(known) + 1 or chain != link:
-                raise self._changed(f"entry {number} does not follow from the one before")
-            known.append(Entry(number, kind, run, ordinal, json.loads(body), payload, chain))
+            f"SELECT {_COLUMNS} FROM entries WHERE number > ? ORDER BY number", (len(known),)
+        )
+        for row in rows.fetchall():
+            entry = _checked(row, known)
+            if entry is None:
+                raise self._changed(f"entry {row[0]} does not follow from the one before")
+            known.append(entry)
         if (self._one("SELECT max(seq) FROM sqlite_sequence") or 0) != len(known):
             raise self._changed("entries are missing at its end")
+        if known[: len(before)] != before:
+            raise self._changed("entries are not what they were")
+        self._known, self._version = known, version
         return list(known)
 
-    def _one(self, sql: str, *arguments: object) -> object:
-        row = self._connection.execute(sql, arguments).fetchone()
+    def _one(self, sql: str) -> object:
+        row = self._connection.execute(sql).fetchone()
         return row[0] if row else None
 
     def _changed(self, how: str) -> LedgerDamagedError:
-        self._known = []
         return LedgerDamagedError(
             f"the ledger {self.path} was changed by another hand",
             got=how,
@@ -199,3 +302,17 @@ class Journal:
     def close(self) -> None:
         """Close the file."""
         self._connection.close()
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError as error:
+        raise NotADirectoryError(error.errno, "a file is in the way of its folder") from None
+
+
+def _remove(partial: Path) -> None:
+    """Remove what was filled under another name, and SQLite's own file beside it."""
+    for path in (partial, partial.with_name(f"{partial.name}-journal")):
+        with suppress(OSError):  # left behind, it is in nobody's way
+            path.unlink(missing_ok=True)

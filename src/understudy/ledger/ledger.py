@@ -61,6 +61,8 @@ class RunState:
     reservations: list[Reservation] = field(default_factory=list)
     answers: dict[int, tuple[str, bytes]] = field(default_factory=dict)
     closed: bool = False
+    head: str = ""
+    """The hash of the run's last entry, and so of all before it."""
 
     @property
     def spent(self) -> int:
@@ -71,6 +73,10 @@ class RunState:
     def held(self) -> int:
         """The grains this run keeps from others: its cap, or once closed what it spent."""
         return self.spent if self.closed else self.cap
+
+    def covers(self, ordinal: int, plan: str) -> bool:
+        """Whether this very question was charged."""
+        return any(r.ordinal == ordinal and r.plan == plan for r in self.reservations)
 
 
 @dataclass(slots=True)
@@ -113,9 +119,12 @@ def _state(entries: list[Entry]) -> State:
             continue
         if entry.kind == "run":
             number, budget = entry.run or 0, Budget.from_dict(body["budget"])
-            state.runs[number] = RunState(number, int(body["cap"]), budget, body["request"])
+            state.runs[number] = RunState(
+                number, int(body["cap"]), budget, body["request"], head=entry.chain
+            )
             continue
         run = state.runs[entry.run or 0]
+        run.head = entry.chain
         if entry.kind == "reserve":
             charge = Charge.from_dict(body["charge"])
             grains = int(body["grains"])
@@ -124,8 +133,14 @@ def _state(entries: list[Entry]) -> State:
             )
         elif entry.kind == "answer":
             run.answers[entry.ordinal or 0] = (body["plan"], entry.payload)
-        else:
+        elif entry.kind == "close":
             run.closed = True
+        else:
+            raise LedgerDamagedError(
+                "the ledger holds an entry of an unknown kind",
+                got=entry.kind,
+                hint="a newer Understudy may have written it",
+            )
     return state
 
 
@@ -139,9 +154,13 @@ class Ledger:
 
     def __init__(self, path: Path) -> None:
         """Open a ledger, and check all of it."""
-        self._journal = Journal(path, create=False)
+        self._journal = Journal(path)
         self.path = path
-        self.state()
+        try:
+            self.state()
+        except BaseException:
+            self.close()
+            raise
 
     @classmethod
     def create(cls, path: Path, *, budget: Budget, key: str | None = None) -> Self:
@@ -149,11 +168,8 @@ class Ledger:
 
         The key behind the keyed hash is random; privacy does not rest on its secrecy.
         """
-        journal = Journal(path, create=True)
         body = {"budget": budget.to_dict(), "key": key or new_key()}
-        with journal.transaction():
-            journal.append("ledger", body)
-        journal.close()
+        Journal.create(path, "ledger", body).close()
         return cls(path)
 
     def bind(self, *, name: str, unit: Unit) -> None:
@@ -264,11 +280,11 @@ class Run:
     def _affordable(self, state: State, ordinal: int, plan: str, charge: Charge) -> int | None:
         """Give the grains to book, or None where an open reservation already covers it."""
         run = state.runs[self.number]
-        if run.closed:
-            raise LedgerMismatchError(f"run {self.number} is closed", hint="start a new run")
         if ordinal in run.answers:
             raise LedgerLockedError(f"another process has answered for run {self.number}")
-        if any(r.ordinal == ordinal and r.plan == plan for r in run.reservations):
+        if run.closed:
+            raise LedgerMismatchError(f"run {self.number} is closed", hint="start a new run")
+        if run.covers(ordinal, plan):
             return None
         grains = charge.grains(state.currency)
         if run.spent + grains > run.cap:
@@ -300,6 +316,11 @@ class Run:
                 raise LedgerLockedError(
                     f"another process has gone on with run {self.number}",
                     hint="leave the run to it",
+                )
+            if not run.covers(ordinal, plan):
+                raise LedgerMismatchError(
+                    f"question {ordinal} of run {self.number} was never charged",
+                    hint="an answer is stored under its own charge only",
                 )
             self._journal.append(
                 "answer", {"plan": plan}, run=self.number, ordinal=ordinal, payload=payload

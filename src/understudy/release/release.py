@@ -6,6 +6,7 @@ all, with the manifest, which holds every other file's checksum, written last.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -78,7 +79,7 @@ class Release:
             engine.write(self._noisy_table(), folder / f"measurements.{form}", types={})
         finally:
             engine.close()
-        (folder / "schema.toml").write_text(self.schema.to_toml(), encoding="utf-8")
+        (folder / "schema.toml").write_text(self.schema.released().to_toml(), encoding="utf-8")
         files = {p.name: _checksum(p) for p in sorted(folder.iterdir())}
         manifest = json.dumps({**self.manifest, "files": files}, indent=2, ensure_ascii=False)
         (folder / "manifest.json").write_text(manifest + "\n", encoding="utf-8")
@@ -128,7 +129,7 @@ def _sql_type(column: Modelled) -> str:
 
 def check_target(target: Path) -> None:
     """Refuse a folder that is there already, before anything is spent on it."""
-    if target.exists() or target.is_symlink():
+    if os.path.lexists(target):
         raise OutputExistsError(
             f"{target} exists already", hint="name another folder; nothing is ever overwritten"
         )
@@ -147,16 +148,22 @@ def _atomically(target: Path, write: Callable[[Path], None]) -> Path:
             _sync(path)
         partial.rename(target)
         _sync(target.parent)
-    except FileExistsError:
-        failed = OutputExistsError(f"{target} exists already")
-    except OSError as error:
-        failed = StorageError(f"cannot write {target}", got=error.strerror)
+    except (OSError, ValueError) as error:
+        failed = _trouble(target, error)
     finally:
         if partial is not None and partial.exists():
             shutil.rmtree(partial, ignore_errors=True)
     if failed is not None:
         raise failed
     return target
+
+
+def _trouble(target: Path, error: OSError | ValueError) -> UnderstudyError:
+    code = error.errno if isinstance(error, OSError) else None
+    if code in {errno.EEXIST, errno.ENOTEMPTY} and target.is_dir():
+        return OutputExistsError(f"{target} exists already")
+    why = error.strerror if isinstance(error, OSError) else "a name that cannot be"
+    return StorageError(f"cannot write {target}", got=why)
 
 
 def _sync(path: Path) -> None:

@@ -10,9 +10,8 @@ from understudy.schema.columns import (
     Integer,
     Modelled,
     Numeric,
-    ladder_edges,
-    regular_edges,
 )
+from understudy.schema.edges import ladder_edges, regular_edges
 from understudy.schema.reading import Array, Codes, Scalar
 from understudy.schema.schema import Schema
 

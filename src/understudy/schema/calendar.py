@@ -45,6 +45,16 @@ _DIRECTIVES = {
     "f": ("fraction", "([0-9]{1,9})"),
     "z": ("offset", "(Z|[+-][0-9]{2}:?[0-9]{2})"),
 }
+_SAME = {
+    "year": "short_year",
+    "short_year": "year",
+    "month": "month_name",
+    "month_name": "month",
+    "hour": "half_hour",
+    "half_hour": "hour",
+}
+_NOT_PLAIN = r"[\[\]^\\\x00\ud800-\udfff]"
+"""What would need a backslash in a regular expression, or could not stand in SQL."""
 _ISO = (
     "([0-9]{4})-([0-9]{2})-([0-9]{2})"
     "(?:[ T]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:[.][0-9]+)?)?)?"
@@ -75,21 +85,23 @@ def compile_format(text: str | None) -> Format:
         names = ("year", "month", "day", "hour", "minute", "second", "offset")
         return Format(_ISO, names)
     regex, fields = "", []
-    for literal, letter in re.findall(r"([^%]+)|%(.)", text):
+    for literal, letter in re.findall(r"(?s)([^%]+)|%(.?)", text):
         if literal:
             regex += "".join(c if c.isalnum() or c in " -/:,_" else f"[{c}]" for c in literal)
             continue
-        if letter not in _DIRECTIVES or _DIRECTIVES[letter][0] in fields:
+        name, piece = _DIRECTIVES.get(letter, ("", ""))
+        if not name or name in fields or _SAME.get(name) in fields:
             raise SchemaError(
                 "a date-time format that cannot be read",
                 got=repr(text),
-                allowed="each of " + " ".join(f"%{d}" for d in _DIRECTIVES) + " at most once",
+                allowed="each of "
+                + " ".join(f"%{d}" for d in _DIRECTIVES)
+                + " at most once, and one of %Y %y, of %m %b and of %H %I",
             )
-        name, piece = _DIRECTIVES[letter]
         fields.append(name)
         regex += piece
     dated = {"year", "short_year"} & set(fields) and {"month", "month_name"} & set(fields)
-    if not dated or "day" not in fields or set("[]^\\") & set(re.sub("%.", "", text)):
+    if not dated or "day" not in fields or re.search(_NOT_PLAIN, text):
         raise SchemaError(
             "a date-time format that names no date",
             got=repr(text),

@@ -12,106 +12,36 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from understudy.errors import SchemaError
 from understudy.schema import reading
 from understudy.schema.calendar import PARTS, compile_format
+from understudy.schema.column import DROP, MAX_CODES, NULLS, Column, Outside, check_outside
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from understudy.schema.reading import Array, Codes, Scalar
 
-Outside = Literal["nearest", "other", "drop"]
+__all__ = [
+    "DROP",
+    "LARGEST",
+    "NULLS",
+    "Categorical",
+    "Column",
+    "DateTime",
+    "Declaration",
+    "Id",
+    "Ignored",
+    "Integer",
+    "Modelled",
+    "Numeric",
+    "is_modelled",
+]
 
-DROP = -1
-MAX_CODES = 2**31 - 1
-NULLS = ("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "<NA>")
-
-
-def _check_outside(name: str, outside: str, allowed: tuple[str, ...]) -> None:
-    if outside not in allowed:
-        raise SchemaError(
-            f"column {name!r}: unknown rule for values outside the domain",
-            got=repr(outside),
-            allowed=", ".join(map(repr, allowed)),
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
-    """What every modelled column has in common."""
-
-    kind: ClassVar[str]
-    name: str
-    source: str = ""
-    """The table's own column; the column's name where it is empty."""
-    outside: Outside = "nearest"
-    """Where a value outside the domain goes."""
-    missing: bool = True
-    """Whether missing values have a code of their own."""
-    nulls: tuple[str, ...] = NULLS
-    """Texts that mean a missing value; a declared value of the same text wins."""
-
-    @property
-    def table_column(self) -> str:
-        """The name of the column in the table."""
-        return self.source or self.name
-
-    @property
-    def values_count(self) -> int:
-        """How many codes stand for declared values or bins."""
-        raise NotImplementedError
-
-    @property
-    def missing_code(self) -> int | None:
-        """The code of a missing value, where there is one."""
-        return self.values_count if self.missing else None
-
-    @property
-    def other_code(self) -> int | None:
-        """The code of a value outside the domain, where there is one."""
-        return self.values_count + int(self.missing) if self.outside == "other" else None
-
-    @property
-    def size(self) -> int:
-        """How many codes there are."""
-        return self.values_count + int(self.missing) + int(self.outside == "other")
-
-    @property
-    def if_invalid(self) -> int:
-        """Where something goes that is no value at all, and so has no nearest one."""
-        if self.other_code is not None:
-            return self.other_code
-        if self.outside == "nearest" and self.missing_code is not None:
-            return self.missing_code
-        return DROP
-
-    @property
-    def if_missing(self) -> int:
-        """Where a missing value goes."""
-        return self.if_invalid if self.missing_code is None else self.missing_code
-
-    def encode(self, values: Array) -> Codes:
-        """Turn values into codes; -1 where the row is to be dropped."""
-        raise NotImplementedError
-
-    def decode(self, codes: Codes, rng: np.random.Generator) -> Array:
-        """Turn codes back into values; a bin gives a value drawn uniformly within it."""
-        raise NotImplementedError
-
-    def labels(self) -> list[str]:
-        """Name every code, for people."""
-        tail = (["(missing)"] if self.missing else []) + (
-            ["(other)"] if self.outside == "other" else []
-        )
-        return [*self._value_labels(), *tail]
-
-    def _value_labels(self) -> list[str]:
-        raise NotImplementedError
+LARGEST = 2**52
+"""Whole numbers nearer to 0 than this, and halves between them, are exact in float64."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,16 +64,20 @@ class Categorical(Column):
 
     def __post_init__(self) -> None:
         """Refuse lists that are empty, ambiguous or contradict the rules."""
-        _check_outside(self.name, self.outside, ("other", "drop"))
-        object.__setattr__(self, "keys", tuple(reading.text(v) or "" for v in self.values))
-        if not self.values:
-            raise SchemaError(f"column {self.name!r} has no values", allowed="at least one")
+        check_outside(self.name, self.outside, ("other", "drop"))
+        keys = [reading.text(v) for v in self.values]
+        if not keys or None in keys:
+            raise SchemaError(
+                f"column {self.name!r} has no values, or lists one that is none",
+                allowed="at least one, and no NaN",
+            )
+        object.__setattr__(self, "keys", tuple(keys))
         if len(set(self.keys)) < len(self.keys):
             raise SchemaError(
                 f"column {self.name!r} lists a value twice",
                 hint="1, '1' and 1.0 are the same value",
             )
-        if self.missing_value is not None and self.missing_value not in self.values:
+        if self.missing_value is not None and reading.text(self.missing_value) not in keys:
             raise SchemaError(
                 f"column {self.name!r}: missing_value is not in values", got=self.missing_value
             )
@@ -162,7 +96,7 @@ class Categorical(Column):
     def missing_code(self) -> int | None:
         """The code of a missing value: its own, or that of the declared value."""
         if self.missing_value is not None:
-            return self.values.index(self.missing_value)
+            return self.keys.index(reading.text(self.missing_value) or "")
         return len(self.values) if self.missing else None
 
     @property
@@ -185,7 +119,7 @@ class Categorical(Column):
         """Look every value up; what is not listed goes by the rule."""
         texts = reading.texts(values)
         codes = {key: code for code, key in enumerate(self.keys)}
-        nulls = {None, *self.nulls} - set(self.keys)
+        nulls = {None, *self.null_keys} - set(self.keys)
         table = {text: codes.get(text) for text in set(texts.tolist())}
         table = {
             text: (self.if_missing if text in nulls else self.if_invalid) if code is None else code
@@ -229,12 +163,13 @@ class Integer(Column):
 
     def __post_init__(self) -> None:
         """Refuse an empty or over-long range."""
-        _check_outside(self.name, self.outside, ("nearest", "other", "drop"))
-        if not self.min <= self.max or self.max - self.min >= MAX_CODES:
+        check_outside(self.name, self.outside, ("nearest", "other", "drop"))
+        far = max(abs(self.min), abs(self.max)) >= LARGEST
+        if far or not self.min <= self.max or self.size > MAX_CODES:
             raise SchemaError(
-                f"column {self.name!r}: the range is empty or too long",
+                f"column {self.name!r}: the range is empty, too long or too far from 0",
                 got=f"{self.min} to {self.max}",
-                allowed="min <= max and fewer than 2^31 values",
+                allowed="min <= max, fewer than 2^31 codes, and ends between -2^52 and 2^52",
                 hint="declare a numeric column with bins for a long range",
             )
 
@@ -245,7 +180,7 @@ class Integer(Column):
 
     def encode(self, values: Array) -> Codes:
         """Round to the nearest whole number, halves up, and count from the lower end."""
-        numbers, absent = reading.numbers(values, self.nulls)
+        numbers, absent = reading.numbers(values, self.null_keys)
         return self._from_numbers(np.floor(numbers + 0.5), absent)
 
     def _from_numbers(self, whole: Array, absent: Array) -> Codes:
@@ -283,7 +218,7 @@ class Numeric(Column):
 
     def __post_init__(self) -> None:
         """Refuse edges that do not rise or are not finite."""
-        _check_outside(self.name, self.outside, ("nearest", "other", "drop"))
+        check_outside(self.name, self.outside, ("nearest", "other", "drop"))
         rising = len(self.edges) >= 2 and all(a < b for a, b in pairwise(self.edges))
         if not rising or not all(map(math.isfinite, self.edges)):
             raise SchemaError(
@@ -291,9 +226,16 @@ class Numeric(Column):
                 got=f"{len(self.edges)} edges",
                 allowed="at least two, each above the one before",
             )
-        whole_ok = all(math.ceil(a) < b for a, b in pairwise(self.edges))
-        if self.whole and not whole_ok:
-            raise SchemaError(f"column {self.name!r}: a bin holds no whole number")
+        if self.whole and not self._holds_whole():
+            raise SchemaError(
+                f"column {self.name!r}: a bin holds no whole number of 64 bits",
+                allowed="bins with whole numbers between -2^63 and 2^63",
+            )
+
+    def _holds_whole(self) -> bool:
+        inner = all(math.ceil(a) < b for a, b in pairwise(self.edges[:-1]))
+        last = math.ceil(self.edges[-2]) <= self.edges[-1]
+        return inner and last and self.edges[0] >= -(2.0**63) and self.edges[-1] <= 2.0**63
 
     @property
     def values_count(self) -> int:
@@ -302,7 +244,7 @@ class Numeric(Column):
 
     def encode(self, values: Array) -> Codes:
         """Find the bin of every number by exact comparison with the edges."""
-        numbers, absent = reading.numbers(values, self.nulls)
+        numbers, absent = reading.numbers(values, self.null_keys)
         invalid = np.isnan(numbers)
         codes = np.searchsorted(np.array(self.edges[1:-1]), numbers, side="right")
         if self.outside != "nearest":
@@ -317,16 +259,24 @@ class Numeric(Column):
         edges = np.array(self.edges)
         bins = np.where(absent, 0, codes)
         low, high = edges[bins], edges[bins + 1]
+        share = rng.random(len(codes))
         if self.whole:
-            # Whole numbers of [low, high), and the last edge itself, which is inside.
-            last = (bins == self.values_count - 1) & (np.floor(high) == high)
-            count = np.ceil(high) - np.ceil(low) + last
-            drawn = np.ceil(low) + np.floor(rng.random(len(codes)) * count)
+            low, top = np.ceil(low), self._last_whole(bins)
+            drawn = np.minimum(low + np.floor(share * (top - low + 1)), top)
             return reading.nullable(drawn.astype(np.int64), absent)
-        drawn = low + rng.random(len(codes)) * (high - low)
+        # Not low + share * (high - low): the width of a long bin may be beyond float64.
+        drawn = low * (1 - share) + high * share
         # Rounding may reach the next edge, which belongs to the next bin.
-        drawn = np.where(drawn < high, drawn, low)
+        drawn = np.where((low <= drawn) & (drawn < high), drawn, low)
         return np.where(absent, np.nan, drawn)
+
+    def _last_whole(self, bins: Array) -> Array:
+        """Give the largest whole number of each bin; the last edge of all is inside its bin."""
+        high = np.array(self.edges)[bins + 1]
+        below = np.minimum(np.ceil(high) - 1, np.nextafter(high, -np.inf))
+        top = np.where(bins == self.values_count - 1, np.floor(high), below)
+        inside: Array = np.minimum(top, np.nextafter(2.0**63, 0))
+        return inside
 
     def _value_labels(self) -> list[str]:
         ends = ")" * (self.values_count - 1) + "]"
@@ -353,7 +303,7 @@ class DateTime(Column):
 
     def __post_init__(self) -> None:
         """Refuse unknown parts, and parts without ends where the calendar gives none."""
-        _check_outside(self.name, self.outside, ("nearest", "other", "drop"))
+        check_outside(self.name, self.outside, ("nearest", "other", "drop"))
         if self.part not in PARTS:
             raise SchemaError(
                 f"column {self.name!r}: unknown date-time part",
@@ -370,9 +320,10 @@ class DateTime(Column):
                         hint="the calendar does not say where your table begins and ends",
                     )
                 object.__setattr__(self, end, default)
-        self._numbers()
+        self.as_integer()
 
-    def _numbers(self) -> Integer:
+    def as_integer(self) -> Integer:
+        """Give the column that the part's values make."""
         low, high = self.min or 0, self.max or 0
         return Integer(
             name=self.name, min=low, max=high, outside=self.outside, missing=self.missing
@@ -381,16 +332,16 @@ class DateTime(Column):
     @property
     def values_count(self) -> int:
         """How many values the part may take."""
-        return self._numbers().values_count
+        return self.as_integer().values_count
 
     def encode(self, values: Array) -> Codes:
         """Read the date-time, take the part, and count from the lower end."""
-        seconds, absent = reading.seconds(values, self.format, self.nulls)
-        return self._numbers()._from_numbers(reading.part(seconds, self.part), absent)  # noqa: SLF001
+        seconds, absent = reading.seconds(values, self.format, self.null_keys)
+        return self.as_integer()._from_numbers(reading.part(seconds, self.part), absent)  # noqa: SLF001
 
     def decode(self, codes: Codes, rng: np.random.Generator) -> Array:
         """Give back the part as a whole number, None for missing and other."""
-        return self._numbers().decode(codes, rng)
+        return self.as_integer().decode(codes, rng)
 
     def _value_labels(self) -> list[str]:
         return [str(v) for v in range(self.min or 0, (self.max or 0) + 1)]
@@ -422,23 +373,3 @@ Modelled = Categorical | Integer | Numeric | DateTime
 def is_modelled(column: Declaration) -> bool:
     """Say whether a column has codes."""
     return isinstance(column, Column)
-
-
-def regular_edges(low: float, high: float, bins: int) -> tuple[float, ...]:
-    """Cut a range into bins of equal width.
-
-    >>> regular_edges(0, 10, 4)
-    (0.0, 2.5, 5.0, 7.5, 10.0)
-    """
-    return tuple(float(e) for e in np.linspace(low, high, bins + 1))
-
-
-def ladder_edges(low: int, high: int) -> tuple[float, ...]:
-    """Cut a long range at 0 and at 1, 2 and 5 times every power of ten, on both sides.
-
-    >>> ladder_edges(0, 20)
-    (0.0, 1.0, 2.0, 5.0, 10.0, 20.0)
-    """
-    steps = [m * 10**k for k in range(19) for m in (1, 2, 5)]
-    inner: Sequence[int] = sorted({0, *steps, *(-s for s in steps)})
-    return (float(low), *(float(s) for s in inner if low < s < high), float(high))

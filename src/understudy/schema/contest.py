@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from understudy.errors import SchemaError
-from understudy.schema.columns import ladder_edges
+from understudy.schema.edges import ladder_edges
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,6 +21,8 @@ Plain = dict[str, Any]
 
 FEW = 1024
 """A declared range of at most this many whole numbers gets a code each."""
+BINS = 32
+"""Into how many bins a declared range of other numbers is cut."""
 
 
 def from_parameters(data: Mapping[str, Any], *, name: str) -> Plain:
@@ -30,12 +32,13 @@ def from_parameters(data: Mapping[str, Any], *, name: str) -> Plain:
         raise SchemaError("parameters.json: 'schema' must be a table", got=type(declared).__name__)
     columns: Plain = {}
     for key, value in declared.items():
-        if key == "periods":
-            columns |= _periods(value)
-        elif isinstance(value, list):
-            columns[key] = _listed([entry["code"] for entry in value])
-        else:
-            columns[key] = _column(key, value)
+        try:
+            columns |= _declared(key, value)
+        except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
+            raise SchemaError(
+                f"parameters.json: column {key!r} is not declared as the contests do",
+                allowed="values, min and max, a dtype, a list of codes, or periods",
+            ) from None
     if "periods" in declared:
         columns["sim_resident"] = {"kind": "id"}
     return {"name": name, "columns": columns}
@@ -43,13 +46,23 @@ def from_parameters(data: Mapping[str, Any], *, name: str) -> Plain:
 
 def from_specification(data: Mapping[str, Any], *, name: str) -> Plain:
     """Read match 3's ``{column: {"type": …, "maxval": …}}``: whole numbers from 0."""
-    columns = {
-        c: {"kind": "integer", "min": 0, "max": int(v["maxval"]), "missing": False}
-        if v.get("type") == "enum"
-        else _range(0, int(v["maxval"]))
-        for c, v in data.items()
-    }
+    columns: Plain = {}
+    for c, v in data.items():
+        if not isinstance(v["maxval"], int):
+            raise SchemaError(
+                f"{name}: maxval of column {c!r} must be a whole number", got=repr(v["maxval"])
+            )
+        one_each = {"kind": "integer", "min": 0, "max": v["maxval"], "missing": False}
+        columns[c] = one_each if v.get("type") == "enum" else _range(0, v["maxval"])
     return {"name": name, "columns": columns}
+
+
+def _declared(name: str, value: Any) -> Plain:  # noqa: ANN401  as JSON gives it
+    if name == "periods":
+        return _periods(value)
+    if isinstance(value, list):
+        return {name: _listed([entry["code"] for entry in value])}
+    return {name: _column(name, value)}
 
 
 def _periods(periods: list[dict[str, int]]) -> Plain:
@@ -72,19 +85,22 @@ def _column(name: str, value: Mapping[str, Any]) -> Plain:
     if "values" in value:
         return _listed(list(value["values"]))
     if "min" in value and "max" in value:
-        low, high = int(value["min"]), int(value["max"])
-        return _range(low, high)
+        if dtype.startswith("float"):
+            ends = {end: float(value[end]) for end in ("min", "max")}
+            rule = {"outside": "nearest", "missing": False}
+            return {"kind": "numeric", **ends, "bins": BINS, **rule}
+        return _range(int(value["min"]), int(value["max"]))
     if dtype.startswith("float"):
         # A float dtype bounds nothing a person would recognise: bins reach as far as int32's.
-        ends = np.iinfo("int32")
-        return _range(int(ends.min), int(ends.max)) | {"whole": False}
+        return _range(-(2**31), 2**31 - 1) | {"whole": False}
     if not dtype.startswith(("int", "uint")):
         raise SchemaError(
             f"parameters.json: column {name!r} has neither values nor a range nor a number's dtype",
             got=dtype or "nothing",
         )
-    ends = np.iinfo(dtype)
-    return _range(int(ends.min), int(ends.max))
+    bounds = np.iinfo(dtype)
+    # What is beyond int64 goes to the last bin, whose whole numbers int64 can still write.
+    return _range(int(bounds.min), min(int(bounds.max), 2**63 - 1))
 
 
 def _range(low: int, high: int) -> Plain:

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from understudy.errors import MissingColumnError
 from understudy.schema import reading
-from understudy.schema.columns import NULLS, Categorical, DateTime, Id, Ignored, Integer, Numeric
+from understudy.schema.columns import (
+    LARGEST,
+    NULLS,
+    Categorical,
+    DateTime,
+    Id,
+    Ignored,
+    Integer,
+    Numeric,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,8 +51,16 @@ def draft(
         if name in ids:
             columns.append(Id(name=name))
         else:
-            columns += _column(name, np.asarray(given), written, kind)
+            drafted = _column(name, np.asarray(given), written, kind)
+            columns += [_renamed(c, {n.lower() for n in table if n != name}) for c in drafted]
     return tuple(columns)
+
+
+def _renamed(column: Declaration, taken: set[str]) -> Declaration:
+    """Give a part of a date-time a name that no column of the table has."""
+    while column.name.lower() in taken:
+        column = replace(column, name=column.name + "_")
+    return column
 
 
 def _column(name: str, values: Array, written: str | None, kind: str | None) -> list[Declaration]:
@@ -75,15 +93,15 @@ def _number(name: str, read: Array) -> Declaration:
         return Ignored(name=name)
     low, high = float(read.min()), float(read.max())
     whole = bool(np.all(read == np.floor(read)))
-    if whole and high - low < LISTED:
+    far = max(abs(low), abs(high))
+    if whole and high - low < LISTED and far < LARGEST:
         return Integer(name=name, min=int(low), max=int(high))
     if low == high:
-        high = low + 1
-    inner = np.unique(np.quantile(read, np.linspace(0, 1, BINS + 1)[1:-1]))
-    if whole:
-        inner = np.unique(np.ceil(inner))
-    inside = [float(e) for e in inner if low < e < high]
-    return Numeric(name=name, edges=(low, *inside, high), whole=whole)
+        low, high = sorted((low, low / 2 if far >= LARGEST else low + 1))
+    # Edges are values of the table, so that nothing is computed that may overflow.
+    inner = np.quantile(read, np.linspace(0, 1, BINS + 1)[1:-1], method="lower")
+    inside = [float(e) for e in np.unique(inner) if low < e < high]
+    return Numeric(name=name, edges=(low, *inside, high), whole=whole and far <= 2.0**63)
 
 
 def _moments(name: str, read: Array, written: str | None) -> list[Declaration]:

@@ -27,10 +27,10 @@ Plain = dict[str, Any]
 def read_schema(path: Path, *, public: Mapping[str, Array] | None) -> Plain:
     """Read any schema file as the plain data of our own."""
     data = _load(path)
-    name = path.stem
-    if path.suffix in {".yaml", ".yml"}:
+    name, suffix = path.stem, path.suffix.lower()
+    if suffix in {".yaml", ".yml"}:
         return peers.from_dpsynth(data, name=name)
-    if path.suffix == ".toml" or ("columns" in data and "METADATA_SPEC_VERSION" not in data):
+    if suffix == ".toml" or ("columns" in data and "METADATA_SPEC_VERSION" not in data):
         return data
     if {"runs", "schema"} <= set(data):
         return contest.from_parameters(data, name=name)
@@ -49,18 +49,22 @@ def read_schema(path: Path, *, public: Mapping[str, Array] | None) -> Plain:
 
 def _load(path: Path) -> Plain:
     try:
-        text = path.read_text(encoding="utf-8")
-    except OSError:
-        raise MissingFileError(f"cannot read the schema file {path}") from None
+        text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
         raise SchemaError(f"{path.name} is not UTF-8 text") from None
+    except (OSError, ValueError):  # a name may itself be impossible
+        raise MissingFileError(f"cannot read the schema file {path}") from None
     try:
-        data = _parse(text, path.suffix)
-    except ValueError as error:
+        data = _parse(text, path.suffix.lower())
+    except (ValueError, RecursionError) as error:
         place = str(error).splitlines()[0]
         raise SchemaError(f"{path.name} does not parse", got=place) from None
-    if not isinstance(data, dict):
-        raise SchemaError(f"{path.name} holds no table of columns", got=type(data).__name__)
+    if not isinstance(data, dict) or not all(isinstance(name, str) for name in data):
+        raise SchemaError(
+            f"{path.name} holds no table of columns",
+            got=type(data).__name__,
+            allowed="a table whose names are texts",
+        )
     return data
 
 

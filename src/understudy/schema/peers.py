@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from understudy.errors import SchemaError
-from understudy.schema.columns import ladder_edges
 from understudy.schema.draft import draft
+from understudy.schema.edges import ladder_edges
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,7 +39,17 @@ def from_pgm(data: Mapping[str, int], *, name: str) -> Plain:
 
 def from_dpsynth(data: Mapping[str, Any], *, name: str) -> Plain:
     """Read dpsynth's ``domain.yaml``."""
-    return {"name": name, "columns": {c: _dpsynth_column(c, v) for c, v in data.items()}}
+    columns: Plain = {}
+    for c, v in data.items():
+        try:
+            columns[c] = _dpsynth_column(c, v)
+        except (IndexError, OverflowError, TypeError, ValueError):
+            raise SchemaError(
+                f"domain.yaml: column {c!r} is not declared as dpsynth does",
+                allowed="a list of possible_values and an out_of_domain_index within it, "
+                "or numbers for min_value and max_value",
+            ) from None
+    return {"name": name, "columns": columns}
 
 
 def _dpsynth_column(name: str, value: object) -> Plain:
@@ -74,20 +84,10 @@ def _dpsynth_column(name: str, value: object) -> Plain:
 
 def from_sdv(data: Mapping[str, Any], *, name: str, public: Mapping[str, Array] | None) -> Plain:
     """Read SDV's metadata of a single table."""
-    if "tables" in data:
-        if len(data["tables"]) != 1:
-            raise SchemaError(
-                "SDV metadata of several tables",
-                got=", ".join(sorted(data["tables"])),
-                allowed="one table",
-                hint="write the metadata of the event table alone",
-            )
-        name, table = next(iter(data["tables"].items()))
-    else:
-        table = data
+    name, declared = _sdv_table(data, name)
     columns: Plain = {}
     unsaid = []
-    for column, facts in table["columns"].items():
+    for column, facts in declared.items():
         read = _sdv_column(column, facts, public)
         if read is None:
             unsaid.append(column)
@@ -100,6 +100,23 @@ def from_sdv(data: Mapping[str, Any], *, name: str, public: Mapping[str, Array] 
             hint="give a public table to take lists and ranges from, never the private one",
         )
     return {"name": name, "columns": columns}
+
+
+def _sdv_table(data: Mapping[str, Any], name: str) -> tuple[str, dict[str, dict[str, Any]]]:
+    """Find the name and the columns of the one table."""
+    tables = data.get("tables", {name: data})
+    if isinstance(tables, dict) and len(tables) > 1:
+        raise SchemaError(
+            "SDV metadata of several tables",
+            got=", ".join(sorted(tables)),
+            allowed="one table",
+            hint="write the metadata of the event table alone",
+        )
+    for found, table in tables.items() if isinstance(tables, dict) else ():
+        declared = table.get("columns") if isinstance(table, dict) else None
+        if isinstance(declared, dict) and all(isinstance(f, dict) for f in declared.values()):
+            return found, declared
+    raise SchemaError("SDV metadata without a table of columns", allowed="one table with columns")
 
 
 def _sdv_column(

@@ -28,7 +28,12 @@ NUMBER = (
     "[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?|[+-]?[iI][nN][fF]([iI][nN][iI][tT][yY])?"
 )
 WHOLE = "-?[0-9]+[.]0+"
-EXACT = 2**53
+WRITTEN_OUT = 10**16
+"""Whole floats below this are written with all their digits, from it on with an exponent."""
+FIRST, LAST = -62135596800, 253402300799
+"""The first and the last second of the years 1 to 9999, of which a date-time may be."""
+_FINER = {unit: 1000**power for power, unit in enumerate(("s", "ms", "us", "ns", "ps", "fs", "as"))}
+_REMEMBERED = frozenset((str, int, float, bool, bytes, type(None)))
 
 
 def text(value: object) -> str | None:
@@ -37,25 +42,34 @@ def text(value: object) -> str | None:
     >>> [text(v) for v in (1, "1", 1.0, " 1.0", True, None, float("nan"))]
     ['1', '1', '1', '1', 'true', None, None]
     """
-    if value is None or value != value:  # noqa: PLR0124  NaN, NaT and their kin
+    if value is None or _is_absent(value):
         return None
     if isinstance(value, (bool, np.bool_)):
         return "true" if value else "false"
-    if isinstance(value, (float, np.floating)):
-        exact = float(value)
-        return str(int(exact)) if exact.is_integer() and abs(exact) < EXACT else str(value)
     if isinstance(value, np.datetime64):
-        return str(value).replace("T", " ")
-    if isinstance(value, bytes):
-        return _whole(value.decode("utf-8", "replace"))
+        written: str | None = _moment_texts(np.array([value]))[0]
+        return written
+    if isinstance(value, (float, np.floating)):
+        exact = float(value if isinstance(value, float) else _widened(np.array([value]))[0])
+        return str(int(exact)) if exact.is_integer() and abs(exact) < WRITTEN_OUT else str(exact)
     return _whole(_plain(value))
+
+
+def _is_absent(value: object) -> bool:
+    try:
+        return bool(value != value)  # noqa: PLR0124  NaN, NaT and their kin
+    except Exception:  # noqa: BLE001  a value may be any object, and must never be an error
+        # The NA of pandas has no truth value; nor has an array, which is a value.
+        return type(value).__name__ == "NAType"
 
 
 def _plain(value: object) -> str:
     try:
-        return str(value)
+        plain = value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
     except Exception:  # noqa: BLE001  a value may be any object, and must never be an error
         return ""
+    # Half a surrogate pair is no text that an engine could hold.
+    return plain if plain.isascii() else plain.encode("utf-8", "backslashreplace").decode()
 
 
 def _whole(plain: str) -> str:
@@ -67,32 +81,76 @@ def texts(values: Array) -> Array:
     """Read a column as texts, None where a value is absent."""
     if values.dtype.kind in "iu":
         return values.astype(str).astype(object)
-    if values.dtype.kind == "f" and values.dtype != np.float64:
-        # A short float is known by its own shortest text, not by that of its float64.
-        short = values.astype(str).astype(object)
-        short[np.isnan(values)] = None
-        values = short
-    distinct: dict[object, str | None] = {}
+    if values.dtype.kind == "M":
+        return _moment_texts(values)
+    known: dict[object, str | None] = {}
     out = np.empty(len(values), dtype=object)
-    for i, value in enumerate(values.tolist() if values.dtype.kind != "M" else values):
-        key = (type(value), value)
-        try:
-            if key not in distinct:
-                distinct[key] = text(value)
-            out[i] = distinct[key]
-        except TypeError:  # a value that cannot be hashed is read on its own
+    for i, value in enumerate(_widened(values).tolist()):
+        # Only of these types do equal values have equal texts: Decimal("1.5") equals
+        # Decimal("1.50"), and what one row reads must not depend on another.
+        if type(value) in _REMEMBERED:
+            key = (type(value), value)
+            if key not in known:
+                known[key] = text(value)
+            out[i] = known[key]
+        else:
             out[i] = text(value)
     return out
 
 
+def _widened(values: Array) -> Array:
+    """Make float64 of other floats; a fraction in a short one is known by its seven digits.
+
+    So 0.1 is 0.1, and not the 0.10000000149011612 that a float32 holds.
+    """
+    if values.dtype.kind != "f" or values.dtype == np.float64:
+        return values
+    with np.errstate(over="ignore"):
+        wide = values.astype(np.float64)
+    if values.dtype.itemsize > 4:
+        return wide
+    fraction = np.isfinite(wide) & (np.floor(wide) != wide)
+    distinct, place = np.unique(wide[fraction], return_inverse=True)
+    wide[fraction] = np.array([float(f"{x:.6e}") for x in distinct.tolist()])[place]
+    return wide
+
+
+def _stamps(values: Array) -> tuple[Array, Array]:
+    """Take whole seconds of NumPy's date-times, and where they lie in the years 1 to 9999.
+
+    Others are absent, as NaT is: an engine may have no number for them.
+    """
+    unit, _ = np.datetime_data(values.dtype)
+    if unit in _FINER:
+        # NumPy's own way from finer units overflows near their ends.
+        count = values.astype(f"datetime64[{unit}]").astype(np.int64)
+        # What engines call infinity is no moment either.
+        infinite = (count == 2**63 - 1) | (count == 1 - 2**63)
+        whole = np.where(infinite, LAST + 1, count // _FINER[unit])
+    else:
+        years = values.astype("datetime64[Y]").astype(np.int64) + 1970
+        near = np.where((years >= 1) & (years <= 9999), values, np.datetime64("NaT"))
+        whole = near.astype("datetime64[s]").astype(np.int64)
+    sound = ~np.isnat(values) & (whole >= FIRST) & (whole <= LAST)
+    return np.where(sound, whole, 0).astype("datetime64[s]"), sound
+
+
+def _moment_texts(values: Array) -> Array:
+    stamps, sound = _stamps(values)
+    written = np.char.replace(np.datetime_as_string(stamps), "T", " ").astype(object)
+    written[~sound] = None
+    return written
+
+
 def numbers(values: Array, nulls: Iterable[str]) -> tuple[Array, Array]:
     """Read a column as numbers: (float64 with NaN where invalid, where absent)."""
-    numeric_nulls = {float(n) for n in nulls if re.fullmatch(NUMBER, n)}
+    numeric_nulls = null_numbers(nulls)
     if values.dtype.kind in "iub":
         read = values.astype(np.float64)
         absent = np.zeros(len(values), dtype=bool)
-    elif values.dtype == np.float64:
-        read, absent = values, np.isnan(values)
+    elif values.dtype.kind == "f":
+        read = _widened(values)
+        absent = np.isnan(read)
     else:
         plain = texts(values)
         null_texts = {None, *nulls}
@@ -100,8 +158,13 @@ def numbers(values: Array, nulls: Iterable[str]) -> tuple[Array, Array]:
         read = np.fromiter((table[t] for t in plain.tolist()), np.float64, len(plain))
         absent = np.fromiter((t in null_texts for t in plain.tolist()), bool, len(plain))
     if numeric_nulls:
-        absent = absent | np.isin(read, list(numeric_nulls))
+        absent = absent | np.isin(read, numeric_nulls)
     return read, absent
+
+
+def null_numbers(nulls: Iterable[str]) -> list[float]:
+    """Give the numbers among the texts that mean a missing value."""
+    return sorted({float(n) for n in nulls if re.fullmatch(NUMBER, n)})
 
 
 def _number(plain: str | None) -> float:
@@ -111,9 +174,8 @@ def _number(plain: str | None) -> float:
 def seconds(values: Array, written: str | None, nulls: Iterable[str]) -> tuple[Array, Array]:
     """Read a column as date-times: (seconds with NaN where invalid, where absent)."""
     if values.dtype.kind == "M":
-        absent = np.isnat(values)
-        stamps = np.where(absent, np.datetime64(0, "s"), values.astype("datetime64[s]"))
-        return np.where(absent, np.nan, stamps.astype(np.int64)), absent
+        stamps, sound = _stamps(values)
+        return np.where(sound, stamps.astype(np.int64), np.nan), ~sound
     plain = texts(values)
     compiled = compile_format(written)
     table = {t: _moment(t, compiled) for t in set(plain.tolist())}
@@ -197,10 +259,10 @@ def nullable(values: Array, absent: Array) -> Array:
 
 def narrow(shown: list[Scalar | None], codes: Codes) -> Array:
     """Give each code its value, as an array of the values' own type where they share one."""
-    kinds = {type(v) for v in shown if v is not None}
+    whole = all(v is None or (type(v) is int and -(2**63) <= v < 2**63) for v in shown)
     absent = np.array([v is None for v in shown])
-    if kinds == {int} and not absent[codes].any():
-        return np.array([0 if v is None else v for v in shown])[codes]
+    if whole and not absent[codes].any():
+        return np.array([v or 0 for v in shown], dtype=np.int64)[codes]
     table = np.empty(len(shown), dtype=object)
     table[:] = shown
     picked: Array = table[codes]

@@ -6,13 +6,14 @@ drafted from *public* data by `Schema.from_public`.
 
 from __future__ import annotations
 
+import math
 from dataclasses import MISSING, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from understudy.errors import SchemaError
+from understudy.errors import MissingColumnError, SchemaError
 from understudy.schema.columns import (
     Categorical,
     DateTime,
@@ -21,14 +22,17 @@ from understudy.schema.columns import (
     Integer,
     Numeric,
     is_modelled,
-    regular_edges,
 )
+from understudy.schema.edges import regular_edges
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from understudy.schema.columns import Declaration, Modelled
     from understudy.schema.reading import Array, Codes
+
+MAX_BINS = 2**16
+"""The most bins that a range is cut into; each is a code, and a branch of the encoder."""
 
 KINDS: dict[str, type[Declaration]] = {
     kind.kind: kind for kind in (Categorical, Integer, Numeric, DateTime, Id, Ignored)
@@ -55,9 +59,14 @@ class Schema:
         if not self.name.strip():
             raise SchemaError("the table has no name", hint='add name = "my-table" to the schema')
         names = [c.name for c in self.columns]
-        twice = sorted({n for n in names if names.count(n) > 1})
+        folded = [n.lower() for n in names]
+        twice = sorted({n for n in names if folded.count(n.lower()) > 1})
         if twice:
-            raise SchemaError("columns declared twice", got=", ".join(twice))
+            raise SchemaError(
+                "columns declared twice",
+                got=", ".join(twice),
+                hint="an engine does not tell capitals from small letters in a name",
+            )
         if not self.modelled:
             raise SchemaError("no column to model", allowed="at least one that is no id")
         for mark in (self.delimiter, self.quote):
@@ -97,8 +106,22 @@ class Schema:
         kept = [new.pop(c.name, c) for c in self.columns]
         return replace(self, columns=(*kept, *new.values()))
 
+    def released(self) -> Self:
+        """Describe the table that is released: no sources, and parts of date-times as numbers."""
+        columns: list[Declaration] = [
+            c.as_integer() if isinstance(c, DateTime) else replace(c, source="")
+            for c in self.modelled
+        ]
+        return replace(self, columns=(*self.ids, *columns), delimiter=",", quote='"')
+
     def encode(self, table: Mapping[str, Array]) -> tuple[dict[str, Codes], Array]:
         """Encode a table held in memory: the codes of the rows kept, and which were kept."""
+        absent = sorted({c.table_column for c in self.modelled} - set(table))
+        if absent:
+            raise MissingColumnError(
+                "the table lacks columns that the schema names",
+                got="no " + ", ".join(map(repr, absent)),
+            )
         codes = {c.name: c.encode(np.asarray(table[c.table_column])) for c in self.modelled}
         kept = np.logical_and.reduce([code >= 0 for code in codes.values()])
         return {name: code[kept] for name, code in codes.items()}, kept
@@ -169,14 +192,15 @@ def _column_to_dict(column: Declaration) -> dict[str, Any]:
 
 
 def _column_from_dict(name: str, data: object) -> Declaration:
-    if not isinstance(data, dict) or data.get("kind") not in KINDS:
+    named = data.get("kind") if isinstance(data, dict) else None
+    kind = KINDS.get(named) if isinstance(named, str) else None
+    if not isinstance(data, dict) or kind is None:
         raise SchemaError(
             f"column {name!r} needs a kind",
-            got=repr(data.get("kind")) if isinstance(data, dict) else "no table",
+            got=repr(named) if isinstance(data, dict) else "no table",
             allowed=", ".join(KINDS),
         )
     given = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items() if k != "kind"}
-    kind = KINDS[data["kind"]]
     if kind is Numeric:
         _expand_bins(name, given)
     known = {f.name: f for f in fields(kind) if f.init and f.name != "name"}
@@ -199,9 +223,21 @@ def _expand_bins(name: str, given: dict[str, Any]) -> None:
         low, high, bins = (given.pop(k) for k in ("min", "max", "bins"))
         if not all(isinstance(n, (int, float)) for n in (low, high)) or not isinstance(bins, int):
             raise SchemaError(f"column {name!r}: min, max and bins must be numbers")
-        if bins < 1 or not low < high:
-            raise SchemaError(f"column {name!r}: bins must be positive and min below max")
-        given["edges"] = regular_edges(low, high, bins)
+        ends = _float(low), _float(high)
+        if not 1 <= bins <= MAX_BINS or not ends[0] < ends[1] or not all(map(math.isfinite, ends)):
+            raise SchemaError(
+                f"column {name!r}: bins must be positive, and min below max",
+                got=f"{bins} bins, {ends[0]:g} to {ends[1]:g}",
+                allowed=f"at most {MAX_BINS} bins between finite ends",
+            )
+        given["edges"] = regular_edges(*ends, bins)
+
+
+def _float(number: float) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
 
 
 _TYPES: dict[str, type | tuple[type, ...]] = {
@@ -214,6 +250,8 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
     "min": int,
     "max": int,
     "values": tuple,
+    "other": (str, int, float, bool),
+    "missing_value": (str, int, float, bool),
     "nulls": tuple,
     "edges": tuple,
 }
@@ -227,7 +265,10 @@ _ITEMS: dict[str, tuple[type, ...]] = {
 def _check_types(name: str, given: dict[str, Any]) -> None:
     for key, value in given.items():
         wanted = _TYPES.get(key)
-        sound = wanted is None or isinstance(value, wanted)
+        sound = wanted is None or (
+            # True is an int to Python, and no end of a range to anyone else.
+            isinstance(value, wanted) and not (wanted is int and isinstance(value, bool))
+        )
         if sound and key in _ITEMS:
             sound = all(isinstance(item, _ITEMS[key]) for item in value)
         if not sound:
@@ -235,4 +276,4 @@ def _check_types(name: str, given: dict[str, Any]) -> None:
                 f"column {name!r}: {key} has the wrong type", got=type(value).__name__
             )
     if "edges" in given:
-        given["edges"] = tuple(float(e) for e in given["edges"])
+        given["edges"] = tuple(map(_float, given["edges"]))

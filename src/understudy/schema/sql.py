@@ -1,25 +1,26 @@
 """The encoder as SQL: the same codes as `understudy.schema.columns`, made in the engine.
 
-One query encodes a table: an inner SELECT takes the readings, joins with small look-up
-tables find listed values, an outer SELECT turns readings into codes.  The SQL keeps to what
-DuckDB and Spark share; the few functions that differ are named in a `Dialect`.
+One query encodes a table: nested SELECTs take texts, then fields, then readings, each
+once however many columns use it; joins with small look-up tables find listed values, and
+the outermost SELECT turns readings into codes.  The SQL keeps to what DuckDB and Spark
+share; the few functions that differ are named in a `Dialect`.
 """
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from understudy.errors import SchemaError
 from understudy.schema.calendar import MONTHS, compile_format
 from understudy.schema.columns import DROP, Categorical, DateTime, Integer, Numeric
-from understudy.schema.reading import EXACT, NUMBER, WHOLE
+from understudy.schema.reading import FIRST, LAST, NUMBER, WHOLE, WRITTEN_OUT, null_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from understudy.schema.columns import Column, Modelled
+    from understudy.schema.calendar import Format
+    from understudy.schema.columns import Modelled
 
 Kind = Literal["whole", "double", "boolean", "moment", "text"]
 """What a table's column holds: whole numbers, float64, booleans, date-times, anything else."""
@@ -62,24 +63,70 @@ def text_of(x: str, kind: Kind) -> str:
     if kind == "boolean":
         return f"CASE WHEN {x} THEN 'true' WHEN NOT {x} THEN 'false' END"
     if kind == "double":
-        return (
-            f"CASE WHEN isnan({x}) THEN NULL WHEN abs({x}) < {EXACT} AND floor({x}) = {x} "
-            f"THEN CAST(TRY_CAST({x} AS BIGINT) AS VARCHAR) ELSE CAST({x} AS VARCHAR) END"
-        )
-    t = f"trim(CAST({x} AS VARCHAR))"
+        return _double_text(x)
+    if kind == "moment":
+        return _moment_text(x)
+    t = _trimmed(x)
     return (
-        f"CASE WHEN regexp_extract({t}, '^{WHOLE}$', 0) <> '' "
+        f"CASE WHEN {_is_short(x)} THEN {_double_text(_widened(x))} "
+        f"WHEN regexp_extract({t}, '^{WHOLE}$', 0) <> '' "
         f"THEN substr({t}, 1, instr({t}, '.') - 1) ELSE {t} END"
     )
 
 
-def number_of(x: str, kind: Kind) -> str:
-    """Read a value as a DOUBLE, NULL where it is none."""
+def _double_text(x: str) -> str:
+    return (
+        f"CASE WHEN isnan({x}) THEN NULL WHEN abs({x}) < {WRITTEN_OUT} AND floor({x}) = {x} "
+        f"THEN CAST(TRY_CAST({x} AS BIGINT) AS VARCHAR) ELSE CAST({x} AS VARCHAR) END"
+    )
+
+
+def _trimmed(x: str) -> str:
+    # DuckDB's plain trim() takes every kind of space away, Spark's and Python's only this one.
+    return f"trim(BOTH ' ' FROM CAST({x} AS VARCHAR))"
+
+
+def _is_short(x: str) -> str:
+    """Say whether a column holds float32; engines know as they plan, and drop the branch."""
+    return f"lower(typeof({x})) = 'float'"
+
+
+def _widened(x: str) -> str:
+    """Make a DOUBLE of a FLOAT; a fraction in it is known by its seven digits.
+
+    It goes by way of a text so that columns of every type have a plan, if one never run.
+    """
+    wide = f"TRY_CAST(TRY_CAST(CAST({x} AS VARCHAR) AS FLOAT) AS DOUBLE)"
+    digits = f"TRY_CAST(printf('%.6e', {wide}) AS DOUBLE)"
+    return f"CASE WHEN floor({wide}) = {wide} OR isnan({wide}) THEN {wide} ELSE {digits} END"
+
+
+def _clock(x: str) -> str:
+    """Take a timestamp to its whole second, NULL where it is out of range.
+
+    A TIMESTAMP_NS cast to TIMESTAMP would be rounded, and the last nanosecond of a day be
+    the next day's.
+    """
+    return (
+        f"CASE WHEN typeof({x}) = 'TIMESTAMP_NS' "
+        f"THEN TRY_CAST(substr(CAST({x} AS VARCHAR), 1, 19) AS TIMESTAMP) "
+        f"ELSE date_trunc('second', TRY_CAST({x} AS TIMESTAMP)) END"
+    )
+
+
+def _moment_text(x: str) -> str:
+    t = _clock(x)
+    return f"CASE WHEN extract(year FROM {t}) BETWEEN 1 AND 9999 THEN CAST({t} AS VARCHAR) END"
+
+
+def number_of(x: str, t: str, kind: Kind) -> str:
+    """Read a value ``x`` of text ``t`` as a DOUBLE, NULL where it is none."""
     if kind in ("whole", "boolean"):
         return f"CAST({x} AS DOUBLE)"
     if kind == "double":
         return f"CASE WHEN isnan({x}) THEN NULL ELSE {x} END"
-    t = f"trim(CAST({x} AS VARCHAR))"
+    if kind == "moment":
+        return "CAST(NULL AS DOUBLE)"
     return (
         f"CASE WHEN regexp_extract({t}, '^({NUMBER})$', 0) <> '' THEN TRY_CAST({t} AS DOUBLE) END"
     )
@@ -88,38 +135,51 @@ def number_of(x: str, kind: Kind) -> str:
 def seconds_of(x: str, kind: Kind, written: str | None, dialect: Dialect) -> str:
     """Read a value as whole seconds since 1970, NULL where it is no date-time."""
     if kind == "moment":
-        return dialect.seconds.format(x)
-    compiled = compile_format(written)
-    t = text_of(x, kind)
+        return _seconds_at(x, dialect)
+    compiled, t = compile_format(written), text_of(x, kind)
+    groups = [_group(t, compiled, n) for n in range(len(compiled.fields) + 1)]
+    return _seconds_in(groups, compiled, dialect)
 
-    def field(name: str) -> str | None:
-        group = compiled.group(name)
-        return None if group is None else f"regexp_extract({t}, '^(?:{compiled.regex})$', {group})"
+
+def _seconds_at(x: str, dialect: Dialect) -> str:
+    read = dialect.seconds.format(_clock(x))
+    return f"CASE WHEN {read} BETWEEN {FIRST} AND {LAST} THEN {read} END"
+
+
+def _group(t: str, written: Format, number: int) -> str:
+    """Take a group of a format's regular expression, the empty text where there is no match."""
+    return f"regexp_extract({t}, {literal(f'^(?:{written.regex})$')}, {number})"
+
+
+def _seconds_in(groups: Sequence[str], written: Format, dialect: Dialect) -> str:
+    """Read the groups of a match as seconds; fields that the format lacks are zero."""
+
+    def text(name: str) -> str | None:
+        group = written.group(name)
+        return None if group is None else groups[group]
 
     def number(name: str) -> str:
-        found = field(name)
+        found = text(name)
         return "0" if found is None else f"coalesce(TRY_CAST({found} AS BIGINT), 0)"
 
-    year = f"lpad({field('year')}, 4, '0')"
-    if field("year") is None:
+    year = text("year")
+    if year is None:
         y = number("short_year")
         year = f"CAST(CASE WHEN {y} >= 69 THEN 1900 + {y} ELSE 2000 + {y} END AS VARCHAR)"
-    month = f"CAST({number('month')} AS VARCHAR)"
-    if found := field("month_name"):
-        month = _month(found)
+    name = text("month_name")
+    month = f"CAST({number('month')} AS VARCHAR)" if name is None else _month(name)
     day = f"CAST({number('day')} AS VARCHAR)"
     date = f"{year} || '-' || lpad({month}, 2, '0') || '-' || lpad({day}, 2, '0')"
     midnight = dialect.seconds.format(f"TRY_CAST({date} AS TIMESTAMP)")
     hour, minute, second = number("hour"), number("minute"), number("second")
-    sound = [f"{t} IS NOT NULL", f"regexp_extract({t}, '^(?:{compiled.regex})$', 0) <> ''"]
-    sound.append(f"substr({date}, 1, 4) <> '0000'")
-    if field("half_hour") is not None:
+    sound = [f"{groups[0]} <> ''", f"{year} <> '0000'"]
+    if text("half_hour") is not None:
         half = number("half_hour")
-        evening = f"lower({field('half')}) = 'pm'" if field("half") else "1 = 0"
+        evening = f"lower({text('half')}) = 'pm'" if text("half") else "1 = 0"
         hour = f"({half} % 12 + CASE WHEN {evening} THEN 12 ELSE 0 END)"
         sound.append(f"{half} BETWEEN 1 AND 12")
     sound += [f"{hour} < 24", f"{minute} < 60", f"{second} < 60"]
-    clock = f"{hour} * 3600 + {minute} * 60 + {second} - {_offset(field('offset'))}"
+    clock = f"{hour} * 3600 + {minute} * 60 + {second} - {_offset(text('offset'))}"
     return f"CASE WHEN {' AND '.join(sound)} THEN {midnight} + {clock} END"
 
 
@@ -159,19 +219,23 @@ def part_of(s: str, name: str, dialect: Dialect) -> str:
     }[name]
 
 
-def _absent(column: Column, x: str, r: str, kind: Kind) -> str:
+def _absent(column: Modelled, read: _Read, kind: Kind) -> str:
     """Say when a value is absent."""
-    tests = [f"{x} IS NULL"]
     if isinstance(column, Categorical):
-        texts = [n for n in column.nulls if n not in column.keys]
-        return " OR ".join([f"{r} IS NULL", _in(r, texts)])
-    if kind == "double":
-        tests.append(f"isnan({x})")
-    if kind == "text":
-        tests.append(_in(text_of(x, kind), column.nulls))
-    if not isinstance(column, DateTime):
-        numeric = [repr(float(n)) for n in column.nulls if re.fullmatch(NUMBER, n)]
-        tests += [f"coalesce({r} IN ({', '.join(numeric)}), FALSE)"] if numeric else []
+        nulls = [n for n in column.null_keys if n not in column.keys]
+        return f"{read.t} IS NULL OR {_in(read.t, nulls)}"
+    dated = isinstance(column, DateTime)
+    tests = [f"{read.x} IS NULL"]
+    if dated and kind == "moment":
+        # One out of the calendar is absent too: an engine may have no number for it.
+        tests.append(f"{read.r} IS NULL")
+    elif dated or kind in ("text", "moment"):
+        tests += [f"{read.t} IS NULL", _in(read.t, column.null_keys)]
+    elif kind == "double":
+        tests.append(f"isnan({read.x})")
+    listed = ", ".join(map(_double, null_numbers(column.null_keys)))
+    if listed and not dated:
+        tests.append(f"coalesce({read.r} IN ({listed}), FALSE)")
     return " OR ".join(tests)
 
 
@@ -214,13 +278,56 @@ def _code(column: Modelled, r: str, absent: str, found: str) -> str:
     return head + f"WHEN {r} < {low} THEN {below} WHEN {r} > {high} THEN {above} ELSE {inside} END"
 
 
-def _reading(column: Modelled, x: str, kind: Kind, dialect: Dialect) -> str:
+@dataclass(slots=True)
+class _Layers:
+    """Nested SELECTs: an expression is put on a floor once, and known by a name above it."""
+
+    floors: list[dict[str, str]] = field(default_factory=lambda: [{} for _ in range(5)])
+
+    def put(self, floor: int, sql: str) -> str:
+        """Give the name of an expression on a floor, new or already there."""
+        return self.floors[floor].setdefault(sql, f"v{floor}_{len(self.floors[floor])}")
+
+    def select(self, table: str, extra: dict[str, str]) -> str:
+        """Compose the query; ``extra`` columns are taken from the table and passed on."""
+        ground = [f"{sql} AS {quote(name)}" for name, sql in extra.items()]
+        ground += [f"{sql} AS {name}" for sql, name in self.floors[0].items()]
+        query = f"SELECT {', '.join(ground)} FROM {table} AS s"
+        for made in filter(None, self.floors[1:]):
+            listed = ", ".join(f"{sql} AS {name}" for sql, name in made.items())
+            query = f"SELECT p.*, {listed} FROM ({query}) AS p"
+        return query
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """The names of a column's raw value, its text and its reading before any rounding."""
+
+    x: str
+    t: str
+    r: str
+
+
+def _read(column: Modelled, kind: Kind, layers: _Layers, dialect: Dialect) -> _Read:
+    x = layers.put(0, f"s.{quote(column.table_column)}")
+    dated = isinstance(column, DateTime)
+    if dated and kind == "moment":
+        return _Read(x, "", layers.put(3, _seconds_at(x, dialect)))
+    t = layers.put(1, text_of(x, kind))
     if isinstance(column, Categorical):
-        return text_of(x, kind)
+        return _Read(x, t, t)
+    if not isinstance(column, DateTime):
+        return _Read(x, t, layers.put(3, number_of(x, t, kind)))
+    written = compile_format(column.format)
+    groups = [layers.put(2, _group(t, written, n)) for n in range(len(written.fields) + 1)]
+    return _Read(x, t, layers.put(3, _seconds_in(groups, written, dialect)))
+
+
+def _taken(column: Modelled, r: str, dialect: Dialect) -> str:
+    """Take from a reading what is compared with the domain."""
     if isinstance(column, DateTime):
-        return seconds_of(x, kind, column.format, dialect)
-    number = number_of(x, kind)
-    return f"floor({number} + 0.5)" if isinstance(column, Integer) else number
+        return part_of(r, column.part, dialect)
+    return f"floor({r} + 0.5)" if isinstance(column, Integer) else r
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,28 +352,20 @@ def encoder(
 
     Rows of which any code is to be dropped are left out.
     """
-    inner, outer, joins, lookups = [], [], [], {}
+    layers = _Layers()
+    outer, joins, lookups = [f"r.{quote(name)}" for name in extra or {}], [], {}
     for i, column in enumerate(columns):
-        x, kind = f"s.{quote(column.table_column)}", kinds[column.table_column]
-        r, found = f"r{i}", f"f{i}"
-        inner.append(f"{_reading(column, x, kind, dialect)} AS {r}")
-        inner.append(f"{_absent(column, x, _reading(column, x, kind, dialect), kind)} AS a{i}")
+        kind = kinds[column.table_column]
+        read = _read(column, kind, layers, dialect)
+        taken = f"r.{layers.put(4, _taken(column, read.r, dialect))}"
+        absent = f"r.{layers.put(4, _absent(column, read, kind))}"
         if isinstance(column, Categorical):
             name = f"{prefix}_{i}"
             lookups[name] = (list(column.keys), list(range(len(column.keys))))
-            joins.append(f"LEFT JOIN {name} AS l{i} ON l{i}.t = r.{r}")
-            found = f"l{i}.c"
-        taken = (
-            f"r.{r}"
-            if not isinstance(column, DateTime)
-            else part_of(f"r.{r}", column.part, dialect)
-        )
-        outer.append(
-            f"CAST({_code(column, taken, f'r.a{i}', found)} AS INTEGER) AS {quote(column.name)}"
-        )
-    passed = [f"{sql} AS {quote(name)}" for name, sql in (extra or {}).items()]
-    kept = [f"r.{quote(name)}" for name in extra or {}]
-    readings = f"SELECT {', '.join([*passed, *inner])} FROM {table} AS s"
-    codes = f"SELECT {', '.join([*kept, *outer])} FROM ({readings}) AS r {' '.join(joins)}"
+            joins.append(f"LEFT JOIN {name} AS l{i} ON l{i}.t = {taken}")
+        code = _code(column, taken, absent, f"l{i}.c")
+        outer.append(f"CAST({code} AS INTEGER) AS {quote(column.name)}")
+    readings = layers.select(table, extra or {})
+    codes = f"SELECT {', '.join(outer)} FROM ({readings}) AS r {' '.join(joins)}"
     sound = " AND ".join(f"{quote(c.name)} <> {DROP}" for c in columns) or "TRUE"
     return Encoder(f"SELECT * FROM ({codes}) AS e WHERE {sound}", lookups)

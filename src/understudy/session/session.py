@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
 import secrets
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +14,7 @@ import numpy as np
 
 from understudy.budget import Budget, Unit, bounding_from_dict, bounding_to_dict
 from understudy.engine import DuckDB
-from understudy.errors import LedgerMismatchError, UnderstudyError
+from understudy.errors import LedgerMismatchError
 from understudy.ledger import Ledger, new_key
 from understudy.release import build
 from understudy.schema import Schema
@@ -55,7 +57,7 @@ class Session:
 
         ``note`` is kept with the run in the ledger, for whoever resumes it.
         """
-        with self._vault(progress) as (table, ledger):
+        with self._vault(progress, create=True) as (table, ledger):
             ledger.bind(name=self.schema.name, unit=self.unit)
             request = {
                 "mechanism": mechanism_to_dict(mechanism),
@@ -66,61 +68,55 @@ class Session:
                 "note": note or {},
             }
             run = ledger.begin(self.budget, request)
-            return self._finish(mechanism, table, ledger, run, progress)
+            return self._finish(mechanism, table, run, progress)
 
     def resume(self, number: int | None = None, *, progress: Progress = _silent) -> Release:
         """Go on with an unfinished run, or make a finished one's release again.
 
         Answers that were stored are given again; nothing is drawn or charged twice.
         """
-        with self._vault(progress) as (table, ledger):
-            ledger.bind(name=self.schema.name, unit=self.unit)
+        with self._vault(progress, create=False) as (table, ledger):
             run = ledger.reopen(number)
+            ledger.bind(name=self.schema.name, unit=self.unit)
             request = run.state().request
             for what, asked, found in (
                 ("schema", self.schema.to_dict(), request["schema"]),
                 ("bounding", bounding_to_dict(self.bounding), request["bounding"]),
             ):
-                if asked != found:
+                # As texts: the order of columns decides what a mechanism asks.
+                if json.dumps(asked) != json.dumps(found):
                     raise LedgerMismatchError(
                         f"run {run.number} was begun with another {what}",
                         hint=f"resume it with the {what} it was begun with",
                     )
             mechanism = mechanism_from_dict(request["mechanism"])
-            return self._finish(mechanism, table, ledger, run, progress)
+            return self._finish(mechanism, table, run, progress)
 
     @contextmanager
-    def _vault(self, progress: Progress) -> Iterator[tuple[PrivateTable, Ledger]]:
+    def _vault(self, progress: Progress, *, create: bool) -> Iterator[tuple[PrivateTable, Ledger]]:
         """Open ledger and private table; a table that is refused leaves the ledger alone."""
-        existing = Ledger(self.ledger) if self.ledger.exists() else None
-        key = new_key() if existing is None else existing.state().key
-        engine = DuckDB()
-        try:
+        with ExitStack() as opened:
+            missing = create and not os.path.exists(self.ledger)  # noqa: PTH110  no name makes it fail
+            ledger = None if missing else opened.enter_context(closing(Ledger(self.ledger)))
+            key = new_key() if ledger is None else ledger.state().key
+            engine = opened.enter_context(closing(DuckDB()))
             progress("reading the private table", 0)
             table = PrivateTable(engine, self.private, schema=self.schema, unit=self.unit, key=key)
-            if existing is None:
-                existing = Ledger.create(self.ledger, budget=self.budget, key=key)
-            yield table, existing
-        finally:
-            engine.close()
-            if existing is not None:
-                existing.close()
+            if ledger is None:
+                ledger = Ledger.create(self.ledger, budget=self.budget, key=key)
+                opened.enter_context(closing(ledger))
+            yield table, ledger
 
     def _finish(
-        self,
-        mechanism: Mechanism,
-        table: PrivateTable,
-        ledger: Ledger,
-        run: Run,
-        progress: Progress,
+        self, mechanism: Mechanism, table: PrivateTable, run: Run, progress: Progress
     ) -> Release:
         state = run.state()
         rng = np.random.default_rng(int(state.request["sampling_seed"]))
         door = PrivateDoor(table, run=run, bounding=self.bounding)
         try:
             synthesis = mechanism.run(door, rng=rng, progress=progress)
-        except UnderstudyError:
-            # A run that was refused before its first charge holds nothing back.
+        except Exception:
+            # A run that failed before its first charge holds nothing back.
             if not run.state().reservations:
                 run.close()
             raise
@@ -134,7 +130,7 @@ class Session:
             budget=state.budget,
             mechanism=mechanism_to_dict(mechanism),
             charges=[(r.what, r.charge) for r in state.reservations],
-            ledger_head=ledger.state().head,
+            ledger_head=state.head,
             rng=rng,
         )
 
@@ -170,11 +166,13 @@ def reopen_session(
         state, run = held.state(), held.reopen(number).state()
     finally:
         held.close()
+    if state.unit is None:
+        raise LedgerMismatchError(f"the ledger {path} belongs to no table and unit yet")
     note = run.request["note"]
     session = Session(
         private=private if private is not None else note.get("private"),
         schema=Schema.from_dict(run.request["schema"]),
-        unit=state.unit or Unit.each_row(),
+        unit=state.unit,
         bounding=bounding_from_dict(run.request["bounding"]),
         budget=run.budget,
         ledger=path,

@@ -1,11 +1,6 @@
 """One mechanism a file: programs over a door, a public table and the graph engine."""
 
 from understudy.synth.independent import Independent
-from understudy.synth.mechanism import (
-    MECHANISMS,
-    Mechanism,
-    mechanism_from_dict,
-    mechanism_to_dict,
-)
+from understudy.synth.mechanism import MECHANISMS, Mechanism, mechanism_from_dict, mechanism_to_dict
 
 __all__ = ["MECHANISMS", "Independent", "Mechanism", "mechanism_from_dict", "mechanism_to_dict"]

@@ -13,16 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from understudy.door import (
-    Measure,
-    Measurement,
-    Select,
-    Total,
-    UnitCounts,
-    UnitMode,
-    Units,
-    plan,
-)
+from understudy.door import Measure, Measurement, Select, Total, UnitCounts, UnitMode, Units, plan
 from understudy.errors import InternalError, UnderstudyError
 from understudy.noise import SYSTEM, choose, draw, steps_per_unit
 from understudy.vault.counts import check, exact

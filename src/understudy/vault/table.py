@@ -87,20 +87,26 @@ class PrivateTable:
         return name, None, None
 
     def _unit_key(self, kinds: dict[str, Kind]) -> str:
-        """Compose the text that names a row's person, NULL for none."""
-        texts = []
-        for name in self.unit.columns:
+        """Compose the text that names a row's person, NULL for none.
+
+        The readings it is made of are added to the source as columns of a view ``keyed``,
+        so that a long expression is written once.
+        """
+        readings, texts = ["s.*"], []
+        for i, name in enumerate(self.unit.columns):
             column, part, written = self._unit_column(name, kinds)
-            x, kind = f"s.{quote(column)}", kinds[column]
+            x, kind, read = f"s.{quote(column)}", kinds[column], quote(f"unit {i} ")
             if part is None:
-                t = text_of(x, kind)
                 nulls = ", ".join(literal(n) for n in NULLS)
-                texts.append(f"CASE WHEN {t} IN ({nulls}) THEN NULL ELSE {t} END")
+                readings.append(f"{text_of(x, kind)} AS {read}")
+                texts.append(f"CASE WHEN s.{read} IN ({nulls}) THEN NULL ELSE s.{read} END")
             else:
-                taken = part_of(
-                    seconds_of(x, kind, written, self.engine.dialect), part, self.engine.dialect
-                )
+                seconds = seconds_of(x, kind, written, self.engine.dialect)
+                readings.append(f"{seconds} AS {read}")
+                taken = part_of(f"s.{read}", part, self.engine.dialect)
                 texts.append(f"CAST(CAST({taken} AS BIGINT) AS VARCHAR)")
+        view = f"CREATE VIEW keyed AS SELECT {', '.join(readings)} FROM source AS s"
+        self.engine.run(view, reading_input=True)
         if len(texts) > 1:
             # Lengths keep ("1", "23") and ("12", "3") apart; || gives NULL if any part is.
             texts = [" || ".join(f"CAST(length({t}) AS VARCHAR) || ':' || {t}" for t in texts)]
@@ -108,9 +114,9 @@ class PrivateTable:
         return f"coalesce({texts[0]}, '')" if self.unit.nulls == "one" else texts[0]
 
     def _encode(self, kinds: dict[str, Kind]) -> None:
-        e = self.engine
+        e, source = self.engine, "source" if self.unit.is_row else "keyed"
         extra = {} if self.unit.is_row else {"id ": self._unit_key(kinds)}
-        query = encoder(self.schema.modelled, kinds, table="source", dialect=e.dialect, extra=extra)
+        query = encoder(self.schema.modelled, kinds, table=source, dialect=e.dialect, extra=extra)
         for name, (texts, codes) in query.lookups.items():
             held = np.array(texts, dtype=object)
             e.load(name, {"t": held, "c": np.array(codes, dtype=np.int32)})
@@ -126,7 +132,7 @@ class PrivateTable:
             e.run(f"CREATE TABLE rows AS {numbered}", reading_input=True)
             e.run(f"CREATE VIEW people AS {people}")
         else:
-            ids = f"SELECT DISTINCT {extra['id ']} AS id FROM source AS s"
+            ids = f"SELECT DISTINCT {extra['id ']} AS id FROM keyed AS s"
             e.run(
                 "CREATE TABLE people AS "
                 "SELECT CAST(row_number() OVER () - 1 AS UINTEGER) AS person, id "
@@ -160,7 +166,7 @@ class PrivateTable:
         The quotient of whole numbers below 2⁵² is exact enough for its floor in float64.
         """
         one = Weights.unit_weight
-        weight = f"CASE WHEN n <= {cap} THEN {one} ELSE floor({one * cap}.0 / n) END"
+        weight = f"CASE WHEN n <= {cap} THEN {one} ELSE floor(CAST({one * cap} AS DOUBLE) / n) END"
         codes = ", ".join(self.code.values())
         return (
             f"SELECT {codes}, CAST({weight} AS UINTEGER) AS w FROM rows JOIN sizes USING (person)"

@@ -1,0 +1,164 @@
+"""Budgets, units, boundings, charges: exact, frozen, and refused when they cannot be."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from understudy.budget import (
+    GRAIN,
+    Budget,
+    Charge,
+    Event,
+    Gaussian,
+    Laplace,
+    Sample,
+    Selection,
+    Unit,
+    Weights,
+    bounding_from_dict,
+    bounding_to_dict,
+    epsilon_of,
+    mu_upper,
+    price_grains,
+    price_lower,
+    split,
+)
+from understudy.errors import BudgetError
+
+currencies = st.sampled_from(["gdp", "pure"])
+events: st.SearchStrategy[Event] = st.one_of(
+    st.builds(
+        Gaussian,
+        squared_sensitivity=st.fractions(min_value=Fraction(1, 10**6), max_value=10**9),
+        sigma=st.floats(1e-3, 1e9),
+    ),
+    st.builds(
+        Laplace,
+        sensitivity=st.fractions(min_value=Fraction(1, 10**3), max_value=10**3),
+        scale=st.floats(1, 1e6),
+    ),
+    st.builds(Selection, epsilon=st.floats(1e-4, 10)),
+)
+
+
+@given(st.lists(st.floats(1e-6, 1e6), min_size=1, max_size=60), st.integers(1, 2**90), currencies)
+def test_shares_never_cost_more_than_the_whole(
+    shares: list[float], grains: int, currency: Any
+) -> None:
+    prices = split(grains, currency, shares)
+    spent = sum(price_grains(p, currency) for p in prices if p > 0)
+    assert spent <= grains
+
+
+@given(st.integers(0, 2**100), currencies)
+def test_price_lower_is_the_greatest_float_within(grains: int, currency: Any) -> None:
+    price = price_lower(grains, currency)
+    power = 2 if currency == "gdp" else 1
+    assert Fraction(price) ** power <= grains * GRAIN
+    assert Fraction(math.nextafter(price, math.inf)) ** power > grains * GRAIN
+
+
+@given(st.integers(0, 2**100))
+def test_mu_upper_is_not_below(grains: int) -> None:
+    assert Fraction(mu_upper(grains)) ** 2 >= grains * GRAIN
+
+
+@given(st.integers(0, 2**100))
+def test_pure_epsilon_is_not_below(grains: int) -> None:
+    assert Fraction(epsilon_of(grains, "pure", 0)) >= grains * GRAIN
+
+
+@given(st.lists(events, min_size=1, max_size=5).map(tuple))
+def test_a_charge_survives_being_written_down(parts: tuple[Event, ...]) -> None:
+    charge = Charge(parts)
+    again = Charge.from_dict(charge.to_dict())
+    assert again == charge
+    assert again.grains("gdp") == charge.grains("gdp")
+
+
+@given(st.lists(events, min_size=1, max_size=5).map(tuple))
+def test_the_cost_is_the_sum_of_its_parts_rounded_up_once(parts: tuple[Event, ...]) -> None:
+    alone = sum(Charge((p,)).grains("gdp") for p in parts)
+    assert alone - len(parts) <= Charge(parts).grains("gdp") <= alone
+
+
+def test_squared_mu_adds_up_over_several_epsilons() -> None:
+    budgets = [Budget(epsilon=e, delta=1e-6) for e in (1, 2, 10)]
+    whole = mu_upper(sum(b.grains for b in budgets))
+    assert whole == pytest.approx(math.sqrt(sum(b.price**2 for b in budgets)))
+
+
+def test_fifty_two_weeks_cost_fifty_two_times_mu() -> None:
+    """A taxi of 52 taxi-weeks at epsilon 1: mu 14.8 and epsilon about 168 (FACTS §4)."""
+    week = Budget(epsilon=1, delta=2.5e-5)
+    mu = 52 * week.price
+    assert round(mu, 1) == 14.8
+    assert round(epsilon_of(math.ceil(Fraction(mu) ** 2 / GRAIN), "gdp", 2.5e-5)) == 168
+
+
+@pytest.mark.parametrize("epsilon", [0, -1, math.inf, math.nan, "1", True, None])
+def test_epsilons_that_are_none(epsilon: Any) -> None:
+    with pytest.raises(BudgetError, match="epsilon must be positive"):
+        Budget(epsilon=epsilon, delta=1e-6)
+
+
+@pytest.mark.parametrize("delta", [-1e-9, 1, 1.5, math.nan, "0", None])
+def test_deltas_that_are_none(delta: Any) -> None:
+    with pytest.raises(BudgetError, match="delta must be a probability"):
+        Budget(epsilon=1, delta=delta)
+
+
+@pytest.mark.parametrize("price", [0, -1, math.inf, math.nan, "1"])
+def test_prices_that_are_none(price: Any) -> None:
+    with pytest.raises(BudgetError, match="price must be positive"):
+        price_grains(price, "gdp")
+
+
+@pytest.mark.parametrize("shares", [[], [0.0, 1.0], [-1.0]])
+def test_shares_that_are_none(shares: list[float]) -> None:
+    with pytest.raises(BudgetError, match="shares of a budget"):
+        split(2**80, "gdp", shares)
+
+
+def test_a_pure_ledger_takes_no_gaussian() -> None:
+    with pytest.raises(BudgetError, match="no Gaussian"):
+        Charge((Gaussian(squared_sensitivity=Fraction(1), sigma=1.0),)).grains("pure")
+
+
+def test_a_budget_and_a_unit_survive_being_written_down() -> None:
+    budget, unit = Budget(epsilon=1, delta=1e-9), Unit("a", "b:week", nulls="one")
+    assert Budget.from_dict(budget.to_dict()) == budget
+    assert Unit.from_dict(unit.to_dict()) == unit
+    assert Unit.from_dict(Unit.each_row().to_dict()).is_row
+
+
+@pytest.mark.parametrize("columns", [(), ("",), ("a", "a")])
+def test_units_that_are_none(columns: tuple[str, ...]) -> None:
+    with pytest.raises(BudgetError, match="a unit needs the name"):
+        Unit(*columns)
+
+
+def test_null_rules_that_are_none() -> None:
+    with pytest.raises(BudgetError, match="unknown rule for null ids"):
+        Unit("a", nulls="each")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", [Weights, Sample])
+@pytest.mark.parametrize("cap", [0, -1, 1.5, True, 2**31, "5"])
+def test_caps_that_are_none(kind: type[Weights | Sample], cap: Any) -> None:
+    with pytest.raises(BudgetError, match="cap on a person's rows"):
+        kind(cap)
+
+
+def test_boundings_survive_being_written_down() -> None:
+    for bounding in (Weights(150), Sample(3)):
+        assert bounding_from_dict(bounding_to_dict(bounding)) == bounding
+        assert str(bounding.cap) in str(bounding)
+    with pytest.raises(BudgetError, match="unknown bounding"):
+        bounding_from_dict({"kind": "none", "cap": 1})

@@ -1,0 +1,112 @@
+"""The documents' noise scales come out to the printed digits, each under its own rule."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from understudy.budget import RULES, Budget, noise_charge, price_grains, scale_upper
+from understudy.budget.calibration import Rule
+from understudy.errors import BudgetError
+
+CENSUS = 2.2820610e-12
+
+
+@pytest.mark.parametrize(
+    ("rule", "epsilon", "cap", "sigma"),
+    [
+        ("rdp", 1, 150, 5739.36),
+        ("rdp", 10, 200, 895.42),
+        ("gdp", 1, 150, 4290.24),
+        ("gdp", 10, 200, 784.12),
+    ],
+)
+def test_adagrid_pairs(rule: Rule, epsilon: float, cap: int, sigma: float) -> None:
+    assert round(cap * RULES[rule](Budget(epsilon=epsilon, delta=2.5e-5), 66), 2) == sigma
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "by_orders", "exact"), [(0.3, 34.61, 29.27), (1, 10.45, 9.106), (8, 1.385, 1.271)]
+)
+def test_two_round_figures(epsilon: float, by_orders: float, exact: float) -> None:
+    budget = Budget(epsilon=epsilon, delta=CENSUS)
+    digits = len(str(by_orders).split(".")[1])
+    assert round(RULES["rdp_integer"](budget, 2), digits) == by_orders
+    assert f"{RULES['gdp'](budget, 2):.4g}" == f"{exact:.4g}"
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "archetype", "company"), [(1, 51.23, 5.194), (10, 5.123, 4.674)]
+)
+def test_archetypes_figures(epsilon: float, archetype: float, company: float) -> None:
+    for share, sigma in ((0.1, archetype), (0.9, company)):
+        part = Budget(epsilon=share * epsilon, delta=share * 2.5e-5)
+        assert f"{RULES['classical'](part, 1):.4g}" == f"{sigma:.4g}"
+
+
+@pytest.mark.parametrize(("epsilon", "sigma"), [(1, "27.7"), (2, "14.2"), (10, "3.18")])
+def test_user_counts_figures(epsilon: float, sigma: str) -> None:
+    budget = Budget(epsilon=epsilon, delta=1.2244024187236405e-11)
+    assert f"{20**0.5 * RULES['gdp'](budget, 1):.3g}" == sigma
+
+
+@given(st.floats(0.05, 20), st.floats(-12, -3), st.integers(1, 100))
+@settings(max_examples=40, deadline=None)
+def test_every_rule_keeps_the_budget_and_gdp_needs_least(
+    epsilon: float, exponent: float, questions: int
+) -> None:
+    budget = Budget(epsilon=epsilon, delta=10.0**exponent)
+    exact = RULES["gdp"](budget, questions)
+    for name in ("gdp", "rdp", "rdp_integer", "basic"):
+        sigma = RULES[name](budget, questions)
+        cost = noise_charge(sigma, "gdp", bound=Fraction(questions)).grains("gdp")
+        assert cost <= budget.grains, name
+        assert sigma >= exact * (1 - 1e-9), name
+
+
+@given(
+    st.floats(1e-6, 1e3),
+    st.sampled_from(["gdp", "pure"]),
+    st.fractions(min_value=Fraction(1, 1000), max_value=10**9),
+)
+def test_scale_upper_is_within_its_price_and_hardly_more(
+    price: float, currency: str, bound: Fraction
+) -> None:
+    scale = scale_upper(price, currency, bound=bound)  # type: ignore[arg-type]
+    allowed = price_grains(price, currency)  # type: ignore[arg-type]
+    assert noise_charge(scale, currency, bound=bound).grains(currency) <= allowed  # type: ignore[arg-type]
+    less = noise_charge(scale * (1 - 1e-9), currency, bound=bound)  # type: ignore[arg-type]
+    assert less.grains(currency) > allowed or allowed < 2**30  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("rule", list(RULES))
+def test_rules_refuse_pure_budgets_and_no_questions(rule: Rule) -> None:
+    with pytest.raises(BudgetError, match="delta above 0"):
+        RULES[rule](Budget(epsilon=1, delta=0), 1)
+    with pytest.raises(BudgetError, match="number of questions must be positive"):
+        RULES[rule](Budget(epsilon=1, delta=1e-6), 0)
+
+
+@given(st.floats(0.05, 20), st.floats(-12, -3))
+@settings(max_examples=40, deadline=None)
+def test_integer_orders_are_searched_rightly(epsilon: float, exponent: float) -> None:
+    """Against the slow obvious way: every order up to a thousand."""
+    delta = 10.0**exponent
+    best = max((epsilon + math.log(delta) / (a - 1)) / a for a in range(2, 2000))
+    sigma = RULES["rdp_integer"](Budget(epsilon=epsilon, delta=delta), 2)
+    assert sigma == pytest.approx(math.sqrt(1 / best), rel=1e-9)
+
+
+@pytest.mark.parametrize("scale", [0, -1.0, float("inf"), float("nan"), "1"])
+def test_scales_that_are_none(scale: float) -> None:
+    with pytest.raises(BudgetError, match="noise scale must be positive"):
+        noise_charge(scale, "gdp", bound=Fraction(1))
+
+
+def test_sensitivities_that_are_none() -> None:
+    with pytest.raises(BudgetError, match="sensitivity must be positive"):
+        scale_upper(1.0, "gdp", bound=Fraction(0))

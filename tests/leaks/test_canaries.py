@@ -1,0 +1,380 @@
+"""Nothing of a private table is ever seen: not in errors, output, logs, ledger or release."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import subprocess
+import sys
+import traceback
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.parquet as pq
+import pytest
+
+import understudy as us
+from tests.leaks.canaries import (
+    CELL_FILES,
+    GOOD,
+    HEADER,
+    MALFORMED_FILES,
+    MISSING_FILES,
+    NUMBER,
+    PARQUET_FILES,
+    SCHEMA,
+    TABLES,
+    WORD,
+    a_file,
+    around,
+    planted,
+)
+from understudy.cli.main import main
+from understudy.engine import DuckDB
+from understudy.errors import (
+    MalformedFileError,
+    MissingColumnError,
+    MissingFileError,
+    StorageError,
+    UnderstudyError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+REFUSALS = (MalformedFileError, MissingColumnError, MissingFileError)
+CODES = {error.exit_code for error in REFUSALS}
+
+
+def chain(error: BaseException | None, seen: list[BaseException] | None = None) -> list[Any]:
+    """Give an error and all that hangs behind it, by cause and by context."""
+    found = [] if seen is None else seen
+    if error is not None and not any(error is e for e in found):
+        found.append(error)
+        chain(error.__cause__, found)
+        chain(error.__context__, found)
+        for part in getattr(error, "exceptions", ()):
+            chain(part, found)
+    return found
+
+
+def clean(text: str | bytes) -> bool:
+    """Say whether neither canary is in a text, however the text is encoded."""
+    if isinstance(text, bytes):
+        words = [c.encode(e) for c in (WORD, NUMBER) for e in ("utf-8", "utf-16-le", "utf-16-be")]
+        return not any(word in text for word in words)
+    return WORD not in text and NUMBER not in text
+
+
+@dataclass
+class Watch:
+    """A place of its own for a run, all of which is looked through afterwards."""
+
+    folder: Path
+    capsys: pytest.CaptureFixture[str]
+    caplog: pytest.LogCaptureFixture
+
+    @property
+    def inputs(self) -> Path:
+        return self.folder / "in"
+
+    def session(self, private: object, **other: Any) -> us.Session:
+        asked: dict[str, Any] = {
+            "schema": self.folder / "schema.toml",
+            "unit": us.Unit("id"),
+            "bounding": us.Weights(2),
+            "budget": us.Budget(epsilon=1.0, delta=1e-6),
+            "ledger": self.folder / "t.ledger",
+        }
+        return us.open(private=private, **asked | other)
+
+    def run(self, private: object, **other: Any) -> UnderstudyError | None:
+        """Run on a table and save the release; give the error, if there was one."""
+        return self.act(
+            lambda: (
+                self.session(private, **other)
+                .run(us.Independent())
+                .save(self.folder / "out", format="csv")
+            )
+        )
+
+    def act(self, call: Callable[[], object]) -> UnderstudyError | None:
+        """Do something with a private table, and look for canaries in all that it left."""
+        caught: BaseException | None = None
+        try:
+            call()
+        except BaseException as error:  # noqa: BLE001  whatever it is, it is looked at
+            caught = error
+        self.look()
+        if caught is None:
+            return None
+        assert isinstance(caught, UnderstudyError), type(caught)
+        assert len(str(caught).splitlines()) == 1
+        assert clean("".join(traceback.format_exception(caught)))
+        for behind in chain(caught):
+            assert clean(str(behind))
+            assert clean(repr(behind))
+            assert clean(repr(vars(behind)))
+        return caught
+
+    def look(self) -> None:
+        """Look for canaries in output, logs, and every file but the private table itself."""
+        out, err = self.capsys.readouterr()
+        assert clean(out)
+        assert clean(err)
+        for record in self.caplog.records:
+            assert clean(record.getMessage())
+            assert clean(repr(vars(record)))
+        for path in self.folder.rglob("*"):
+            if path.is_relative_to(self.inputs) or not path.is_file():
+                continue
+            assert clean(path.read_bytes()), path.name
+            if path.suffix == ".parquet":
+                # Its pages are packed; look at the values too.
+                assert clean(repr(pq.read_table(path).to_pydict())), path.name
+        assert list((self.folder / "tmp").iterdir()) == []
+
+    def command(self, private: Path) -> list[str]:
+        """Write the command line of a run."""
+        options = {
+            "--schema": self.folder / "schema.toml",
+            "--unit": "id",
+            "--bounding": "sample:2",
+            "--epsilon": 1,
+            "--delta": 1e-6,
+            "--ledger": self.folder / "t.ledger",
+            "--out": self.folder / "out",
+        }
+        return ["synth", str(private), *(str(p) for pair in options.items() for p in pair)]
+
+
+@pytest.fixture
+def watch(
+    tmp_path_factory: pytest.TempPathFactory,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Watch:
+    # A folder of tmp_path would be named after its case, and so after the canary.
+    folder = tmp_path_factory.mktemp("watch")
+    (folder / "in").mkdir()
+    (folder / "tmp").mkdir()
+    (folder / "schema.toml").write_text(SCHEMA)
+    monkeypatch.setattr("tempfile.tempdir", str(folder / "tmp"))
+    caplog.set_level(logging.DEBUG)
+    return Watch(folder, capsys, caplog)
+
+
+# The watch itself can bark
+
+
+def test_the_watch_sees_what_it_is_there_for(watch: Watch) -> None:
+    def behind() -> None:
+        try:
+            os.environ[NUMBER]
+        except KeyError:
+            raise MalformedFileError("fine words") from None
+
+    def printed() -> None:
+        print(WORD)
+
+    def logged() -> None:
+        logging.getLogger("any").debug("so: %s", WORD)
+
+    def left() -> None:
+        (watch.folder / "any.file").write_bytes(b"..." + WORD.encode("utf-16"))
+
+    def raised() -> None:
+        raise ValueError
+
+    for act in (behind, printed, raised, logged, left):
+        with pytest.raises(AssertionError):
+            watch.act(act)
+        watch.caplog.clear()
+
+
+# From Python
+
+
+@pytest.mark.parametrize("case", [*CELL_FILES, *PARQUET_FILES])
+def test_no_cell_of_a_file_is_an_error_or_is_seen(watch: Watch, case: str) -> None:
+    assert watch.run((CELL_FILES | PARQUET_FILES)[case](watch.inputs)) is None
+
+
+@pytest.mark.parametrize("case", [*MALFORMED_FILES, *MISSING_FILES])
+def test_a_refused_file_names_no_line_and_no_value(watch: Watch, case: str) -> None:
+    error = watch.run((MALFORMED_FILES | MISSING_FILES)[case](watch.inputs))
+    assert isinstance(error, REFUSALS)
+    assert not (watch.folder / "t.ledger").exists()
+    assert not (watch.folder / "out").exists()
+
+
+REFUSED_TABLES = {
+    "arrow, broken text",
+    "arrow, far zoned moments",
+    "arrow, decimal of 256 bits",
+    "polars objects",
+    "ragged",
+    "two dimensions",
+    "a word for a column",
+    "a failing column",
+    "doubled names",
+    "no columns that are needed",
+    "no table",
+    "a list of rows",
+}
+
+
+@pytest.mark.parametrize("case", TABLES)
+def test_tables_in_memory(watch: Watch, case: str) -> None:
+    error = watch.run(TABLES[case]())
+    assert (error is not None) == (case in REFUSED_TABLES)
+    assert error is None or isinstance(error, REFUSALS)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"unit": us.Unit("when:week", nulls="one")},
+        {"unit": us.Unit("id", "colour", "when")},
+        {"unit": us.Unit.each_row(), "bounding": us.Sample(1)},
+        {"budget": us.Budget(epsilon=0.5, delta=0)},
+    ],
+    ids=["a part of a date-time", "three columns", "each row", "pure"],
+)
+def test_other_units_bounds_and_budgets(watch: Watch, other: dict[str, Any]) -> None:
+    private = CELL_FILES["everywhere"](watch.inputs)
+    assert watch.run(private, **other) is None
+
+
+def test_rows_that_are_dropped_leave_no_trace(watch: Watch) -> None:
+    declared = (watch.folder / "schema.toml").read_text()
+    dropping = declared.replace('kind = "c', 'outside = "drop"\nkind = "c')
+    (watch.folder / "schema.toml").write_text(dropping)
+    assert watch.run(CELL_FILES["everywhere"](watch.inputs)) is None
+
+
+# The file changes under our hands
+
+
+def test_a_file_that_went_before_it_was_read(watch: Watch) -> None:
+    private = CELL_FILES["everywhere"](watch.inputs)
+    session = watch.session(private)
+    private.unlink()
+    error = watch.act(lambda: session.run(us.Independent()))
+    assert isinstance(error, MissingFileError)
+
+
+@pytest.mark.parametrize("after", ["gone", "torn", "others"])
+def test_a_file_that_changes_while_it_is_read(
+    watch: Watch, after: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    private = CELL_FILES["everywhere"](watch.inputs)
+    attach = DuckDB.attach
+
+    def changing(self: DuckDB, *arguments: Any, **named: Any) -> Any:
+        kinds = attach(self, *arguments, **named)
+        private.unlink()
+        if after != "gone":
+            a_file(around(f'"{WORD}' if after == "torn" else f"{WORD},x\n"))(watch.inputs)
+        return kinds
+
+    monkeypatch.setattr(DuckDB, "attach", changing)
+    assert isinstance(watch.run(private), (MalformedFileError, StorageError))
+    assert not (watch.folder / "t.ledger").exists()
+
+
+def test_a_file_that_changes_once_the_vault_is_open(watch: Watch) -> None:
+    private = CELL_FILES["everywhere"](watch.inputs)
+
+    def change(stage: str, done: float) -> None:
+        del done
+        if stage == "counting people and rows":
+            private.write_text(f'"{WORD}')
+
+    assert watch.act(lambda: watch.session(private).run(us.Independent(), progress=change)) is None
+
+
+def test_a_file_that_was_torn_before_a_run_is_resumed(watch: Watch) -> None:
+    private = CELL_FILES["everywhere"](watch.inputs)
+    assert watch.run(private) is None
+    private.write_bytes(around(f'"{WORD}'))
+    error = watch.act(watch.session(private).resume)
+    assert isinstance(error, MalformedFileError)
+
+
+# From the command line
+
+
+def tell(watch: Watch, arguments: list[str]) -> int:
+    """Run the command line here; look at what it prints, and at what it leaves."""
+    code = main(arguments)
+    out, err = watch.capsys.readouterr()
+    assert clean(out + err)
+    assert "Traceback" not in err
+    assert len(err.splitlines()) == (code != 0)
+    if code and "--json" in arguments:
+        assert json.loads(err)["exit_code"] == code
+    watch.look()
+    return code
+
+
+@pytest.mark.parametrize("case", list(CELL_FILES)[::3])
+def test_the_command_line_reads_every_cell(watch: Watch, case: str) -> None:
+    assert tell(watch, watch.command(CELL_FILES[case](watch.inputs))) == 0
+
+
+@pytest.mark.parametrize("as_json", [False, True], ids=["text", "json"])
+@pytest.mark.parametrize("case", [*MALFORMED_FILES, *MISSING_FILES])
+def test_the_command_line_refuses_in_one_line(watch: Watch, case: str, *, as_json: bool) -> None:
+    private = (MALFORMED_FILES | MISSING_FILES)[case](watch.inputs)
+    assert tell(watch, watch.command(private) + ["--json"] * as_json) in CODES
+    assert not (watch.folder / "t.ledger").exists()
+
+
+def test_resuming_on_a_torn_file(watch: Watch) -> None:
+    private = CELL_FILES["everywhere"](watch.inputs)
+    assert tell(watch, watch.command(private)) == 0
+    private.write_bytes(around(f'"{WORD}'))
+    again = ["resume", str(watch.folder / "t.ledger"), "--out", str(watch.folder / "again")]
+    assert tell(watch, again) == MalformedFileError.exit_code
+    assert tell(watch, ["ledger", str(watch.folder / "t.ledger")]) == 0
+
+
+@pytest.mark.parametrize(
+    ("private", "json_too", "code"),
+    [
+        (CELL_FILES["everywhere"], False, 0),
+        (PARQUET_FILES["parquet of words"], True, 0),
+        (MALFORMED_FILES["unclosed quote"], False, 4),
+        (MALFORMED_FILES["no utf-8"], True, 4),
+        (MALFORMED_FILES["truncated parquet"], False, 4),
+        (MALFORMED_FILES["no header, different cells"], False, 5),
+    ],
+    ids=["cells", "parquet", "quote", "utf-8", "truncated", "header"],
+)
+def test_a_process_of_its_own_says_nothing(
+    watch: Watch, private: Callable[[Path], Path], json_too: bool, code: int
+) -> None:
+    done = subprocess.run(
+        [
+            *(sys.executable, "-X", "dev", "-m", "understudy.cli.main"),
+            *watch.command(private(watch.inputs)),
+            *["--json"] * json_too,
+        ],
+        capture_output=True,
+        check=False,
+        cwd=watch.folder,
+    )
+    assert done.returncode == code
+    assert clean(done.stdout + done.stderr)
+    # Neither a traceback nor what DuckDB's binding says of connections left open.
+    assert len(done.stderr.splitlines()) == (code != 0), done.stderr
+    assert bool(done.stdout) == (code == 0)
+    watch.look()
+
+
+def test_good_rows_pass(watch: Watch) -> None:
+    assert watch.run(a_file(HEADER + GOOD + planted("3", 0))(watch.inputs)) is None

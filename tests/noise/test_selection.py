@@ -1,0 +1,117 @@
+"""The exponential mechanism: implemented probabilities against exact ones."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import chisquare
+
+from understudy.audit import FixedEntropy
+from understudy.errors import QuestionError
+from understudy.noise import choose, selection
+
+
+class Words(FixedEntropy):
+    """Entropy that gives the words named first, and fixed bits after them."""
+
+    def __init__(self, words: list[int]) -> None:
+        super().__init__(0)
+        self._words = [w.to_bytes(8, "little") for w in words]
+
+    def __call__(self, count: int) -> bytes:
+        if not self._words:
+            return super().__call__(count)
+        given, self._words = self._words[: count // 8], self._words[count // 8 :]
+        return b"".join(given)
+
+
+@given(
+    st.lists(st.integers(-50, 50), min_size=1, max_size=6),
+    st.fractions(min_value=Fraction(1, 1000), max_value=3),
+    st.data(),
+)
+@settings(max_examples=150, deadline=None)
+def test_the_choice_is_the_largest_of_score_plus_gumbel(
+    scores: list[int], rate: Fraction, data: st.DataObject
+) -> None:
+    """Against the slow obvious version at 400 bits, with uniform numbers given."""
+    prefixes = data.draw(
+        st.lists(st.integers(1, 2**64 - 2), min_size=len(scores), max_size=len(scores))
+    )
+    chosen = choose(scores, rate, entropy=Words(prefixes))
+    with mpmath.workprec(400):
+        slope = mpmath.mpf(rate.numerator) / rate.denominator
+        keys = [
+            slope * s - mpmath.log(-mpmath.log((mpmath.mpf(p) + 0.5) / mpmath.mpf(2) ** 64))
+            for s, p in zip(scores, prefixes, strict=True)
+        ]
+        # Within one unit of the last of 64 bits either may rightly win.
+        gap = max(keys) - keys[chosen]
+        spread = 2 / (mpmath.mpf(min(*prefixes, *(2**64 - 1 - p for p in prefixes))))
+        assert gap <= spread
+
+
+def test_equal_words_are_told_apart_by_more_bits() -> None:
+    """A tie in the first 64 bits is decided by the bits appended, in both directions."""
+    for more, winner in (([0, 2**64 - 1], 1), ([2**64 - 1, 0], 0)):
+        assert choose([3, 3], Fraction(1), entropy=Words([5, 5, *more])) == winner
+
+
+@pytest.mark.parametrize("word", [0, 2**64 - 1])
+def test_the_outermost_words_are_refined(word: int) -> None:
+    high, low = 2**63, 2**62
+    assert choose([0, 0], Fraction(1), entropy=Words([word, word, high, low])) == 0
+    assert choose([0, 0], Fraction(1), entropy=Words([word, word, low, high])) == 1
+
+
+def test_shares_follow_the_exact_probabilities_and_a_wrong_rate_is_seen() -> None:
+    """Power: 20,000 choices reject a rate off by 15 % at p < 1e-6."""
+    scores, rate, runs = [0, 1, 2, 5], Fraction(1, 2), 20_000
+    entropy = FixedEntropy(11)
+    counted = np.bincount([choose(scores, rate, entropy=entropy) for _ in range(runs)], minlength=4)
+
+    def p_value(claimed: float) -> float:
+        weights = np.exp(claimed * np.array(scores))
+        return float(chisquare(counted, runs * weights / weights.sum()).pvalue)
+
+    assert p_value(0.5) > 1e-3
+    assert p_value(0.5 * 1.15) < 1e-6
+    assert p_value(0.5 / 1.15) < 1e-6
+
+
+def test_close_calls_are_decided_by_more_bits_and_rightly() -> None:
+    """Keys that agree to 60 bits: the float estimate must hand over to exact arithmetic."""
+    word = 2**63 + 12345
+    for step in (-3, -1, 1, 3):
+        chosen = choose([0, 0], Fraction(1), entropy=Words([word, word + step]))
+        assert chosen == (1 if step > 0 else 0)
+
+
+@given(st.integers(0, 2**64 - 1))
+@settings(max_examples=200, deadline=None)
+def test_the_error_bound_covers_the_interval(word: int) -> None:
+    gumbel, error = selection._estimate(np.array([word], dtype=np.uint64))
+    with mpmath.workprec(300):
+        for end in (word, word + 1):
+            if 0 < end < 2**64:
+                true = -mpmath.log(-mpmath.log(mpmath.mpf(end) / mpmath.mpf(2) ** 64))
+                allowed = float(error[0]) + (abs(float(gumbel[0])) + 1) * 2.0**-48
+                assert abs(true - float(gumbel[0])) <= allowed
+            else:
+                assert np.isinf(error[0])
+
+
+def test_scores_of_any_size_do_not_overflow() -> None:
+    huge = 10**40
+    assert choose([huge, 0], Fraction(1)) == 0
+    assert choose([-huge, -huge * 2], Fraction(1, huge)) in (0, 1)
+
+
+def test_nothing_to_choose_from() -> None:
+    with pytest.raises(QuestionError, match="nothing to select from"):
+        choose([], Fraction(1))

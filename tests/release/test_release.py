@@ -1,0 +1,187 @@
+"""A release appears whole or not at all, never in another's place, and says what it is."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pytest
+
+import understudy as us
+from understudy.door import Measurement, Rows
+from understudy.errors import MissingPackageError, OutputExistsError, StorageError, UsageError
+from understudy.public import Synthesis
+from understudy.release import build, release
+from understudy.release.guarantee import guarantee
+from understudy.schema import Categorical, Id, Integer, Numeric, Schema
+
+SCHEMA = Schema(
+    "shop",
+    (
+        Id(name="who", min=1000),
+        Categorical(name="colour", values=("red", "blue")),
+        Categorical(name="grade", values=(1, 2, 3), outside="drop"),
+        Categorical(name="member", values=(False, True), outside="drop", missing=False),
+        Categorical(name="rate", values=(0.5, 1), outside="drop"),
+        Integer(name="age", min=0, max=9),
+        Numeric(name="price", edges=(0.0, 1.5, 9.0)),
+        Numeric(name="weight", edges=(0.0, 10.0, 20.0), whole=True),
+    ),
+)
+
+
+def made(rows: int = 50, *, delta: float = 1e-9, people: int | None = 20) -> us.Release:
+    rng = np.random.default_rng(0)
+    codes = {
+        name: rng.integers(0, size, rows).astype(np.int32) for name, size in SCHEMA.domain.items()
+    }
+    sums = Rows(np.array([0, 2]), np.array([0, 1]))
+    measured = (
+        Measurement(clique=("colour", "age"), values=rng.normal(size=4 * 11), scale=2.0),
+        Measurement(clique=("age",), values=np.array([5.0]), scale=1.0, rows=sums),
+    )
+    given = None if people is None else np.arange(rows) % people
+    return build(
+        Synthesis(codes=codes, people=given, measurements=measured),
+        schema=SCHEMA,
+        unit=us.Unit("who"),
+        bounding=us.Weights(5),
+        budget=us.Budget(epsilon=1, delta=delta),
+        mechanism={"name": "test", "settings": {}},
+        charges=[],
+        ledger_head="abc",
+        rng=rng,
+    )
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv"])
+def test_a_saved_release_holds_its_rows_and_true_checksums(tmp_path: Path, form: Any) -> None:
+    folder = made().save(tmp_path / "out", format=form)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert set(manifest["files"]) == {f"rows.{form}", f"measurements.{form}", "schema.toml"}
+    for name, facts in manifest["files"].items():
+        assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == facts["sha256"]
+    with duckdb.connect() as connection:
+        read = f"read_{form}('{folder / f'rows.{form}'}')"
+        assert connection.execute(f"SELECT count(*) FROM {read}").fetchall() == [(50,)]
+        noisy = f"read_{form}('{folder / f'measurements.{form}'}')"
+        found = connection.execute(
+            f"SELECT clique, label, standard_error FROM {noisy} ORDER BY measurement, place"
+        ).fetchall()
+    assert found[0] == ("colour × age", "red × 0", 2.0)
+    assert found[-1] == ("age", "(sum of 2 cells)", 1.0)
+    assert Schema.read(folder / "schema.toml") == SCHEMA
+    assert not [p for p in tmp_path.iterdir() if p.name.startswith(".")]
+
+
+def test_types_on_disk_are_the_declared_ones_whatever_is_missing(tmp_path: Path) -> None:
+    folder = made().save(tmp_path / "out")
+    with duckdb.connect() as connection:
+        described = connection.execute(
+            f"DESCRIBE SELECT * FROM read_parquet('{folder / 'rows.parquet'}')"
+        ).fetchall()
+    assert {row[0]: row[1] for row in described} == {
+        "who": "BIGINT",
+        "colour": "VARCHAR",
+        "grade": "BIGINT",
+        "member": "BOOLEAN",
+        "rate": "DOUBLE",
+        "age": "BIGINT",
+        "price": "DOUBLE",
+        "weight": "BIGINT",
+    }
+
+
+def test_rows_are_a_data_frame_with_ids_from_the_declared_range() -> None:
+    frame = made().rows
+    assert list(frame.columns) == ["who", *SCHEMA.domain]
+    assert frame["who"].min() == 1000
+    assert frame["who"].nunique() == 20
+
+
+def test_without_pandas_the_hint_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(MissingPackageError, match=r"needs pandas. Hint: .*release.columns"):
+        _ = made().rows
+
+
+def test_nothing_is_overwritten(tmp_path: Path) -> None:
+    folder = made().save(tmp_path / "out")
+    before = sorted(p.name for p in folder.iterdir())
+    with pytest.raises(OutputExistsError, match="exists already"):
+        made().save(folder)
+    assert sorted(p.name for p in folder.iterdir()) == before
+
+
+def test_a_folder_that_appears_meanwhile_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(release, "check_target", lambda target: None)
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "mine").touch()
+    with pytest.raises(OutputExistsError, match="exists already"):
+        made().save(tmp_path / "out")
+    assert [p.name for p in (tmp_path / "out").iterdir()] == ["mine"]
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_a_write_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(path: Path) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(release, "_checksum", full)
+    with pytest.raises(StorageError, match="No space left"):
+        made().save(tmp_path / "out")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "a\x00b", "file/out"])
+def test_folders_that_cannot_be_made(tmp_path: Path, name: str) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(StorageError, match="cannot write"):
+        made().save(tmp_path / name)
+    assert [p.name for p in tmp_path.iterdir()] == ["file"]
+
+
+def test_formats_that_are_none(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="unknown format"):
+        made().save(tmp_path / "out", format="xlsx")  # type: ignore[arg-type]
+
+
+def test_the_guarantee_is_in_words_with_its_curve() -> None:
+    promise = guarantee(
+        us.Budget(epsilon=1, delta=1e-9), unit=us.Unit("taxi"), bounding=us.Weights(5)
+    )
+    assert "any one 'taxi'" in promise["words"]
+    assert "at most 2.72 times" in promise["words"]
+    falling = [point["epsilon"] for point in promise["curve"]]
+    assert falling == sorted(falling)
+    assert {p["delta"]: p["epsilon"] for p in promise["curve"]}[1e-9] == pytest.approx(1, rel=1e-12)
+
+
+def test_a_pure_guarantee_has_no_exception_and_no_curve() -> None:
+    promise = guarantee(
+        us.Budget(epsilon=1000, delta=0), unit=us.Unit.each_row(), bounding=us.Sample(1)
+    )
+    assert "without exception" in promise["words"]
+    assert "any one row" in promise["words"]
+    assert "curve" not in promise
+
+
+@pytest.mark.parametrize(("delta", "warned"), [(1e-9, False), (0.01, True)])
+@pytest.mark.parametrize("people", [20, None])
+def test_a_delta_too_large_for_so_many_people_is_told(
+    delta: float, warned: bool, people: int | None
+) -> None:
+    notes = made(delta=delta, people=people).manifest["notes"]
+    assert any("given away" in note for note in notes) == warned
+
+
+def test_the_manifest_holds_no_clock() -> None:
+    text = json.dumps(made().manifest)
+    assert not any(word in text for word in ("seconds", "elapsed", "duration", "202"))

@@ -1,0 +1,393 @@
+"""The NumPy encoder and the SQL encoder give the same codes and drop the same rows.
+
+Columns are drawn at random over arrays of every kind a table may hold.  Texts are also
+handed to the engine as an Arrow table, which it reads as they stand, as it does a file;
+those in an array of objects have been through our own reading first.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from understudy.engine import DuckDB
+from understudy.schema import (
+    Array,
+    Categorical,
+    DateTime,
+    Integer,
+    Modelled,
+    Numeric,
+    Schema,
+    reading,
+)
+from understudy.schema.calendar import PARTS
+from understudy.schema.columns import NULLS
+from understudy.schema.sql import encoder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SOURCE = 'an "odd" {name}, it\'s'
+Rows = dict[int, tuple[int, ...]]
+
+
+class Raises:
+    """An object that cannot be written, compared or hashed."""
+
+    __hash__ = None  # type: ignore[assignment]  # what a careless class may do
+
+    def __str__(self) -> str:
+        raise RuntimeError
+
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError
+
+
+NUMBERS = [
+    *("0", "1", "-1", "1.0", " 1", "1 ", "+1", "1e3", "1E+3", ".5", "5.", "0.5", "1.5", "-0.5"),
+    *("2.500", "-0", "-0.0", "00", "01", "1_000", "1,000", "0x10", "1e", "e1", ".", "+", "--1"),
+    *("inf", "-Infinity", "+INF", "infinit", "nan", "NaN", "-nan", "NAN", "1e400", "-1e400"),
+    *("1e-400", "5e-324", "0e9", "9" * 400, "0." + "3" * 900, "1" + "0" * 320 + "e-320"),
+    *("9007199254740993", "9007199254740993.0", "1.7976931348623157e308", "4503599627370497"),
+    *("１", "١", "१.०", "½", "1\n", "\t1", "\u00a01", "\u30001", "1\x00", "\x001", "1.0\n"),
+    *("true", "True", "2.0.0", "1.", "-1.00", "1/2", "1 000", "12:30", "0b1", "1f", "1d"),
+]
+MOMENTS = [
+    *("2020-02-29", "2021-02-29", "1900-02-29", "2000-02-29", "2020-13-01", "2020-00-10"),
+    *("2020-01-00", "2020-01-32", "2020-04-31", "0000-01-01", "0001-01-01", "9999-12-31"),
+    *("1969-12-31T23:59:59", "1970-01-01 00:00:00", "1899-12-31 23:59", "2020-1-1", "20200101"),
+    *("2020-01-01T24:00:00", "2020-01-01T23:59:60", "2020-01-01T23:60", "2020-01-01T12"),
+    *("2020-01-01 12:30", "2020-01-01T12:30:59.999999999", "2020-01-01 12:30:59.", "2020-01-01T"),
+    *("2020-06-30T23:59:59Z", "2020-06-30T23:59:59z", "2020-06-30 23:59:59+05:30"),
+    *("2020-01-01T00:00-0800", "2020-01-01T00:00:00.5+14:00", "2020-01-01+01:00", "2020-01-01Z"),
+    *("9999-12-31T23:59:59-23:59", "0001-01-01T00:00:00+99:99", "2020-01-01T00:00:00 Z"),
+    *("02/03/2020 12:00:00 AM", "2/3/2020 12:00:00 pm", "02/03/2020 01:02:03 PM"),
+    *("02/03/2020 00:00:00 AM", "02/03/2020 13:00:00 PM", "02/30/2020 01:00:00 PM"),
+    *("02/03/2020 1:2:3 aM", "02/03/2020 01:02:03", "02/03/2020 01:02:03 XM", "2/3/20"),
+    *("3 Feb 2020", "03 FEB 2020", "31 Sep 2020", "1 anf 2020", "30 sept 2020", "1 Mai 2020"),
+    *("1/2/69", "1/2/68", "31/12/99", "1/2/00", "1122020", "11122020", "2020.03.04", "04'03 2020"),
+    *("13 PM 03 02 2020", "1 pm 3 2 2020", "Feb03(20)", "feb3(68)", "Feb03[20]"),
+    *("２０２０-01-01", "2020-01-01\n", " 2020-01-01 ", "-2020-01-01", "12020-01-01", "20200230"),
+]
+FORMATS = [
+    *(None, "%m/%d/%Y %I:%M:%S %p", "%d %b %Y", "%d/%m/%y", "%Y%m%d", "%d%m%Y", "%Y.%m.%d"),
+    *("%d'%m %Y", "%Y-%m-%dT%H:%M:%S.%f%z", "%m/%d/%Y %I:%M:%S", "%H %p %d %m %Y", "%b%d(%y)"),
+]
+NULL_TEXTS = [*NULLS, "-1", "1.0", "0.5", " NA ", "1e3", "inf", "0", "-9.90", "true", "x'y", "é"]
+NULL_TEXTS += ["2020-01-01 00:00:00", "1970-01-01 00:00:00", "20200101", "9" * 30]
+SPOKEN = ["red", " blue", "Red", "ß", "(other)", "it's", "a\x00b", "\u00a0red", "red\n", "\tred"]
+OBJECTS: list[object] = [
+    *(0, 1, -1, 7, 2**53 + 1, 10**30, 10**5000, 2.0**53, 0.1, 1.0, -0.0, 1e16, 1e300, float("nan")),
+    *(float("inf"), True, False, None, b"1.0", b" red ", b"\xff", Decimal("1.50"), Decimal("1.5")),
+    *(Decimal("NaN"), Decimal("sNaN"), Fraction(1, 2), (1,), (1.0,), [1], {"a": 1}, Raises()),
+    *(np.float32(0.1), np.float32(4322358.5), np.float16(0.1), np.int8(3), np.bool_(True)),
+    *(np.array([1, 2]), np.array(1), np.longdouble("1e4000"), pd.NA, pd.NaT, "\ud800", "1.0", " 1"),
+    *(dt.datetime.fromisoformat("2020-02-03T04:05:06.000007"), dt.date(2020, 2, 3), 1 + 2j),
+    *(
+        dt.datetime(2020, 2, 3, tzinfo=dt.timezone(dt.timedelta(hours=-3))),
+        dt.time(1, 2),
+        dt.timedelta(1),
+    ),
+    *(np.datetime64("2020-02-03T04:05:06.789"), np.datetime64("2020"), np.datetime64("NaT")),
+    *(np.datetime64(2**60, "D"), np.timedelta64(1, "s"), pd.Timestamp("2020-02-03"), b"2020-02-03"),
+]
+FLOATS = [0.0, -0.0, 0.5, 1.5, 2.5, -0.5, -1.5, 0.1, 0.7, 1e300, -1e300, 5e-324, 1e-310, 1e16]
+FLOATS += [
+    float("nan"),
+    float("inf"),
+    -float("inf"),
+    2.0**53,
+    1e15,
+    2.0**52 + 1,
+    0.49999999999999994,
+]
+UNITS = {"s": 1, "ms": 1000, "us": 10**6, "ns": 10**9}
+SECONDS = [0, -1, -2208988800, -2208985077, -62135596800, -62135596801, 253402300799, 253402300800]
+
+
+def numeric_text() -> st.SearchStrategy[str]:
+    made = st.from_regex(r"\A *[+-]?[0-9]{0,12}[.]?[0-9]{0,6}([eE][+-]?[0-9]{1,3})? *\Z")
+    return st.one_of(st.sampled_from(NUMBERS), made, st.floats().map(str), st.integers().map(str))
+
+
+def moment_text() -> st.SearchStrategy[str]:
+    made = st.datetimes().flatmap(
+        lambda d: st.sampled_from(
+            [d.isoformat(), d.isoformat(" ", "seconds") + "+02:00", str(d.date())]
+            + [d.strftime(f) for f in FORMATS if f and d.year > 1900]
+        )
+    )
+    return st.one_of(st.sampled_from(MOMENTS), made)
+
+
+def texts() -> st.SearchStrategy[str | None]:
+    spoken = st.sampled_from([*SPOKEN, *NULL_TEXTS])
+    odd = st.text(st.characters(codec="utf-8"), max_size=4)
+    return st.one_of(st.none(), spoken, numeric_text(), moment_text(), odd)
+
+
+def floats(width: Any) -> st.SearchStrategy[float]:
+    halves = st.integers(-9, 9).map(lambda n: n / 2)
+    special = st.sampled_from(FLOATS)
+    return st.one_of(halves, special, st.floats(width=width), st.floats(-10, 10, width=width))
+
+
+def marks(a_second: int) -> list[int]:
+    """Count units of so many a second to the ends of the calendar and about; NaT is the last."""
+    near = [s * a_second + d for s in SECONDS for d in (-1, 0, 1, a_second - 1)]
+    ends = [n for k in range(3) for n in (2**63 - 1 - k, 1 - 2**63 + k)]
+    return [*(n for n in near if abs(n) < 2**63), *ends, -(2**63)]
+
+
+def stamps(unit: str) -> st.SearchStrategy[Any]:
+    """Draw moments in a unit: all that fit 64 bits, the ends of the calendar, and NaT."""
+    a_second = UNITS[unit]
+    spread = st.integers(-4 * 10**9, 5 * 10**9).map(lambda s: s * a_second + s % a_second)
+    counts = st.sampled_from(marks(a_second)) | spread | st.integers(-(2**63), 2**63 - 1)
+    return counts.map(lambda n: np.array(n).astype(f"datetime64[{unit}]"))
+
+
+def column_of(values: st.SearchStrategy[Any], dtype: str) -> st.SearchStrategy[Array]:
+    def held(drawn: list[Any]) -> Array:
+        out = np.empty(len(drawn), dtype=dtype)
+        with np.errstate(over="ignore"):
+            for i, value in enumerate(drawn):
+                out[i] = value
+        return out
+
+    return st.lists(values, min_size=1, max_size=40).map(held)
+
+
+ARRAYS: dict[str, st.SearchStrategy[Array]] = {
+    "int64": column_of(st.one_of(st.integers(-20, 20), st.integers(-(2**63), 2**63 - 1)), "int64"),
+    "int8": column_of(st.integers(-128, 127), "int8"),
+    "uint64": column_of(st.one_of(st.integers(0, 20), st.integers(0, 2**64 - 1)), "uint64"),
+    "dates as int64": column_of(st.integers(20191225, 20200301), "int64"),
+    "float64": column_of(floats(64), "float64"),
+    "float32": column_of(floats(32), "float32"),
+    "float16": column_of(floats(16), "float16"),
+    "bool": column_of(st.booleans(), "bool"),
+    **{f"datetime64[{u}]": column_of(stamps(u), f"datetime64[{u}]") for u in UNITS},
+    "texts": column_of(texts(), "object"),
+    "numbers as texts": column_of(numeric_text(), "object"),
+    "moments as texts": column_of(moment_text(), "object"),
+    "str": column_of(numeric_text(), "U20"),
+    "objects": column_of(st.one_of(st.sampled_from(OBJECTS), texts()), "object"),
+}
+RAW = ("texts", "numbers as texts", "moments as texts")
+
+
+def nulls() -> st.SearchStrategy[tuple[str, ...]]:
+    some = st.lists(st.sampled_from([*NULL_TEXTS, "\ud800"]), max_size=4).map(tuple)
+    return st.one_of(st.just(NULLS), st.just(()), some)
+
+
+@st.composite
+def categoricals(draw: st.DrawFn, values: Array, *, drops: bool) -> Categorical:
+    present = [str(t) for t in _texts(values) if t is not None]
+    scalars = st.one_of(
+        st.sampled_from([*present, "red", "", "nan", "NA"]),
+        st.sampled_from([0, 1, -1, 0.5, 0.1, True, False, 1e16, "1.0", "\ud800"]),
+    )
+    listed: list[Any] = draw(
+        st.lists(scalars, min_size=1, max_size=6, unique_by=lambda v: _texts([v])[0])
+    )
+    return Categorical(
+        name="category",
+        source=SOURCE,
+        values=tuple(listed),
+        outside=draw(st.sampled_from(["other", "drop"] if drops else ["other"])),
+        missing=draw(st.booleans()),
+        nulls=draw(nulls()),
+        other=draw(st.sampled_from([None, "elsewhere", *listed])),
+        missing_value=draw(st.sampled_from([None, *listed])),
+    )
+
+
+def _texts(values: Any) -> list[str | None]:
+    held = values if isinstance(values, np.ndarray) else np.array([*values, None], dtype=object)
+    return list(reading.texts(held))
+
+
+def common(draw: st.DrawFn, name: str, *, drops: bool) -> dict[str, Any]:
+    rules = [("nearest", True), ("other", True), ("other", False)]
+    rules = [("nearest", False), ("drop", True), ("drop", False)] if drops else rules
+    outside, missing = draw(st.sampled_from(rules))
+    return {
+        "name": name,
+        "source": SOURCE,
+        "outside": outside,
+        "missing": missing,
+        "nulls": draw(nulls()),
+    }
+
+
+@st.composite
+def integers(draw: st.DrawFn, *, drops: bool) -> Integer:
+    low = draw(st.one_of(st.integers(-5, 5), st.sampled_from([2**52 - 20, -(2**52) + 1, 10**9])))
+    return Integer(
+        **common(draw, "whole number", drops=drops), min=low, max=low + draw(st.integers(0, 9))
+    )
+
+
+@st.composite
+def numerics(draw: st.DrawFn, *, drops: bool) -> Numeric:
+    edge = st.one_of(
+        st.integers(-4, 4).map(lambda n: n / 2),
+        st.sampled_from([0.1, 0.7, 5e-324, 1e-310, 1e300, -1e300, 1e16, 1000.0]),
+        st.floats(allow_nan=False, allow_infinity=False),
+    )
+    edges = draw(st.lists(edge, min_size=2, max_size=9, unique_by=lambda e: e + 0.0))
+    return Numeric(**common(draw, "number's bin", drops=drops), edges=tuple(sorted(edges)))
+
+
+@st.composite
+def datetimes(draw: st.DrawFn, *, drops: bool) -> DateTime:
+    part = draw(st.sampled_from(sorted(PARTS)))
+    centre = {"year": 1995, "date": 9000, "week": 1300, "month_index": 300}.get(part)
+    span = draw(st.integers(0, 400))
+    ends = {} if centre is None else {"min": centre - span, "max": centre + span}
+    return DateTime(
+        **common(draw, f"its {part}", drops=drops),
+        part=part,
+        format=draw(st.sampled_from(FORMATS)),
+        **ends,  # type: ignore[arg-type]
+    )
+
+
+def by_numpy(schema: Schema, values: Array) -> Rows:
+    codes, kept = schema.encode({SOURCE: values})
+    rows = zip(*(code.tolist() for code in codes.values()), strict=True)
+    return dict(zip(np.flatnonzero(kept).tolist(), rows, strict=True))
+
+
+def by_sql(engine: DuckDB, schema: Schema, table: Any) -> Rows:
+    kinds = engine.attach(table, name="source", delimiter=",", quote_mark='"')
+    query = encoder(
+        schema.modelled, kinds, table="source", dialect=engine.dialect, extra={"row": 's."row"'}
+    )
+    try:
+        for name, (listed, codes) in query.lookups.items():
+            held = {"t": np.array(listed, dtype=object), "c": np.array(codes, dtype=np.int32)}
+            engine.load(name, held)
+        found = engine.fetch(query.sql)
+    finally:
+        for name in query.lookups:
+            engine.run(f"DROP TABLE IF EXISTS {name}")
+        engine.run("DROP VIEW source")
+    rows = zip(*(found[c.name].tolist() for c in schema.modelled), strict=True)
+    return dict(zip(found["row"].tolist(), rows, strict=True))
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[DuckDB]:
+    started = DuckDB()
+    yield started
+    started.close()
+
+
+def agree(engine: DuckDB, columns: list[Modelled], values: Array, *, raw: bool) -> None:
+    schema = Schema("t", tuple(columns))
+    row = np.arange(len(values))
+    table: Any = {SOURCE: values, "row": row}
+    if raw:
+        table = pa.table({SOURCE: pa.array(values.tolist(), pa.string()), "row": pa.array(row)})
+    assert by_sql(engine, schema, table) == by_numpy(schema, values)
+
+
+@pytest.mark.parametrize("kind", ARRAYS)
+@settings(
+    max_examples=25,
+    deadline=None,
+    database=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+@given(data=st.data())
+def test_codes_agree(engine: DuckDB, kind: str, data: st.DataObject) -> None:
+    values = data.draw(ARRAYS[kind])
+    # Only one column may drop rows, or few would be left to compare.
+    which = data.draw(st.integers(0, 3))
+    columns: list[Modelled] = [
+        data.draw(categoricals(values, drops=which == 0)),
+        data.draw(integers(drops=which == 1)),
+        data.draw(numerics(drops=which == 2)),
+        data.draw(datetimes(drops=which == 3)),
+    ]
+    agree(engine, columns, values, raw=kind in RAW)
+
+
+KEEPING: list[dict[str, Any]] = [
+    {"outside": "nearest", "missing": True},
+    {"outside": "other", "missing": True, "nulls": ("1.0", "inf", " 01 ", "red ")},
+    {"outside": "other", "missing": False, "nulls": ()},
+]
+DROPPING: list[dict[str, Any]] = [
+    {"outside": "nearest", "missing": False, "nulls": ("0.5", "20200101")},
+    {"outside": "drop", "missing": True, "nulls": ("1", "1e3")},
+    {"outside": "drop", "missing": False},
+]
+LISTED = ("red", 1, 0.5, "inf", "1e3", "２０２０-01-01", "\u00a0red", "", "2020-02-29", True)
+
+
+def of_every_kind(rules: dict[str, Any], formats: list[str | None]) -> list[Modelled]:
+    """Declare a column of every kind, and a date-time of every format, by the same rules."""
+    made: list[Modelled] = [
+        Integer(name="i", source=SOURCE, min=-1, max=3, **rules),
+        Numeric(name="n", source=SOURCE, edges=(-1.0, 0.0, 0.5, 1.0, 1e3, 1e300), **rules),
+    ]
+    if rules["outside"] != "nearest":
+        made.append(Categorical(name="c", source=SOURCE, values=LISTED, **rules))
+    for i, written in enumerate(formats):
+        for part, ends in (("year", (1900, 2020)), ("hour", (0, 23)), ("date", (-30000, 30000))):
+            end = {"min": ends[0], "max": ends[1], "format": written, **rules}
+            made.append(DateTime(name=f"{part} {i}", source=SOURCE, part=part, **end))
+    return made
+
+
+TEXTS = np.array([None, *NUMBERS, *MOMENTS, *NULL_TEXTS, *SPOKEN], dtype=object)
+
+
+@pytest.mark.parametrize("raw", [True, False], ids=["as they stand", "read before"])
+@pytest.mark.parametrize("rules", KEEPING, ids=str)
+def test_every_text_agrees(engine: DuckDB, rules: dict[str, Any], *, raw: bool) -> None:
+    agree(engine, of_every_kind(rules, FORMATS), TEXTS, raw=raw)
+
+
+@pytest.mark.parametrize("rules", DROPPING, ids=str)
+def test_every_text_is_dropped_alike(engine: DuckDB, rules: dict[str, Any]) -> None:
+    for column in of_every_kind(rules, FORMATS[:3]):
+        agree(engine, [column], TEXTS, raw=True)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int8", "bool"])
+@pytest.mark.parametrize("rules", KEEPING, ids=str)
+def test_every_number_agrees(engine: DuckDB, rules: dict[str, Any], dtype: str) -> None:
+    numbers = np.array(FLOATS) if dtype.startswith("float") else np.array([0, 1, 3, 100])
+    with np.errstate(over="ignore"):
+        agree(engine, of_every_kind(rules, FORMATS[:1]), numbers.astype(dtype), raw=False)
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("rules", KEEPING, ids=str)
+def test_every_stamp_agrees(engine: DuckDB, rules: dict[str, Any], unit: str) -> None:
+    values = np.array(marks(UNITS[unit])).astype(f"datetime64[{unit}]")
+    agree(engine, of_every_kind(rules, FORMATS[:1]), values, raw=False)
+
+
+@pytest.mark.parametrize("rules", KEEPING, ids=str)
+def test_every_object_agrees(engine: DuckDB, rules: dict[str, Any]) -> None:
+    values = np.empty(len(OBJECTS), dtype=object)
+    for i, value in enumerate(OBJECTS):
+        values[i] = value
+    agree(engine, of_every_kind(rules, FORMATS[:2]), values, raw=False)

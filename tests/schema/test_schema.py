@@ -1,0 +1,252 @@
+"""A schema: its columns by name, tables to codes and back, and what it may not be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from understudy.errors import MissingColumnError, SchemaError
+from understudy.schema import (
+    Categorical,
+    DateTime,
+    Declaration,
+    Id,
+    Ignored,
+    Integer,
+    Numeric,
+    Schema,
+)
+
+HOUR = Integer(name="hour", min=0, max=23)
+PLAIN: dict[str, Any] = {"name": "t", "columns": {"hour": {"kind": "integer", "min": 0, "max": 23}}}
+
+
+def test_columns_by_name() -> None:
+    schema = Schema("t", (Id(name="who"), HOUR, Ignored(name="note")))
+    assert schema["hour"] is HOUR
+    assert schema.modelled == (HOUR,)
+    assert schema.ids == (Id(name="who"),)
+    assert schema.domain == {"hour": 25}
+    for name in ("who", "note", "nothing"):
+        with pytest.raises(SchemaError) as caught:
+            schema[name]
+        assert caught.value.what == f"no column {name!r} with codes"
+        assert caught.value.allowed == "hour"
+
+
+def test_with_columns() -> None:
+    schema = Schema("t", (Id(name="who"), HOUR), delimiter=";")
+    half = Integer(name="hour", min=0, max=11)
+    more = Ignored(name="note")
+    changed = schema.with_columns(more, half)
+    assert changed.columns == (Id(name="who"), half, more)
+    assert changed.delimiter == ";"
+
+
+def test_released_describes_the_table_that_comes_out() -> None:
+    hour = DateTime(name="hour", source="when", part="hour", outside="other", missing=False)
+    fare = Numeric(name="fare", source="price", edges=(0.0, 1.0))
+    who, note = Id(name="who", min=1), Ignored(name="note")
+    schema = Schema("t", (note, hour, who, fare), delimiter=";", quote="'")
+    released = schema.released()
+    whole = Integer(name="hour", min=0, max=23, outside="other", missing=False)
+    assert released == Schema("t", (who, whole, Numeric(name="fare", edges=(0.0, 1.0))))
+    assert released.domain == schema.domain
+
+
+def test_encode_keeps_the_rows_that_every_column_keeps() -> None:
+    strict: dict[str, Any] = {"outside": "drop", "missing": False}
+    a = Integer(name="a", min=0, max=9, **strict)
+    b = Categorical(name="b", source="B", values=("x", "y"), **strict)
+    table = {"a": np.array([1, 99, 3, 4]), "B": np.array(["x", "y", "z", "y"])}
+    codes, kept = Schema("t", (a, b)).encode(table)
+    assert kept.tolist() == [True, False, False, True]
+    assert {n: c.tolist() for n, c in codes.items()} == {"a": [1, 4], "b": [0, 1]}
+    back = Schema("t", (a, b)).decode(codes, np.random.default_rng(0))
+    assert {n: v.tolist() for n, v in back.items()} == {"a": [1, 4], "b": ["x", "y"]}
+
+
+def test_encode_needs_every_column() -> None:
+    b = Integer(name="b", source="B", min=0, max=9)
+    with pytest.raises(MissingColumnError) as caught:
+        Schema("t", (HOUR, b)).encode({"b": np.array([1])})
+    assert caught.value.what == "the table lacks columns that the schema names"
+    assert caught.value.got == "no 'B', 'hour'"
+
+
+# --- what a schema may not be -------------------------------------------------------------
+
+
+def refused(data: Any) -> SchemaError:
+    with pytest.raises(SchemaError) as caught:
+        Schema.from_dict(data)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("data", "got"),
+    [
+        ({"name": "t"}, "no columns"),
+        ({"name": "t", "columns": []}, "no columns"),
+        ({**PLAIN, "version": 1, "author": "me"}, "author, version"),
+    ],
+)
+def test_tables_that_are_no_schema(data: dict[str, Any], got: str) -> None:
+    error = refused(data)
+    assert error.what == "a schema has a name, [columns.…] and perhaps [csv]"
+    assert error.got == got
+
+
+@pytest.mark.parametrize("csv", [[], {"separator": ";"}, {"delimiter": ";", "escape": "!"}])
+def test_unknown_keys_in_csv(csv: object) -> None:
+    error = refused({**PLAIN, "csv": csv})
+    assert error.what == "unknown keys in [csv]"
+    assert error.allowed == "delimiter, quote"
+
+
+@pytest.mark.parametrize(
+    ("delimiter", "quote"),
+    [("", '"'), (",,", '"'), (",", ""), (",", ","), ("\n", '"'), (",", "\r"), ("\x00", '"')],
+)
+def test_marks(delimiter: str, quote: str) -> None:
+    with pytest.raises(SchemaError) as caught:
+        Schema("t", (HOUR,), delimiter=delimiter, quote=quote)
+    assert caught.value.what == "delimiter and quote must be two different characters"
+    assert caught.value.got == f"{delimiter!r} and {quote!r}"
+
+
+@pytest.mark.parametrize("name", ["", "  "])
+def test_a_table_needs_a_name(name: str) -> None:
+    assert refused({**PLAIN, "name": name}).what == "the table has no name"
+    without = {k: v for k, v in PLAIN.items() if k != "name"}
+    assert refused(without).hint == 'add name = "my-table" to the schema'
+
+
+def test_columns_declared_twice() -> None:
+    with pytest.raises(SchemaError) as caught:
+        Schema("t", (HOUR, Ignored(name="Hour"), Ignored(name="b"), Id(name="b")))
+    assert caught.value.what == "columns declared twice"
+    assert caught.value.got == "Hour, b, hour"
+    assert caught.value.hint is not None
+    assert "capitals" in caught.value.hint
+
+
+@pytest.mark.parametrize("columns", [(), (Id(name="a"), Ignored(name="b"))])
+def test_a_schema_needs_a_column_to_model(columns: tuple[Declaration, ...]) -> None:
+    with pytest.raises(SchemaError) as caught:
+        Schema("t", columns)
+    assert caught.value.what == "no column to model"
+    assert caught.value.allowed == "at least one that is no id"
+
+
+def column_refused(column: object) -> SchemaError:
+    return refused({"name": "t", "columns": {"x": column}})
+
+
+@pytest.mark.parametrize(
+    ("column", "got"),
+    [
+        ({}, "None"),
+        ({"kind": "real"}, "'real'"),
+        ({"kind": ["integer"]}, "['integer']"),
+        ("integer", "no table"),
+        (7, "no table"),
+    ],
+)
+def test_columns_need_a_kind(column: object, got: str) -> None:
+    error = column_refused(column)
+    assert error.what == "column 'x' needs a kind"
+    assert error.got == got
+    assert error.allowed == "categorical, integer, numeric, datetime, id, ignored"
+
+
+@pytest.mark.parametrize(
+    ("column", "got", "needed"),
+    [
+        ({"kind": "integer"}, "none", "max, min"),
+        ({"kind": "integer", "min": 0}, "min", "max, min"),
+        ({"kind": "integer", "min": 0, "max": 1, "step": 1}, "max, min, step", "max, min"),
+        ({"kind": "numeric", "min": 0, "max": 1}, "max, min", "edges"),
+        ({"kind": "categorical", "name": "y", "values": [1]}, "name, values", "values"),
+        ({"kind": "categorical", "keys": ["1"], "values": [1]}, "keys, values", "values"),
+        ({"kind": "datetime"}, "none", "part"),
+        ({"kind": "ignored", "source": "y"}, "source", None),
+    ],
+)
+def test_keys_of_columns(column: dict[str, Any], got: str, needed: str | None) -> None:
+    error = column_refused(column)
+    kind = column["kind"]
+    assert error.what == f"column 'x': keys that a {kind} column does not have, or lacks"
+    assert error.got == got
+    assert error.allowed is not None
+    assert error.hint == (f"needed: {needed}" if needed else None)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "got"),
+    [
+        ("source", 1, "int"),
+        ("outside", False, "bool"),
+        ("missing", 1, "int"),
+        ("nulls", "NA", "str"),
+        ("nulls", [1], "tuple"),
+        ("values", "abc", "str"),
+        ("values", [["a"]], "tuple"),
+        ("values", [{}], "tuple"),
+        ("other", ["a"], "tuple"),
+        ("missing_value", {}, "dict"),
+    ],
+)
+def test_types_in_lists(key: str, value: object, got: str) -> None:
+    error = column_refused({"kind": "categorical", "values": ["a"], key: value})
+    assert (error.what, error.got) == (f"column 'x': {key} has the wrong type", got)
+
+
+@pytest.mark.parametrize(
+    ("column", "key", "got"),
+    [
+        ({"kind": "integer", "min": 0.0, "max": 1}, "min", "float"),
+        ({"kind": "integer", "min": 0, "max": True}, "max", "bool"),
+        ({"kind": "numeric", "edges": 3}, "edges", "int"),
+        ({"kind": "numeric", "edges": [0, "1"]}, "edges", "tuple"),
+        ({"kind": "numeric", "edges": [0, 1], "whole": 1}, "whole", "int"),
+        ({"kind": "datetime", "part": 1}, "part", "int"),
+        ({"kind": "datetime", "part": "hour", "format": 1}, "format", "int"),
+        ({"kind": "id", "min": "1"}, "min", "str"),
+    ],
+)
+def test_types_of_other_columns(column: dict[str, Any], key: str, got: str) -> None:
+    error = column_refused(column)
+    assert (error.what, error.got) == (f"column 'x': {key} has the wrong type", got)
+
+
+def test_edges_beyond_all_numbers() -> None:
+    error = column_refused({"kind": "numeric", "edges": [-(10**400), 0, 10**400]})
+    assert error.what == "column 'x': edges must be finite and rise"
+
+
+@pytest.mark.parametrize("wrong", [{"min": "0"}, {"max": None}, {"bins": 2.5}], ids=str)
+def test_bins_of_the_wrong_type(wrong: dict[str, Any]) -> None:
+    error = column_refused({"kind": "numeric", "min": 0, "max": 1, "bins": 2} | wrong)
+    assert error.what == "column 'x': min, max and bins must be numbers"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "got"),
+    [
+        ({"bins": 0}, "0 bins, 0 to 1"),
+        ({"bins": 10**12}, "1000000000000 bins, 0 to 1"),
+        ({"min": 1}, "2 bins, 1 to 1"),
+        ({"max": float("nan")}, "2 bins, 0 to nan"),
+        ({"max": float("inf")}, "2 bins, 0 to inf"),
+        ({"min": -(10**400)}, "2 bins, -inf to 1"),
+        ({"max": 10**400}, "2 bins, 0 to inf"),
+    ],
+)
+def test_bins_that_cannot_be(wrong: dict[str, Any], got: str) -> None:
+    error = column_refused({"kind": "numeric", "min": 0, "max": 1, "bins": 2} | wrong)
+    assert error.what == "column 'x': bins must be positive, and min below max"
+    assert error.got == got
+    assert error.allowed == "at most 65536 bins between finite ends"

@@ -1,0 +1,344 @@
+"""Runs killed at any moment: nothing is lost, doubled or changed, and they finish."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from understudy.budget import Budget, noise_charge, scale_upper, split
+from understudy.ledger import Ledger
+from understudy.noise import steps_per_unit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from understudy.ledger import RunState, State
+
+SCRIPT = Path(__file__).with_name("long_run.py")
+BUDGET = Budget(epsilon=1.0, delta=1e-6)
+KILLS = 50
+QUESTIONS = 60
+CAP = 3
+LOCKED = 9
+
+
+class Server:
+    """The script that forks lives of a long run."""
+
+    def __init__(self, folder: Path) -> None:
+        # What a killed life leaves in the temporary folder goes with the test's own.
+        self.process = subprocess.Popen(
+            [sys.executable, str(SCRIPT)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "TMPDIR": str(folder)},
+        )
+        assert self.hear().startswith("ready")
+
+    def hear(self) -> str:
+        assert self.process.stdout is not None
+        return self.process.stdout.readline()
+
+    def tell(self, task: dict[str, Any]) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps(task) + "\n")
+        self.process.stdin.flush()
+
+    def live(self, task: dict[str, Any]) -> dict[str, Any]:
+        self.tell(task)
+        ended: dict[str, Any] = json.loads(self.hear())
+        return ended
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[Server]:
+    server = Server(folder)
+    try:
+        yield server
+    finally:
+        server.process.communicate(timeout=60)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with serving(tmp_path_factory.mktemp("server")) as server:
+        yield server
+
+
+def read(path: Path) -> State:
+    with closing(Ledger(path)) as ledger:
+        return ledger.state()
+
+
+def expected(questions: int) -> list[tuple[float, int, int]]:
+    """Give the scale, the steps a unit and the grains of every question."""
+    out = []
+    shares = [1 + i % 5 for i in range(questions)]
+    for i, price in enumerate(split(BUDGET.grains, "gdp", shares)):
+        bound = Fraction(1) if i % 4 in (0, 3) else Fraction(CAP) ** 2
+        scale = scale_upper(price, "gdp", bound=bound)
+        steps = steps_per_unit(scale, at_least=2**16 if i % 4 == 2 else 1)
+        out.append((scale, steps, noise_charge(scale, "gdp", bound=bound).grains("gdp")))
+    return out
+
+
+@dataclass
+class Watch:
+    """What was seen of one ledger so far, and must never change."""
+
+    folder: Path
+    questions: int
+    answers: dict[int, tuple[str, bytes]] = field(default_factory=dict)
+    plans: list[str] = field(default_factory=list)
+
+    @property
+    def ledger(self) -> Path:
+        return self.folder / "a.ledger"
+
+    def task(self, **more: Any) -> dict[str, Any]:
+        return {
+            "ledger": str(self.ledger),
+            "handed": str(self.folder / "handed"),
+            "budget": BUDGET.to_dict(),
+            "questions": self.questions,
+            **more,
+        }
+
+    def handed(self) -> list[tuple[int, list[float]]]:
+        """Read the answers that the mechanism got; a line may be torn by a kill."""
+        path = self.folder / "handed"
+        lines = path.read_text().splitlines() if path.exists() else []
+        return [tuple(json.loads(line)) for line in lines if line.endswith("]]")]
+
+    def look(self) -> RunState | None:
+        """Check the ledger against all that was seen of it before."""
+        state = read(self.ledger) if self.ledger.exists() else None
+        if state is None or not state.runs:
+            assert not self.plans
+            assert self.handed() == []
+            return None
+        assert list(state.runs) == [1]
+        run, wanted = state.runs[1], expected(self.questions)
+        # Each question was charged once, at its own price, whatever came in between.
+        assert [r.ordinal for r in run.reservations] == list(range(len(run.reservations)))
+        costs = [grains for _, _, grains in wanted[: len(run.reservations)]]
+        assert [r.grains for r in run.reservations] == costs
+        assert run.spent == sum(costs) <= run.cap == BUDGET.grains
+        # No answer without a charge; at most the last charge has none.
+        assert len(run.reservations) - len(run.answers) in (0, 1)
+        assert sorted(run.answers) == list(range(len(run.answers)))
+        # What was stored stays, byte for byte.
+        assert [r.plan for r in run.reservations][: len(self.plans)] == self.plans
+        assert {i: run.answers[i] for i in self.answers} == self.answers
+        self.plans = [r.plan for r in run.reservations]
+        self.answers = dict(run.answers)
+        for ordinal, values in self.handed():
+            steps = np.frombuffer(run.answers[ordinal][1], dtype="<i8")
+            assert values == (steps / wanted[ordinal][1]).tolist()
+        return run
+
+    def look_finished(self) -> None:
+        run = self.look()
+        assert run is not None
+        assert run.closed
+        assert len(run.answers) == self.questions
+        assert {ordinal for ordinal, _ in self.handed()} == set(range(self.questions))
+        # The whole budget was spent, and the run finished all the same.
+        assert BUDGET.grains * (1 - 1e-12) < run.spent <= BUDGET.grains
+
+
+def new_watch(folder: Path, questions: int) -> Watch:
+    folder.mkdir()
+    return Watch(folder, questions)
+
+
+def test_fifty_kills_lose_double_and_change_nothing(tmp_path: Path, server: Server) -> None:
+    rng = random.Random(50)  # noqa: S311
+    watch = new_watch(tmp_path / "whole", QUESTIONS)
+    whole = server.live(watch.task())
+    assert whole["code"] == 0
+    watch.look_finished()
+    # Moments are spread over the time of asking, as long as that is on this disk.
+    most = min(0.3, 0.4 * whole["took"])
+    kills, lives = 0, 0
+    while kills < KILLS:
+        watch = new_watch(tmp_path / f"{lives}", QUESTIONS)
+        finished = False
+        while not finished:
+            task = watch.task()
+            if kills < KILLS:
+                since = "asking" if rng.random() < 0.85 else "birth"
+                task |= {"after": rng.uniform(0, most), "since": since}
+            ended = server.live(task)
+            lives += 1
+            assert ended["killed"] or ended["code"] == 0
+            kills += ended["killed"]
+            finished = not ended["killed"]
+            watch.look()
+        watch.look_finished()
+    assert kills == KILLS
+
+
+LEDGER = "understudy.ledger.ledger:"
+JOURNAL = "understudy.ledger.journal:"
+
+
+@pytest.mark.parametrize(
+    ("die", "left"),
+    [
+        # While the ledger is made, before anything is booked.
+        ([f"{JOURNAL}_publish", "before", 1], (0, 0, 0)),
+        ([f"{JOURNAL}_publish", "after", 1], (0, 0, 0)),
+        ([f"{LEDGER}Ledger.bind", "after", 1], (0, 0, 0)),
+        ([f"{LEDGER}Ledger.begin", "after", 1], (0, 0, 0)),
+        # Between check, count, charge, draw, store and handing over of the third question.
+        ([f"{LEDGER}Run.check", "after", 3], (2, 2, 2)),
+        ([f"{LEDGER}Run.reserve", "after", 3], (3, 2, 2)),
+        (["understudy.vault.door:PrivateDoor._noisy", "after", 3], (3, 2, 2)),
+        ([f"{LEDGER}Run.store", "after", 3], (3, 3, 2)),
+        # Within a transaction: identity, run, then two a question; what is not committed is not.
+        ([f"{JOURNAL}Journal.append", "after", 2], (0, 0, 0)),
+        ([f"{JOURNAL}Journal.append", "after", 7], (2, 2, 2)),
+        ([f"{JOURNAL}Journal.append", "after", 8], (3, 2, 2)),
+        # At the end.
+        ([f"{LEDGER}Run.close", "before", 1], (4, 4, 4)),
+        ([f"{LEDGER}Run.close", "after", 1], (4, 4, 4)),
+    ],
+)
+def test_a_kill_at_a_chosen_place(
+    tmp_path: Path, server: Server, die: list[Any], left: tuple[int, int, int]
+) -> None:
+    watch = new_watch(tmp_path / "watched", 4)
+    assert server.live(watch.task(die=die))["killed"]
+    run = watch.look()
+    reserved, answered = (len(run.reservations), len(run.answers)) if run else (0, 0)
+    assert (reserved, answered, len(watch.handed())) == left
+    # What was stored but not handed over is handed over by the next life.
+    assert server.live(watch.task())["code"] == 0
+    watch.look_finished()
+
+
+def test_a_charge_asked_for_again_and_again_is_booked_once(tmp_path: Path, server: Server) -> None:
+    watch = new_watch(tmp_path / "watched", 3)
+    for ordinal in range(3):
+        for _ in range(2):
+            # Replayed answers are not stored again: the first that is stored is a new one.
+            assert server.live(watch.task(die=[f"{LEDGER}Run.store", "before", 1]))["killed"]
+            run = watch.look()
+            assert run is not None
+            assert (len(run.reservations), len(run.answers)) == (ordinal + 1, ordinal)
+        assert server.live(watch.task(die=[f"{LEDGER}Run.store", "after", 1]))["killed"]
+        watch.look()
+    assert server.live(watch.task())["code"] == 0
+    watch.look_finished()
+
+
+def test_two_lives_at_once_are_handed_the_same_answers(tmp_path: Path, server: Server) -> None:
+    watch = new_watch(tmp_path / "watched", 30)
+    assert server.live(watch.task(die=[f"{LEDGER}Ledger.begin", "after", 1]))["killed"]
+    with serving(tmp_path) as other:
+        finished = False
+        while not finished:
+            for each in (server, other):
+                each.tell(watch.task())
+            codes = [json.loads(each.hear())["code"] for each in (server, other)]
+            # One of them gets through, or both are beaten to a question by the other.
+            assert set(codes) <= {0, LOCKED}
+            finished = 0 in codes
+            watch.look()
+    watch.look_finished()
+
+
+# The command line
+
+
+def _command(folder: Path, *arguments: str) -> list[str]:
+    paths = [str(folder / a[1:]) if a.startswith("@") else a for a in arguments]
+    return [sys.executable, "-m", "understudy.cli.main", *paths, "--json"]
+
+
+def _write_table(folder: Path) -> None:
+    folder.mkdir()
+    rows = [f"{i % 40},{'red' if i % 3 else 'blue'},{i % 24}" for i in range(400)]
+    (folder / "trips.csv").write_text("\n".join(["taxi,colour,hour", *rows, ""]))
+    (folder / "trips.toml").write_text(
+        'name = "trips"\n[columns.taxi]\nkind = "id"\n'
+        '[columns.hour]\nkind = "integer"\nmin = 0\nmax = 23\n'
+        '[columns.colour]\nkind = "categorical"\nvalues = ["red", "blue"]\n'
+    )
+
+
+SYNTH = (
+    *("synth", "@trips.csv", "--schema", "@trips.toml", "--unit", "taxi", "--bounding", "sample:9"),
+    *("--epsilon", "1", "--delta", "1e-6", "--ledger", "@a.ledger", "--out", "@out"),
+    *("--format", "csv"),
+)
+
+
+def _one_life(folder: Path, arguments: tuple[str, ...], rng: random.Random | None) -> bool:
+    """Run a command, kill it at a random moment if asked to, and say whether it was killed."""
+    process = subprocess.Popen(
+        _command(folder, *arguments),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        env=os.environ | {"TMPDIR": str(folder)},
+    )
+    if rng is not None:
+        deadline = time.monotonic() + rng.uniform(0.4, 1.6)
+        if arguments[0] == "synth":
+            # Wait for the ledger first: that is when questions are asked.
+            while not (folder / "a.ledger").exists() and process.poll() is None:
+                time.sleep(0.001)
+            deadline = time.monotonic() + rng.uniform(0, 0.1)
+        while time.monotonic() < deadline and process.poll() is None:
+            time.sleep(0.001)
+        process.kill()
+    _, complaint = process.communicate(timeout=60)
+    assert process.returncode in (0, -signal.SIGKILL), complaint
+    return process.returncode != 0
+
+
+def _rows(folder: Path) -> list[str]:
+    return sorted((folder / "rows.csv").read_text().splitlines())
+
+
+def test_the_command_line_survives_kills(tmp_path: Path) -> None:
+    rng = random.Random(5)  # noqa: S311
+    kills, turn = 0, 0
+    while kills < 5:
+        turn += 1
+        folder = tmp_path / f"{turn}"
+        _write_table(folder)
+        ledger = folder / "a.ledger"
+        answers: dict[int, tuple[str, bytes]] = {}
+        while not (folder / "out").exists():
+            begun = ledger.exists() and bool(read(ledger).runs)
+            arguments = ("resume", "@a.ledger") if begun else SYNTH
+            kills += _one_life(folder, arguments, rng if kills < 5 else None)
+            if ledger.exists() and read(ledger).runs:
+                run = read(ledger).runs[1]
+                assert {i: run.answers[i] for i in answers} == answers
+                answers = dict(run.answers)
+        run = read(ledger).runs[1]
+        assert (len(run.reservations), sorted(run.answers)) == (3, [0, 1, 2])
+        assert BUDGET.grains * (1 - 1e-12) < run.spent <= BUDGET.grains
+        manifest = json.loads((folder / "out" / "manifest.json").read_text())
+        assert manifest["ledger"]["head"] == run.head
+        assert len(manifest["charges"]) == 3
+        assert not _one_life(folder, ("resume", "@a.ledger", "--out", "@again"), None)
+        assert _rows(folder / "again") == _rows(folder / "out")
+        assert len(read(ledger).runs) == 1

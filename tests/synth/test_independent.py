@@ -1,0 +1,107 @@
+"""Independent, through the whole house, and the contract that every mechanism keeps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import understudy as us
+from understudy.budget import split
+from understudy.demo import City
+from understudy.errors import BudgetError, UsageError
+from understudy.ledger import Ledger
+from understudy.schema import Schema
+from understudy.synth import MECHANISMS, mechanism_from_dict, mechanism_to_dict
+
+TRIPS = City(taxis=300, trips_per_year=20_000).year(2020)
+SCHEMA = Schema.from_public(TRIPS, name="city", ids=("taxi_id",))
+
+
+def session(tmp_path: Path, budget: us.Budget, unit: us.Unit | None = None) -> us.Session:
+    return us.open(
+        private=TRIPS,
+        schema=SCHEMA,
+        unit=unit or us.Unit("taxi_id"),
+        bounding=us.Weights(100),
+        budget=budget,
+        ledger=tmp_path / "l.ledger",
+    )
+
+
+@pytest.mark.parametrize("name", list(MECHANISMS))
+@pytest.mark.parametrize("delta", [1e-9, 0])
+def test_every_mechanism_spends_its_budget_and_stays_in_the_schema(
+    tmp_path: Path, name: str, delta: float
+) -> None:
+    budget = us.Budget(epsilon=2.0, delta=delta)
+    release = session(tmp_path, budget).run(MECHANISMS[name]())
+    ledger = Ledger(tmp_path / "l.ledger")
+    (run,) = ledger.state().runs.values()
+    ledger.close()
+    assert run.closed
+    assert 0.999 * run.cap <= run.spent <= run.cap
+    codes, kept = SCHEMA.released().encode(release.columns)
+    assert kept.all()
+    assert len(release) > 0
+    assert np.bincount(release.columns["taxi_id"]).max() <= 100
+    assert release.manifest["guarantee"]["epsilon"] == 2.0
+    assert set(codes) == set(SCHEMA.domain)
+
+
+def test_with_a_great_budget_the_one_way_counts_are_those_of_the_table(tmp_path: Path) -> None:
+    budget = us.Budget(epsilon=1e7, delta=1e-9)
+    held = us.open(
+        private=TRIPS,
+        schema=SCHEMA,
+        unit=us.Unit("taxi_id"),
+        bounding=us.Sample(2000),
+        budget=budget,
+        ledger=tmp_path / "l.ledger",
+    )
+    release = held.run(us.Independent())
+    true, _ = SCHEMA.encode(TRIPS)
+    made, _ = SCHEMA.released().encode(release.columns)
+    for name, size in SCHEMA.domain.items():
+        there, here = (np.bincount(c[name], minlength=size) for c in (true, made))
+        assert np.abs(there - here).sum() <= 0.005 * len(TRIPS["fare"]), name
+
+
+def test_when_every_row_is_a_person_there_are_no_ids(tmp_path: Path) -> None:
+    release = session(tmp_path, us.Budget(epsilon=1, delta=1e-9), us.Unit.each_row()).run(
+        us.Independent()
+    )
+    assert "taxi_id" not in release.columns
+
+
+def test_an_empty_table_gives_a_table_all_the_same(tmp_path: Path) -> None:
+    empty = {name: column[:0] for name, column in TRIPS.items()}
+    release = us.open(
+        private=empty,
+        schema=SCHEMA,
+        unit=us.Unit("taxi_id"),
+        bounding=us.Weights(100),
+        budget=us.Budget(epsilon=1, delta=1e-9),
+        ledger=tmp_path / "l.ledger",
+    ).run(us.Independent())
+    assert set(release.columns) == {"taxi_id", *SCHEMA.domain}
+
+
+def test_a_mechanism_survives_being_written_down() -> None:
+    mechanism = us.Independent(people_share=0.1)
+    assert mechanism_from_dict(mechanism_to_dict(mechanism)) == mechanism
+    with pytest.raises(UsageError, match="unknown mechanism"):
+        mechanism_from_dict({"name": "magic", "settings": {}})
+
+
+@pytest.mark.parametrize("share", [0, 1, -0.1, 0.98])
+def test_shares_that_are_none(share: float) -> None:
+    with pytest.raises(BudgetError, match="shares must be positive"):
+        us.Independent(people_share=share)
+
+
+def test_splitting_leaves_nothing_worth_naming() -> None:
+    whole = us.Budget(epsilon=1, delta=1e-9).grains
+    prices = split(whole, "gdp", [0.02, 0.02, 0.96])
+    assert sum(p**2 for p in prices) == pytest.approx(whole / 2**80, rel=1e-12)

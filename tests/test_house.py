@@ -1,0 +1,72 @@
+"""The house itself: small rooms, short functions, no stranger at the wrong door."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "src" / "understudy"
+MODULES = sorted(SOURCE.rglob("*.py"))
+TRUSTED = ("budget", "noise", "ledger", "door", "vault", "session")
+
+
+def logical_lines(path: Path) -> int:
+    """Count statements, without docstrings and imports: what a reader has to follow."""
+
+    def counts(node: ast.AST) -> bool:
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            return False
+        return isinstance(node, ast.stmt) and not isinstance(node, (ast.Import, ast.ImportFrom))
+
+    return sum(map(counts, ast.walk(ast.parse(path.read_text(encoding="utf-8")))))
+
+
+def test_import_contracts_are_kept() -> None:
+    done = subprocess.run(
+        [Path(sys.executable).parent / "lint-imports", "--no-cache"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(SOURCE)))
+def test_modules_stay_under_400_lines_and_functions_under_40(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert len(text.splitlines()) < 400
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef) and node.name != "parser":
+            body = node.body[1:] if ast.get_docstring(node) and len(node.body) > 1 else node.body
+            length = (body[-1].end_lineno or 0) - body[0].lineno + 1
+            assert length < 40, f"{node.name} has {length} lines"
+
+
+def test_the_rooms_to_be_trusted_can_be_read_in_an_afternoon() -> None:
+    count = sum(logical_lines(p) for room in TRUSTED for p in (SOURCE / room).glob("*.py"))
+    assert 500 < count < 1500, count
+
+
+def test_nothing_is_pickled_and_nobody_seeds_noise() -> None:
+    for path in MODULES:
+        text = path.read_text(encoding="utf-8")
+        assert "pickle" not in text, path
+        if path.parent.name != "audit":
+            assert "FixedEntropy" not in text, path
+        if path.parent.name in {"noise", "vault", "ledger"}:
+            assert "np.random" not in text, path
+            assert "import random" not in text, path
+
+
+def test_every_room_says_what_it_is_for_and_only_passes_names_on() -> None:
+    for path in SOURCE.glob("*/__init__.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        assert ast.get_docstring(tree), path
+        for node in tree.body[1:]:
+            assert isinstance(node, (ast.ImportFrom, ast.Assign)), path

@@ -1,0 +1,236 @@
+"""The door as a mechanism sees it: answers, replay, refusals before anything is spent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.vault.obvious import People
+from tests.vault.worlds import KEY, obvious, opened
+from understudy.audit import FixedEntropy
+from understudy.budget import Budget, Sample, Unit, Weights, scale_upper
+from understudy.door import Candidate, Query, Rows, Total
+from understudy.errors import BudgetError, BudgetExhaustedError, InternalError, QuestionError
+from understudy.ledger import Ledger
+from understudy.vault import PrivateDoor, counts
+from understudy.vault import door as vault_door
+
+PEOPLE: People = {
+    "ann": [(0, 0, 0)] * 5 + [(1, 1, 2)],
+    "bob": [(2, 1, 3)],
+    "cy": [(i, j, k) for i in range(3) for j in range(2) for k in range(4)],
+}
+RICH = Budget(epsilon=1e9, delta=1e-9)
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Iterator[Ledger]:
+    held = Ledger.create(tmp_path / "l.ledger", budget=RICH, key=KEY)
+    held.bind(name="world", unit=Unit("id"))
+    yield held
+    held.close()
+
+
+@pytest.fixture
+def door(ledger: Ledger) -> Iterator[PrivateDoor]:
+    with opened(PEOPLE) as table:
+        yield PrivateDoor(table, run=ledger.begin(RICH, {}), bounding=Weights(4))
+
+
+def near(noisy: Any, true: Any) -> bool:
+    return bool(np.all(np.abs(np.asarray(noisy) - np.asarray(true)) < 0.5))
+
+
+def test_answers_are_the_counts_but_for_their_noise(door: PrivateDoor) -> None:
+    tiny = 0.01
+    assert near(door.units(scale=tiny), 3)
+    assert near(door.total(cap=4, scale=tiny), 9)
+    first, second = door.measure(
+        [Query(clique=("a",), scale=tiny), Query(clique=("b", "a"), scale=tiny)], price=1e6
+    )
+    assert near(first.values, obvious(PEOPLE).marginal(("a",), Weights(4)) / 2**16)
+    assert near(second.values, obvious(PEOPLE).marginal(("b", "a"), Weights(4)) / 2**16)
+    assert near(door.unit_mode(("b",), scale=tiny).sum(), 3)
+    cells = np.array([0, 5])
+    counted = door.unit_counts(("a", "b"), cells=cells, times=(1, 4), most=9, scale=tiny)
+    assert counted.shape == (2, 2)
+    assert near(counted, [[0, 1], [1, 1]])
+
+
+def test_rows_of_cells_are_summed(door: PrivateDoor) -> None:
+    sets = Rows(np.array([0, 2, 3]), np.array([0, 2, 1]))
+    (measured,) = door.measure([Query(clique=("a",), scale=0.01, rows=sets)], price=1e6)
+    marginal = obvious(PEOPLE).marginal(("a",), Weights(4)) / 2**16
+    assert near(measured.values, [marginal[0] + marginal[2], marginal[1]])
+    assert measured.rows is sets
+
+
+def test_selection_finds_the_marginal_that_is_most_wrong(door: PrivateDoor) -> None:
+    right = obvious(PEOPLE).marginal(("a",), Sample(2)).astype(float)
+    wrong = np.zeros(2)
+    found = door.select(
+        [Candidate(clique=("a",), expected=right), Candidate(clique=("b",), expected=wrong)],
+        epsilon=1000.0,
+        bounding=Sample(2),
+    )
+    assert found == 1
+
+
+def test_noise_lies_on_the_lattice_and_the_weighted_one_is_fine(door: PrivateDoor) -> None:
+    total = door.total(cap=4, scale=100.0)
+    assert total == int(total)
+    (measured,) = door.measure([Query(clique=("a",), scale=1000.0)], price=1.0)
+    assert np.all(measured.values * 2**16 == np.rint(measured.values * 2**16))
+
+
+def test_a_resumed_run_replays_its_answers_and_draws_nothing(ledger: Ledger) -> None:
+    run = ledger.begin(Budget(epsilon=5, delta=1e-9), {})
+
+    def ask(entropy: Any) -> list[Any]:
+        with opened(PEOPLE) as table:
+            door = PrivateDoor(table, run=run, bounding=Weights(4), entropy=entropy)
+            scale = scale_upper(0.1, "gdp", bound=Fraction(16))
+            measured = door.measure([Query(clique=("a",), scale=scale)], price=0.1)
+            return [door.units(scale=30.0), measured[0].values.tolist(), door.grains]
+
+    first = ask(FixedEntropy(1))
+    spent = run.state().spent
+
+    def refuse(count: int) -> bytes:
+        raise AssertionError(f"{count} bytes were drawn on replay")
+
+    assert ask(refuse) == first
+    assert run.state().spent == spent
+
+
+def test_a_pure_ledger_draws_laplace_noise(tmp_path: Path) -> None:
+    budget = Budget(epsilon=1e6, delta=0)
+    held = Ledger.create(tmp_path / "p.ledger", budget=budget, key=KEY)
+    held.bind(name="world", unit=Unit("id"))
+    with opened(PEOPLE) as table:
+        door = PrivateDoor(table, run=held.begin(budget, {}), bounding=Sample(4))
+        assert door.currency == "pure"
+        assert near(door.units(scale=0.01), 3)
+        (measured,) = door.measure([Query(clique=("a",), scale=0.01)], price=1e5)
+        assert near(measured.values, obvious(PEOPLE).marginal(("a",), Sample(4)))
+        (charge,) = held.state().runs[1].reservations[1].charge.events
+        assert type(charge).__name__ == "Laplace"
+    held.close()
+
+
+@pytest.mark.parametrize(
+    ("ask", "text"),
+    [
+        (lambda d: d.measure([], price=1.0), "at least one query"),
+        (lambda d: d.measure([Query(clique=("z",), scale=1.0)], price=9.0), "does not model"),
+        (lambda d: d.measure([Query(clique=("a", "a"), scale=1.0)], price=9.0), "each column once"),
+        (
+            lambda d: d.measure(
+                [Query(clique=("a",), scale=1.0, rows=Rows(np.array([0, 1]), np.array([7])))],
+                price=9.0,
+            ),
+            "cells beyond a",
+        ),
+        (lambda d: d.unit_mode(("a",), scale=1.0, labels=np.array([0])), "labels must name"),
+        (
+            lambda d: d.unit_counts(("a",), cells=np.array([3]), times=(1,), most=1, scale=1.0),
+            "cells lie beyond a",
+        ),
+        (
+            lambda d: d.unit_counts(("a",), cells=np.array([0, 0]), times=(1,), most=1, scale=1.0),
+            "each once",
+        ),
+        (
+            lambda d: d.unit_counts(("a",), cells=np.array([0]), times=(0,), most=1, scale=1.0),
+            "times must be different and positive",
+        ),
+        (lambda d: d.select([], epsilon=1.0, bounding=Sample(1)), "nothing to select"),
+        (
+            lambda d: d.select(
+                [Candidate(clique=("a",), expected=np.zeros(2))], epsilon=1.0, bounding=Sample(1)
+            ),
+            "a number a cell",
+        ),
+        (
+            lambda d: d.select(
+                [Candidate(clique=("a",), expected=np.full(3, np.nan))],
+                epsilon=1.0,
+                bounding=Sample(1),
+            ),
+            "out of reach",
+        ),
+    ],
+)
+def test_questions_that_do_not_fit_are_refused_and_cost_nothing(
+    door: PrivateDoor, ledger: Ledger, ask: Any, text: str
+) -> None:
+    with pytest.raises(QuestionError, match=text):
+        ask(door)
+    assert not ledger.state().runs[1].reservations
+
+
+@pytest.mark.parametrize(
+    ("ask", "text"),
+    [
+        (lambda d: d.units(scale=0), "scale must be positive"),
+        (lambda d: d.total(cap=0, scale=1.0), "whole number from 1 up"),
+        (
+            lambda d: d.unit_counts(("a",), cells=np.array([0]), times=(1,), most=0, scale=1.0),
+            "whole number from 1 up",
+        ),
+        (lambda d: d.measure([Query(clique=("a",), scale=1.0)], price=0), "price must be positive"),
+    ],
+)
+def test_budgets_that_are_none_are_refused_and_cost_nothing(
+    door: PrivateDoor, ledger: Ledger, ask: Any, text: str
+) -> None:
+    with pytest.raises(BudgetError, match=text):
+        ask(door)
+    assert not ledger.state().runs[1].reservations
+
+
+def test_a_marginal_too_large_is_refused_by_name(
+    door: PrivateDoor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(counts, "MOST_CELLS", 5)
+    with pytest.raises(
+        QuestionError, match=r"a × b is too large \(got 6 cells; allowed: at most 5"
+    ):
+        door.measure([Query(clique=("a", "b"), scale=1.0)], price=100.0)
+
+
+def test_a_run_cannot_pay_more_than_its_cap(ledger: Ledger) -> None:
+    with opened(PEOPLE) as table:
+        run = ledger.begin(Budget(epsilon=0.5, delta=1e-9), {})
+        door = PrivateDoor(table, run=run, bounding=Weights(4))
+        with pytest.raises(BudgetExhaustedError, match="less left than question 0 costs"):
+            door.units(scale=1.0)
+        assert run.state().spent == 0
+        assert near(door.units(scale=1e3) / 1e5, 0)
+
+
+@pytest.mark.parametrize("starts", [[0], [0, 2, 2], [1, 2], [0, 3]])
+def test_rows_that_are_no_sets(starts: list[int]) -> None:
+    with pytest.raises(QuestionError, match="non-empty sets"):
+        Rows(np.array(starts), np.array([0, 1]))
+    with pytest.raises(QuestionError, match="twice, or a negative"):
+        Rows(np.array([0, 2]), np.array([1, 1]))
+
+
+def test_an_unforeseen_failure_is_told_without_its_message(
+    door: PrivateDoor, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(question: Total, table: object) -> None:
+        raise ValueError("a private value: 42")
+
+    monkeypatch.setattr(vault_door, "exact", fail)
+    with pytest.raises(InternalError, match="ValueError in fail, line") as caught:
+        door.total(cap=1, scale=1.0)
+    assert "42" not in str(caught.value)
+    assert caught.value.__context__ is None
+    assert not ledger.state().runs[1].reservations

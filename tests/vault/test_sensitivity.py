@@ -1,0 +1,159 @@
+"""One person more or less, in exact integers: what is charged is what they can move.
+
+Counts are additive over people (the first test), so what a person can move is what a table
+of that person alone holds (the second).  The proofs are in `understudy.vault.sensitivity`.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from tests.vault.obvious import People
+from tests.vault.worlds import DOMAIN, SCHEMA, obvious, opened, person_rows, questions, worlds
+from understudy.budget import Currency, Gaussian, Laplace, Weights
+from understudy.door import Measure, Query, Question, Rows, Select, Total, UnitCounts
+from understudy.errors import BudgetError
+from understudy.vault.counts import exact
+from understudy.vault.sensitivity import charge
+
+currencies = st.sampled_from(["gdp", "pure"])
+
+
+@given(worlds, st.lists(questions(), min_size=3, max_size=8))
+@settings(max_examples=40, deadline=None)
+def test_the_engine_counts_what_the_obvious_version_counts(
+    people: People, asked: list[Question]
+) -> None:
+    with opened(people) as table:
+        for question in asked:
+            assert exact(question, table).tolist() == obvious(people).exact(question).tolist()
+
+
+@given(worlds, person_rows, st.lists(questions(), min_size=3, max_size=8))
+@settings(max_examples=40, deadline=None)
+def test_one_persons_arrival_adds_their_own_counts_and_moves_nobody_elses(
+    people: People, newcomer: list[tuple[int, ...]], asked: list[Question]
+) -> None:
+    more = {**people, "newcomer": newcomer}
+    with opened(people) as before, opened(more) as after:
+        for question in asked:
+            if isinstance(question, Select):
+                # A distance is not additive; how far it moves is tested below.
+                continue
+            moved = exact(question, after) - exact(question, before)
+            assert moved.tolist() == obvious({"newcomer": newcomer}).exact(question).tolist()
+
+
+def scales_of(question: Question) -> NDArray[np.float64]:
+    """The noise scale of every number of an answer."""
+    if not isinstance(question, Measure):
+        assert not isinstance(question, Select)
+        return np.array([question.scale])
+    parts = []
+    for query in question.queries:
+        size = int(np.prod([DOMAIN[n] for n in query.clique]))
+        parts.append(np.full(size if query.rows is None else query.rows.count, query.scale))
+    return np.concatenate(parts)
+
+
+@given(person_rows, questions(), currencies)
+@settings(max_examples=400, deadline=None)
+def test_a_person_alone_moves_no_more_than_is_charged(
+    own: list[tuple[int, ...]], question: Question, currency: Currency
+) -> None:
+    cost = charge(question, SCHEMA, currency).grains(currency)
+    world = obvious({"someone": own})
+    if isinstance(question, Select):
+        reach = max(c.weight for c in question.candidates) * question.bounding.cap
+        nobody = obvious({}).exact(question)
+        for candidate, there, gone in zip(
+            question.candidates, world.exact(question), nobody, strict=True
+        ):
+            assert candidate.weight * abs(int(there) - int(gone)) <= reach * 2**16 * (1 + 1e-12)
+        return
+    unit = question.bounding.unit_weight if isinstance(question, Measure) else 1
+    moved = [Fraction(int(v), unit) for v in world.exact(question)]
+    scales = [Fraction(s) for s in np.broadcast_to(scales_of(question), len(moved)).tolist()]
+    power = 2 if currency == "gdp" else 1
+    spent = sum((abs(m) / s) ** power for m, s in zip(moved, scales, strict=True))
+    assert spent <= Fraction(cost, 2**80)
+
+
+@given(person_rows, questions())
+@settings(max_examples=200, deadline=None)
+def test_and_the_largest_single_count_is_within_the_bound(
+    own: list[tuple[int, ...]], question: Question
+) -> None:
+    moved = obvious({"someone": own}).exact(question)
+    if isinstance(question, Measure):
+        assert moved.max() <= question.bounding.cap * question.bounding.unit_weight
+    elif isinstance(question, Total):
+        assert moved.max() <= question.cap
+    elif not isinstance(question, Select):
+        assert moved.max() <= 1
+
+
+def test_the_bound_is_reached_so_no_smaller_charge_would_do() -> None:
+    """A person with C rows in one cell: the declared sensitivity is exact."""
+    question = Measure(
+        queries=(Query(clique=("a",), scale=2.0), Query(clique=("b",), scale=4.0)),
+        bounding=Weights(5),
+        price=1e9,
+    )
+    moved = obvious({"p": [(0, 0, 0)] * 9}).exact(question) / 2**16
+    spent = (moved[:3] ** 2 / 4).sum() + (moved[3:] ** 2 / 16).sum()
+    cost = charge(question, SCHEMA, "gdp").grains("gdp") / 2**80
+    # Nine weights of floor(2¹⁶·5/9) fall short of 5 by less than 9·2⁻¹⁶.
+    assert spent <= cost <= spent * 1.0001
+
+
+def test_a_person_with_twenty_cells_costs_twenty_not_one() -> None:
+    """The UserCounts document's claim of sensitivity 1 for the whole vector."""
+    cells = np.arange(20)
+    question = UnitCounts(clique=("a", "b", "c"), cells=cells, times=(1,), most=20, scale=1.0)
+    own = [(i, j, k) for i in range(3) for j in range(2) for k in range(4)]
+    moved = obvious({"p": own}).exact(question)
+    assert moved.sum() == 20
+    (pure,) = charge(question, SCHEMA, "pure").events
+    (gaussian,) = charge(question, SCHEMA, "gdp").events
+    assert isinstance(pure, Laplace)
+    assert isinstance(gaussian, Gaussian)
+    assert pure.sensitivity == gaussian.squared_sensitivity == 20
+
+
+def test_fine_and_coarse_rows_of_disjoint_cells_cost_as_one() -> None:
+    """Cells measured finely and the rest measured coarsely: every column has norm 1."""
+    fine = Rows(np.array([0, 1, 2]), np.array([0, 1]))
+    coarse = Rows(np.array([0, 4]), np.array([2, 3, 4, 5]))
+    both = Measure(
+        queries=(
+            Query(clique=("a", "b"), scale=3.0, rows=fine),
+            Query(clique=("a", "b"), scale=3.0, rows=coarse),
+        ),
+        bounding=Weights(1),
+        price=1.0,
+    )
+    (event,) = charge(both, SCHEMA, "gdp").events
+    assert event == Gaussian(squared_sensitivity=Fraction(1), sigma=3.0)
+
+
+def test_the_same_clique_in_another_order_is_priced_safely() -> None:
+    twice = Measure(
+        queries=(Query(clique=("a", "b"), scale=1.0), Query(clique=("b", "a"), scale=1.0)),
+        bounding=Weights(1),
+        price=9.0,
+    )
+    assert charge(twice, SCHEMA, "gdp").grains("gdp") == 2 * 2**80
+
+
+@pytest.mark.parametrize("currency", ["gdp", "pure"])
+def test_queries_beyond_their_price_are_refused(currency: Currency) -> None:
+    question = Measure(queries=(Query(clique=("a",), scale=1.0),), bounding=Weights(10), price=9.99)
+    with pytest.raises(BudgetError, match=r"cost more than their price .*from 10 up"):
+        charge(question, SCHEMA, currency)
