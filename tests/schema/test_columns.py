@@ -352,3 +352,9 @@ def test_other_and_missing_numbers_come_back_as_nothing() -> None:
     assert np.isnan(number.decode(codes, rng())).tolist() == [False, True, True]
     binned = Numeric(name="n", edges=(0.0, 1.0), outside="other", whole=True)
     assert binned.decode(codes, rng()).tolist()[1:] == [None, None]
+
+
+def test_a_boolean_is_known_by_the_spellings_that_csv_writers_use() -> None:
+    column = Categorical(name="member", values=(False, True), missing=False)
+    texts = np.array(["True", "TRUE", "true", True, "False", "FALSE", "yes"], dtype=object)
+    assert column.encode(texts).tolist() == [1, 1, 1, 1, 0, 0, 2]

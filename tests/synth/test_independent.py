@@ -51,7 +51,7 @@ def test_every_mechanism_spends_its_budget_and_stays_in_the_schema(
 
 
 def test_with_a_great_budget_the_one_way_counts_are_those_of_the_table(tmp_path: Path) -> None:
-    budget = us.Budget(epsilon=1e7, delta=1e-9)
+    budget = us.Budget(epsilon=1e8, delta=1e-9)
     held = us.open(
         private=TRIPS,
         schema=SCHEMA,

@@ -15,7 +15,13 @@ from tests.vault.worlds import KEY, obvious, opened
 from understudy.audit import FixedEntropy
 from understudy.budget import Budget, Sample, Unit, Weights, scale_upper
 from understudy.door import Candidate, Query, Rows, Total
-from understudy.errors import BudgetError, BudgetExhaustedError, InternalError, QuestionError
+from understudy.errors import (
+    BudgetError,
+    BudgetExhaustedError,
+    EngineError,
+    InternalError,
+    QuestionError,
+)
 from understudy.ledger import Ledger
 from understudy.vault import PrivateDoor, counts
 from understudy.vault import door as vault_door
@@ -233,4 +239,16 @@ def test_an_unforeseen_failure_is_told_without_its_message(
         door.total(cap=1, scale=1.0)
     assert "42" not in str(caught.value)
     assert caught.value.__context__ is None
+    assert not ledger.state().runs[1].reservations
+
+
+def test_a_failure_of_the_engine_passes_as_it_is(
+    door: PrivateDoor, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(question: Total, table: object) -> None:
+        raise EngineError("the engine failed", got="SomeKind")
+
+    monkeypatch.setattr(vault_door, "exact", fail)
+    with pytest.raises(EngineError, match="the engine failed"):
+        door.total(cap=1, scale=1.0)
     assert not ledger.state().runs[1].reservations

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import time
 from pathlib import Path
@@ -17,13 +16,7 @@ from understudy.budget import Budget, Unit, bounding_from_dict, epsilon_of
 from understudy.cli.progress import shown
 from understudy.demo import City
 from understudy.engine import DuckDB
-from understudy.errors import (
-    BudgetError,
-    LedgerMismatchError,
-    StorageError,
-    UnderstudyError,
-    UsageError,
-)
+from understudy.errors import BudgetError, LedgerMismatchError, UnderstudyError, UsageError
 from understudy.ledger import Ledger, describe_left
 from understudy.public import read_public
 from understudy.release import check_target
@@ -61,14 +54,6 @@ def _tell(options: argparse.Namespace, facts: dict[str, Any], lines: list[str]) 
         print("\n".join(lines))
 
 
-def _check_out(out: Path) -> None:
-    """Refuse a folder that is there already or cannot be made, before anything is spent on it."""
-    check_target(out)
-    above = next(folder for folder in out.absolute().parents if folder.exists())
-    if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
-        raise StorageError(f"no folder can be made in {above}", hint="name another place")
-
-
 def _note(private: Path, out: Path, form: Format) -> dict[str, str]:
     """Say what `resume` needs to know, wherever it is called from."""
     return {"private": str(private.resolve()), "out": str(out.resolve()), "format": form}
@@ -93,7 +78,7 @@ def _save(release: Release, out: Path, form: Format, ledger: Path) -> None:
 def synth(options: argparse.Namespace) -> None:
     """Make a synthetic table from a private one."""
     out = Path(options.out)
-    _check_out(out)
+    check_target(out)
     session = open_session(
         private=options.private,
         schema=options.schema,
@@ -125,7 +110,7 @@ def resume(options: argparse.Namespace) -> None:
             "the run was begun from Python and names no private table", allowed="--private FILE"
         )
     out = Path(options.out or note["out"])
-    _check_out(out)
+    check_target(out)
     with shown(quiet=options.json) as progress:
         release = session.resume(options.run, progress=progress)
         progress("writing the release", 0)
@@ -269,7 +254,7 @@ def _simulate(city: City, year: int, path: Path) -> None:
 def demo(options: argparse.Namespace) -> None:
     """Simulate a city, and take it from private table to release."""
     folder = Path(options.folder)
-    _check_out(folder)
+    check_target(folder)
     budget = Budget(epsilon=options.epsilon, delta=options.delta)
     if options.trips < 1:
         raise UsageError("--trips must be positive", got=options.trips)

@@ -128,11 +128,21 @@ def _sql_type(column: Modelled) -> str:
 
 
 def check_target(target: Path) -> None:
-    """Refuse a folder that is there already, before anything is spent on it."""
-    if os.path.lexists(target):
-        raise OutputExistsError(
+    """Refuse a folder that is there already or cannot be made, before anything is spent on it."""
+    failed: UnderstudyError | None = None
+    try:
+        target.lstat()
+        failed = OutputExistsError(
             f"{target} exists already", hint="name another folder; nothing is ever overwritten"
         )
+    except (FileNotFoundError, NotADirectoryError):
+        above = next(folder for folder in target.absolute().parents if folder.exists())
+        if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
+            failed = StorageError(f"no folder can be made in {above}", hint="name another place")
+    except (OSError, ValueError) as error:
+        failed = _trouble(target, error)
+    if failed is not None:
+        raise failed
 
 
 def _atomically(target: Path, write: Callable[[Path], None]) -> Path:

@@ -83,6 +83,20 @@ class Categorical(Column):
             )
 
     @property
+    def spellings(self) -> dict[str, int]:
+        """The code of every text that is a declared value; true is also True and TRUE.
+
+        >>> Categorical(name="x", values=(False, True)).spellings["True"]
+        1
+        """
+        codes = {key: code for code, key in enumerate(self.keys)}
+        for value, key in zip(self.values, self.keys, strict=True):
+            if isinstance(value, bool):
+                for other in (key.title(), key.upper()):
+                    codes.setdefault(other, codes[key])
+        return codes
+
+    @property
     def values_count(self) -> int:
         """How many codes stand for declared values."""
         return len(self.values)
@@ -118,8 +132,8 @@ class Categorical(Column):
     def encode(self, values: Array) -> Codes:
         """Look every value up; what is not listed goes by the rule."""
         texts = reading.texts(values)
-        codes = {key: code for code, key in enumerate(self.keys)}
-        nulls = {None, *self.null_keys} - set(self.keys)
+        codes = self.spellings
+        nulls = {None, *self.null_keys} - set(codes)
         table = {text: codes.get(text) for text in set(texts.tolist())}
         table = {
             text: (self.if_missing if text in nulls else self.if_invalid) if code is None else code

@@ -222,7 +222,7 @@ def part_of(s: str, name: str, dialect: Dialect) -> str:
 def _absent(column: Modelled, read: _Read, kind: Kind) -> str:
     """Say when a value is absent."""
     if isinstance(column, Categorical):
-        nulls = [n for n in column.null_keys if n not in column.keys]
+        nulls = [n for n in column.null_keys if n not in column.spellings]
         return f"{read.t} IS NULL OR {_in(read.t, nulls)}"
     dated = isinstance(column, DateTime)
     tests = [f"{read.x} IS NULL"]
@@ -361,7 +361,7 @@ def encoder(
         absent = f"r.{layers.put(4, _absent(column, read, kind))}"
         if isinstance(column, Categorical):
             name = f"{prefix}_{i}"
-            lookups[name] = (list(column.keys), list(range(len(column.keys))))
+            lookups[name] = (list(column.spellings), list(column.spellings.values()))
             joins.append(f"LEFT JOIN {name} AS l{i} ON l{i}.t = {taken}")
         code = _code(column, taken, absent, f"l{i}.c")
         outer.append(f"CAST({code} AS INTEGER) AS {quote(column.name)}")

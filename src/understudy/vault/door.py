@@ -177,9 +177,12 @@ def _sealed(count: Callable[[], Whole]) -> Whole:
     """Run a count; an unforeseen failure is told by type and place, never by its message."""
     try:
         return count()
-    except UnderstudyError:
-        raise
-    except Exception as error:  # noqa: BLE001
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        place = f"{type(error).__name__} in {last.name}, line {last.lineno}"
-    raise InternalError("a count failed; nothing was spent", got=place, hint="please report it")
+    except Exception as error:  # noqa: BLE001  its message may hold a value
+        failure = error if isinstance(error, UnderstudyError) else _fault(error)
+    raise failure
+
+
+def _fault(error: Exception) -> InternalError:
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    place = f"{type(error).__name__} in {last.name}, line {last.lineno}"
+    return InternalError("a count failed; nothing was spent", got=place, hint="please report it")
