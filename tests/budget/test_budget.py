@@ -30,6 +30,7 @@ from understudy.budget import (
     split,
 )
 from understudy.errors import BudgetError
+from understudy.schema import Categorical, DateTime, Schema
 
 currencies = st.sampled_from(["gdp", "pure"])
 events: st.SearchStrategy[Event] = st.one_of(
@@ -162,3 +163,18 @@ def test_boundings_survive_being_written_down() -> None:
         assert str(bounding.cap) in str(bounding)
     with pytest.raises(BudgetError, match="unknown bounding"):
         bounding_from_dict({"kind": "none", "cap": 1})
+
+
+def test_a_unit_means_what_the_schema_declares() -> None:
+    """A date-time column is its part, even where the table has a column of the same name."""
+    schema = Schema(
+        "flights",
+        (
+            DateTime(name="when", part="week", min=0, max=9999),
+            Categorical(name="plane", source="tailnum", values=("x",)),
+        ),
+    )
+    unit = Unit("plane", "when", "crew", nulls="one").resolved(schema)
+    assert unit == Unit("tailnum", "when:week", "crew", nulls="one")
+    assert unit.resolved(schema) == unit
+    assert Unit.each_row().resolved(schema).is_row

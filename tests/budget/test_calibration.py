@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from understudy.budget import RULES, Budget, noise_charge, price_grains, scale_upper
+from understudy.budget import RULES, Budget, noise_charge, price_grains, scale_upper, split
 from understudy.budget.calibration import Rule
 from understudy.errors import BudgetError
 
@@ -110,3 +110,12 @@ def test_scales_that_are_none(scale: float) -> None:
 def test_sensitivities_that_are_none() -> None:
     with pytest.raises(BudgetError, match="sensitivity must be positive"):
         scale_upper(1.0, "gdp", bound=Fraction(0))
+
+
+def test_a_tiny_price_is_calibrated_at_once_and_none_is_refused() -> None:
+    tiny = Budget(epsilon=1e-9, delta=1e-9)
+    (price,) = split(tiny.grains // 50, "gdp", [1.0])
+    scale = scale_upper(price, "gdp", bound=Fraction(1))
+    assert noise_charge(scale, "gdp", bound=Fraction(1)).grains("gdp") <= tiny.grains
+    with pytest.raises(BudgetError, match="more than a grain"):
+        scale_upper(1e-30, "gdp", bound=Fraction(1))

@@ -54,7 +54,7 @@ def made(rows: int = 50, *, delta: float = 1e-9, people: int | None = 20) -> us.
         budget=us.Budget(epsilon=1, delta=delta),
         mechanism={"name": "test", "settings": {}},
         charges=[],
-        ledger_head="abc",
+        ledger={"run": 1, "head": "abc"},
         rng=rng,
     )
 

@@ -13,6 +13,7 @@ import pytest
 
 import understudy as us
 from understudy.budget import Budget, Sample, Unit, Weights, scale_upper, split
+from understudy.engine import DuckDB
 from understudy.errors import (
     BudgetError,
     BudgetExhaustedError,
@@ -28,6 +29,7 @@ from understudy.public import Synthesis
 from understudy.schema import Categorical, DateTime, Id, Integer, Schema
 from understudy.session import Session, open_session, reopen_session
 from understudy.synth import MECHANISMS, Independent
+from understudy.vault import PrivateTable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -167,7 +169,8 @@ def test_a_run_gives_rows_and_says_what_they_cost(
     assert manifest["guarantee"]["unit"] == "taxi"
     assert manifest["guarantee"]["bounding"] == str(bounding)
     assert manifest["mechanism"]["name"] == "independent"
-    assert manifest["ledger"] == {"head": state.head}
+    total = state.budget.to_dict()
+    assert manifest["ledger"] == {"run": 1, "total": total, "head": state.head}
     assert [c["asked"] for c in manifest["charges"]] == [
         "number of people",
         "number of rows",
@@ -534,3 +537,39 @@ def test_parts_of_an_id_are_kept_apart(path: Path) -> None:
         path, private=private, schema=schema, unit=Unit("one", "two"), budget=ENORMOUS
     ).run(Counting())
     assert release.manifest["notes"][0] == "2 people"
+
+
+def test_a_session_never_shows_its_rows() -> None:
+    secret = np.array(["canary-7f3a"], dtype=object)
+    session = us.open(
+        private={"id": secret},
+        schema=Schema("t", (Integer(name="a", min=0, max=1),)),
+        unit=us.Unit("id"),
+        bounding=us.Weights(1),
+        budget=us.Budget(epsilon=1, delta=1e-6),
+        ledger="nowhere",
+    )
+    assert "canary" not in repr(session)
+
+
+def test_a_date_time_column_in_a_unit_is_its_part_and_not_its_moment() -> None:
+    """Six flights of one plane in one week are one person, by whatever name the week goes."""
+    when = np.datetime64("2020-01-06T00:00:00") + np.arange(6) * np.timedelta64(3600, "s")
+    table = {"plane": np.array(["a"] * 6, dtype=object), "when": when}
+    schema = Schema("t", (DateTime(name="when", part="week", min=0, max=9999),))
+    engine = DuckDB()
+    held = PrivateTable(engine, table, schema=schema, unit=us.Unit("plane", "when"), key="k")
+    assert str(held.unit) == "plane × when:week"
+    assert engine.fetch("SELECT count(*) AS n FROM people")["n"].tolist() == [1]
+    engine.close()
+
+
+def test_different_binary_ids_are_different_people() -> None:
+    ids = np.empty(2, dtype=object)
+    ids[:] = [b"\x80", b"\x81"]
+    engine = DuckDB()
+    schema = Schema("t", (Integer(name="a", min=0, max=1),))
+    table = {"id": ids, "a": np.array([0, 1])}
+    PrivateTable(engine, table, schema=schema, unit=us.Unit("id"), key="k")
+    assert engine.fetch("SELECT count(*) AS n FROM people")["n"].tolist() == [2]
+    engine.close()

@@ -20,6 +20,7 @@ from understudy.errors import (
     BudgetExhaustedError,
     EngineError,
     InternalError,
+    LedgerLockedError,
     QuestionError,
 )
 from understudy.ledger import Ledger
@@ -252,3 +253,67 @@ def test_a_failure_of_the_engine_passes_as_it_is(
     with pytest.raises(EngineError, match="the engine failed"):
         door.total(cap=1, scale=1.0)
     assert not ledger.state().runs[1].reservations
+
+
+def test_no_frame_of_a_failure_holds_a_count(
+    door: PrivateDoor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def locked(*given: object) -> None:
+        raise LedgerLockedError("locked")
+
+    monkeypatch.setattr(door._run, "reserve", locked)
+    with pytest.raises(LedgerLockedError) as caught:
+        door.total(cap=4, scale=1.0)
+    frame = caught.value.__traceback__
+    while frame is not None:
+        assert "counted" not in frame.tb_frame.f_locals
+        frame = frame.tb_next
+
+
+def test_a_scale_out_of_reach_costs_nothing(door: PrivateDoor, ledger: Ledger) -> None:
+    with pytest.raises(BudgetError, match="out of reach"):
+        door.total(cap=2**30, scale=2.0**53)
+    assert not ledger.state().runs[1].reservations
+
+
+@pytest.mark.parametrize("name", ["schema", "unit", "bounding", "budget", "currency", "grains"])
+def test_a_door_cannot_be_changed(door: PrivateDoor, name: str) -> None:
+    with pytest.raises(AttributeError):
+        setattr(door, name, None)
+
+
+class Curious(Rows):
+    """Rows of an asker's own, that would keep what they are given."""
+
+    def sums(self, marginal: Any) -> Any:
+        raise AssertionError(f"was given {marginal}")
+
+
+class Loose(Weights):
+    """A bounding of an asker's own."""
+
+    unit_weight = 1
+
+
+def test_records_of_an_askers_own_making_are_refused(door: PrivateDoor, ledger: Ledger) -> None:
+    curious = Curious(np.array([0, 1]), np.array([0]))
+    with pytest.raises(QuestionError, match="the door's own records"):
+        door.measure([Query(clique=("a",), scale=1.0, rows=curious)], price=9.0)
+    wide = Candidate(clique=("a",), expected=np.zeros(3))
+    with pytest.raises(QuestionError, match="the door's own records"):
+        door.select([wide], epsilon=1.0, bounding=Loose(5))
+    assert not ledger.state().runs[1].reservations
+
+
+def test_arrays_of_a_question_are_copies_that_cannot_change() -> None:
+    starts, cells = np.array([0, 2]), np.array([0, 1])
+    rows = Rows(starts, cells)
+    cells[:] = 0
+    assert rows.cells.tolist() == [0, 1]
+    with pytest.raises(ValueError, match="read-only"):
+        rows.starts[0] = 1
+    whole = Candidate(clique=("a",), expected=np.array([2**46, 2**62, 1]))
+    assert whole.expected.dtype == np.float64
+    for wrong in (np.array(["x"]), np.array([0.5])):
+        with pytest.raises(QuestionError, match="wrong kind"):
+            Rows(np.array([0, 1]), wrong)

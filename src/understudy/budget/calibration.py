@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Literal
 
-from understudy.budget.budget import Budget, price_grains
+from understudy.budget.budget import GRAIN, Budget, price_grains
 from understudy.budget.charges import Charge, Gaussian, Laplace
 from understudy.budget.gaussian import mu_lower
 from understudy.errors import BudgetError
@@ -108,11 +108,14 @@ def scale_upper(price: float, currency: Currency, *, bound: Fraction) -> float:
     >>> scale_upper(0.5, "gdp", bound=Fraction(9)), scale_upper(0.5, "pure", bound=Fraction(3))
     (6.0, 6.0)
     """
-    allowed = price_grains(price, currency)
-    if bound <= 0:
-        raise BudgetError("a sensitivity must be positive", got=float(bound))
-    near = math.sqrt(bound) / price if currency == "gdp" else float(bound) / price
-    while noise_charge(near, currency, bound=bound).grains(currency) > allowed:
+    allowed = price_grains(price, currency) * GRAIN
+    if bound <= 0 or allowed == 0:
+        raise BudgetError(
+            "a sensitivity must be positive, and a price more than a grain",
+            got=f"{float(bound):g} and {price:g}",
+        )
+    near = math.sqrt(bound / allowed) if currency == "gdp" else float(bound / allowed)
+    while noise_charge(near, currency, bound=bound).grains(currency) * GRAIN > allowed:
         near = math.nextafter(near, math.inf)
     return near
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from understudy.errors import BudgetError
+from understudy.schema import DateTime
+
+if TYPE_CHECKING:
+    from understudy.schema import Schema
 
 Nulls = Literal["drop", "one"]
 
@@ -16,9 +20,11 @@ EACH_ROW = "(each row)"
 class Unit:
     """One person with all of their rows, named by one or several columns.
 
-    A name may be a column of the table, a date-time column of the schema, or
-    ``"column:part"`` for a part of a date-time.  Rows without an id are dropped, or with
-    ``nulls="one"`` together form a single person; they are never a person each.
+    A name may be a column of the schema, which means what the schema declares (a date-time
+    column is its part), a column of the table, or ``"column:part"``.  Ids are compared as
+    texts without outer blanks; a whole number is the same with or without ``.0``.  Rows
+    without an id are dropped, or with ``nulls="one"`` together form a single person; they
+    are never a person each.
 
     >>> print(Unit("tailnum", "time_hour:week"))
     tailnum × time_hour:week
@@ -44,6 +50,25 @@ class Unit:
     def each_row(cls) -> Self:
         """Declare that every row is a person of its own."""
         return cls(EACH_ROW)
+
+    def resolved(self, schema: Schema) -> Self:
+        """Name the table's own columns and parts in the place of the schema's columns.
+
+        A name of the schema always means what the schema declares, so that a date-time
+        column stands for its part and not for its moment; and what a ledger is bound to
+        does not change its meaning with the schema.
+        """
+        if self.is_row:
+            return self
+        declared = {c.name: c for c in schema.modelled}
+        names = []
+        for name in self.columns:
+            column = declared.get(name)
+            if isinstance(column, DateTime):
+                names.append(f"{column.table_column}:{column.part}")
+            else:
+                names.append(name if column is None else column.table_column)
+        return type(self)(*names, nulls=self.nulls)
 
     @property
     def is_row(self) -> bool:

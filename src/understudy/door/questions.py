@@ -18,6 +18,7 @@ import numpy as np
 from understudy.budget import Bounding
 from understudy.budget.bounding import bounding_to_dict
 from understudy.errors import BudgetError, QuestionError
+from understudy.graph import frozen
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -85,8 +86,10 @@ class UnitMode:
     labels: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a question without noise."""
+        """Refuse a question without noise, and keep labels that cannot change."""
         _check_scale(self.scale)
+        if self.labels is not None:
+            object.__setattr__(self, "labels", frozen(self.labels, np.int64))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -104,8 +107,9 @@ class UnitCounts:
     scale: float
 
     def __post_init__(self) -> None:
-        """Refuse times and cells that are none."""
+        """Refuse times and cells that are none, and keep cells that cannot change."""
         _check_scale(self.scale)
+        object.__setattr__(self, "cells", frozen(self.cells, np.int64))
         _check_whole("the number of cells a person may touch", self.most)
         if not self.times or len(set(self.times)) < len(self.times) or min(self.times) < 1:
             raise QuestionError("times must be different and positive", got=self.times)
@@ -121,6 +125,10 @@ class Candidate:
     expected: NDArray[np.float64]
     weight: float = 1.0
     penalty: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Keep an expectation in float64 that cannot change."""
+        object.__setattr__(self, "expected", frozen(self.expected, np.float64))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

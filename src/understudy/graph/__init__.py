@@ -1,5 +1,5 @@
 """The inference engine's room; it sees noisy numbers only."""
 
-from understudy.graph.measurement import Clique, Measurement, Rows
+from understudy.graph.measurement import Clique, Measurement, Rows, frozen
 
-__all__ = ["Clique", "Measurement", "Rows"]
+__all__ = ["Clique", "Measurement", "Rows", "frozen"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,18 @@ Clique = tuple[str, ...]
 """Names of columns, in order; its cells are numbered with the last column fastest."""
 
 
+def frozen(array: object, dtype: type[np.generic]) -> NDArray[Any]:
+    """Copy an array into a plain one of a dtype that nobody can change any more."""
+    given = np.asarray(array)
+    if given.dtype.kind not in ("iu" if issubclass(dtype, np.integer) else "iuf"):
+        raise QuestionError(
+            "an array of the wrong kind", got=given.dtype, allowed=np.dtype(dtype).name
+        )
+    held = np.array(given, dtype=dtype, copy=True, subok=False, order="C")
+    held.setflags(write=False)
+    return held
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
     """Rows of a query, each a set of cells: row i holds ``cells[starts[i]:starts[i+1]]``."""
@@ -24,10 +36,17 @@ class Rows:
     cells: NDArray[np.int64]
 
     def __post_init__(self) -> None:
-        """Refuse what is not a list of sets."""
+        """Keep copies that cannot change, and refuse what is not a list of sets."""
+        object.__setattr__(self, "starts", frozen(self.starts, np.int64))
+        object.__setattr__(self, "cells", frozen(self.cells, np.int64))
         s, c = self.starts, self.cells
-        whole = s.ndim == c.ndim == 1 and len(s) > 1 and s.dtype == c.dtype == np.int64
-        if not (whole and s[0] == 0 and s[-1] == len(c) and np.all(np.diff(s) > 0)):
+        if not (
+            s.ndim == c.ndim == 1
+            and len(s) > 1
+            and s[0] == 0
+            and s[-1] == len(c)
+            and np.all(np.diff(s) > 0)
+        ):
             raise QuestionError(
                 "rows must be non-empty sets of cells", hint="int64 starts from 0 to len(cells)"
             )

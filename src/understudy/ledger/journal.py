@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 WAIT_SECONDS = 10.0
+BACKUP = "a backup forgets what was spent after it was made; count that against the total"
 _APPLICATION = 0x55534C31  # "USL1": a file of another kind is refused by this mark
 _TABLES = """
 CREATE TABLE entries (
@@ -137,9 +138,7 @@ def _trouble(path: Path, error: Exception) -> UnderstudyError:
         sqlite3.SQLITE_ERROR,
     ):
         return StorageError(f"cannot use the ledger {path}", got=str(error))
-    return LedgerDamagedError(
-        f"the ledger {path} is damaged", got=str(error), hint="restore a backup"
-    )
+    return LedgerDamagedError(f"the ledger {path} is damaged", got=str(error), hint=BACKUP)
 
 
 @contextmanager
@@ -294,9 +293,7 @@ class Journal:
 
     def _changed(self, how: str) -> LedgerDamagedError:
         return LedgerDamagedError(
-            f"the ledger {self.path} was changed by another hand",
-            got=how,
-            hint="restore a backup; nothing can be spent on this one",
+            f"the ledger {self.path} was changed by another hand", got=how, hint=BACKUP
         )
 
     def close(self) -> None:

@@ -26,7 +26,7 @@ from understudy.errors import (
     LedgerLockedError,
     LedgerMismatchError,
 )
-from understudy.ledger.journal import Journal
+from understudy.ledger.journal import BACKUP, Journal
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,6 +57,8 @@ class RunState:
     number: int
     cap: int
     budget: Budget
+    total: Budget
+    """The total of the table that the run is of."""
     request: dict[str, Any]
     reservations: list[Reservation] = field(default_factory=list)
     answers: dict[int, tuple[str, bytes]] = field(default_factory=dict)
@@ -109,7 +111,7 @@ class State:
 
 def _state(entries: list[Entry]) -> State:
     if not entries or entries[0].kind != "ledger":
-        raise LedgerDamagedError("the ledger has no beginning", hint="restore a backup")
+        raise LedgerDamagedError("the ledger has no beginning", hint=BACKUP)
     body = entries[0].body
     state = State(Budget.from_dict(body["budget"]), body["key"], entries[-1].chain)
     for entry in entries[1:]:
@@ -120,7 +122,7 @@ def _state(entries: list[Entry]) -> State:
         if entry.kind == "run":
             number, budget = entry.run or 0, Budget.from_dict(body["budget"])
             state.runs[number] = RunState(
-                number, int(body["cap"]), budget, body["request"], head=entry.chain
+                number, int(body["cap"]), budget, state.budget, body["request"], head=entry.chain
             )
             continue
         run = state.runs[entry.run or 0]

@@ -61,7 +61,9 @@ def steps_per_unit(scale: float, *, at_least: int) -> int:
     while scale * steps < STEPS:
         steps *= 2
     if scale * steps > LARGEST or steps > FINEST:
-        raise BudgetError("a noise scale out of reach", got=scale, allowed="2^-20 to 2^36")
+        raise BudgetError(
+            "a noise scale out of reach", got=scale, allowed=f"2^-20 to {LARGEST / at_least:g}"
+        )
     return steps
 
 

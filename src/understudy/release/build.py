@@ -31,7 +31,7 @@ def build(
     budget: Budget,
     mechanism: dict[str, Any],
     charges: Sequence[tuple[str, Charge]],
-    ledger_head: str,
+    ledger: dict[str, Any],
     rng: np.random.Generator,
 ) -> Release:
     """Decode a synthesis and say in a manifest what it is and what it cost."""
@@ -44,7 +44,7 @@ def build(
         "mechanism": mechanism,
         "charges": [_charge(what, charge, budget) for what, charge in charges],
         "notes": [*synthesis.notes, *_warnings(synthesis, budget)],
-        "ledger": {"head": ledger_head},
+        "ledger": ledger,
         "versions": {
             "python": platform.python_version(),
             **{name: version(name) for name in ("understudy", "numpy", "scipy", "duckdb")},

@@ -65,7 +65,9 @@ def _is_absent(value: object) -> bool:
 
 def _plain(value: object) -> str:
     try:
-        plain = value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+        plain = (
+            value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)
+        )
     except Exception:  # noqa: BLE001  a value may be any object, and must never be an error
         return ""
     # Half a surrogate pair is no text that an engine could hold.

@@ -6,7 +6,7 @@ import json
 import os
 import secrets
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,12 +39,16 @@ def _silent(stage: str, done: float) -> None:
 class Session:
     """A private table with its schema, unit, bounding, budget and ledger."""
 
-    private: object
+    private: object = field(repr=False, compare=False)
     schema: Schema
     unit: Unit
     bounding: Bounding
     budget: Budget
     ledger: Path
+
+    def __post_init__(self) -> None:
+        """Say whom the unit means in the table's own terms."""
+        object.__setattr__(self, "unit", self.unit.resolved(self.schema))
 
     def run(
         self,
@@ -130,7 +134,7 @@ class Session:
             budget=state.budget,
             mechanism=mechanism_to_dict(mechanism),
             charges=[(r.what, r.charge) for r in state.reservations],
-            ledger_head=state.head,
+            ledger={"run": run.number, "total": state.total.to_dict(), "head": state.head},
             rng=rng,
         )
 

@@ -11,8 +11,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from understudy.budget import Sample, Weights
 from understudy.budget.bounding import FRACTION_BITS
-from understudy.door import Measure, Select, Total, UnitCounts, UnitMode, Units
+from understudy.door import (
+    Candidate,
+    Measure,
+    Query,
+    Rows,
+    Select,
+    Total,
+    UnitCounts,
+    UnitMode,
+    Units,
+)
 from understudy.errors import QuestionError
 
 if TYPE_CHECKING:
@@ -53,6 +64,7 @@ def cells(schema: Schema, clique: Clique) -> int:
 
 def check(schema: Schema, question: Question) -> None:
     """Refuse a question that does not fit the schema, before anything is spent."""
+    _check_types(question)
     match question:
         case Measure():
             for query in question.queries:
@@ -82,6 +94,22 @@ def check(schema: Schema, question: Question) -> None:
                     )
         case Total() | Units():
             pass
+
+
+def _check_types(question: Question) -> None:
+    """Refuse records of types of the asker's own: their methods would be given exact counts."""
+    parts: list[object] = []
+    match question:
+        case Measure():
+            parts = [question.bounding, *question.queries]
+            parts += [q.rows for q in question.queries if q.rows is not None]
+        case Select():
+            parts = [question.bounding, *question.candidates]
+        case _:
+            pass
+    for part in parts:
+        if type(part) not in {Query, Rows, Candidate, Weights, Sample}:
+            raise QuestionError("a question is made of the door's own records", got=type(part))
 
 
 def outermost(cliques: Iterable[Clique]) -> list[Clique]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from understudy.budget import Bounding, Budget, Currency, Unit
+    from understudy.budget import Bounding, Budget, Charge, Currency, Unit
     from understudy.door import Candidate, Clique, Query, Question
     from understudy.ledger import Run
     from understudy.noise import Entropy, Shape
@@ -48,11 +48,33 @@ class PrivateDoor:
         self._entropy = entropy
         self._asked = 0
         self._left = state.cap
-        self.schema: Schema = table.schema
-        self.unit: Unit = table.unit
-        self.bounding: Bounding = bounding
-        self.budget: Budget = state.budget
-        self.currency: Currency = state.budget.currency
+        self._bounding = bounding
+        self._budget = state.budget
+
+    @property
+    def schema(self) -> Schema:
+        """The declared columns."""
+        return self._table.schema
+
+    @property
+    def unit(self) -> Unit:
+        """Who is protected."""
+        return self._table.unit
+
+    @property
+    def bounding(self) -> Bounding:
+        """How much of a person enters `measure`."""
+        return self._bounding
+
+    @property
+    def budget(self) -> Budget:
+        """The run's whole budget."""
+        return self._budget
+
+    @property
+    def currency(self) -> Currency:
+        """Gaussian noise in ``gdp``, Laplace noise in ``pure``."""
+        return self._budget.currency
 
     @property
     def grains(self) -> int:
@@ -112,18 +134,26 @@ class PrivateDoor:
 
     def _ask(self, question: Question, what: str) -> Whole:
         check(self.schema, question)
+        self._lattice(question)
         cost = charge(question, self.schema, self.currency)
         ordinal, digest = self._asked, plan(question)
         stored = self._run.answer(ordinal, digest)
         if stored is None:
             self._run.check(ordinal, digest, cost)
-            counted = _sealed(lambda: exact(question, self._table))
-            self._run.reserve(ordinal, digest, what, cost)
-            stored = self._noisy(question, counted).astype("<i8").tobytes()
-            self._run.store(ordinal, digest, stored)
+            stored = _sealed(lambda: self._answer(question, ordinal, digest, what, cost))
         self._asked += 1
         self._left -= cost.grains(self.currency)
         return np.frombuffer(stored, dtype="<i8").astype(np.int64)
+
+    def _answer(
+        self, question: Question, ordinal: int, digest: str, what: str, cost: Charge
+    ) -> bytes:
+        """Count, book, draw, store: the one place where an exact count is held."""
+        counted = exact(question, self._table)
+        self._run.reserve(ordinal, digest, what, cost)
+        stored = self._noisy(question, counted).astype("<i8").tobytes()
+        self._run.store(ordinal, digest, stored)
+        return stored
 
     def _lattice(self, question: Question) -> list[tuple[int, int]]:
         """Give the size and the steps a row of each part of an answer that shares a scale."""
@@ -173,16 +203,19 @@ def _chosen(question: Select, distances: Whole, entropy: Entropy) -> int:
     return choose(scores, Fraction(question.epsilon) / (2 * reach), entropy=entropy)
 
 
-def _sealed(count: Callable[[], Whole]) -> Whole:
-    """Run a count; an unforeseen failure is told by type and place, never by its message."""
+def _sealed(answer: Callable[[], bytes]) -> bytes:
+    """Answer a question; a failure leaves without the frames that held counts.
+
+    An unforeseen one is told by type and place, never by its message.
+    """
     try:
-        return count()
+        return answer()
     except Exception as error:  # noqa: BLE001  its message may hold a value
         failure = error if isinstance(error, UnderstudyError) else _fault(error)
-    raise failure
+    raise failure.with_traceback(None)
 
 
 def _fault(error: Exception) -> InternalError:
     last = traceback.extract_tb(error.__traceback__)[-1]
     place = f"{type(error).__name__} in {last.name}, line {last.lineno}"
-    return InternalError("a count failed; nothing was spent", got=place, hint="please report it")
+    return InternalError("a question could not be answered", got=place, hint="please report it")

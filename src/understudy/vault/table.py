@@ -43,7 +43,7 @@ class PrivateTable:
         """Attach, check the structure, encode every row, and number the people."""
         self.engine = engine
         self.schema = schema
-        self.unit = unit
+        self.unit = unit.resolved(schema)
         self._key = literal(key)
         self._bounded: dict[Bounding, str] = {}
         self.code = {c.name: f"c{i}" for i, c in enumerate(schema.modelled)}
@@ -68,23 +68,12 @@ class PrivateTable:
 
     def _unit_column(self, name: str, kinds: dict[str, Kind]) -> tuple[str, str | None, str | None]:
         """Resolve a name of the unit: the table's column, and perhaps a part and a format."""
-        declared = {c.name: c for c in self.schema.modelled}
-        if name in kinds:
-            return name, None, None
-        if name in declared:
-            column = declared[name]
-            if isinstance(column, DateTime):
-                return column.table_column, column.part, column.format
-            return column.table_column, None, None
         base, _, part = name.rpartition(":")
-        if base and part in PARTS:
-            formats = [
-                c.format
-                for c in declared.values()
-                if isinstance(c, DateTime) and c.table_column == base
-            ]
-            return base, part, formats[0] if formats else None
-        return name, None, None
+        if name in kinds or not base or part not in PARTS:
+            return name, None, None
+        dated = [c for c in self.schema.modelled if isinstance(c, DateTime)]
+        formats = [c.format for c in dated if c.table_column == base]
+        return base, part, formats[0] if formats else None
 
     def _unit_key(self, kinds: dict[str, Kind]) -> str:
         """Compose the text that names a row's person, NULL for none.
