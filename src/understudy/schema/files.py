@@ -9,6 +9,7 @@ census contest's ``maxval``, private-pgm's ``{column: size}``).
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from typing import TYPE_CHECKING, Any
 
@@ -95,8 +96,12 @@ def write_toml(data: Plain) -> str:
     if "csv" in data:
         lines += ["[csv]", *(f"{k} = {_toml(v)}" for k, v in data["csv"].items()), ""]
     for name, column in data["columns"].items():
-        lines += [f"[columns.{_toml(name)}]", *(f"{k} = {_toml(v)}" for k, v in column.items()), ""]
+        lines += [f"[columns.{_key(name)}]", *(f"{k} = {_toml(v)}" for k, v in column.items()), ""]
     return "\n".join(lines)
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch("[A-Za-z0-9_-]+", name) else _toml(name)
 
 
 def _toml(value: object) -> str:
