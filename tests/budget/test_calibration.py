@@ -40,12 +40,16 @@ def test_two_round_figures(epsilon: float, by_orders: float, exact: float) -> No
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "archetype", "company"), [(1, 51.23, 5.194), (10, 5.123, 4.674)]
+    ("epsilon", "published", "exact"),
+    [(1, ("51.23", "5.194"), ("34.2", "3.9")), (10, ("5.123", "4.674"), ("4.03", "0.528"))],
 )
-def test_archetypes_figures(epsilon: float, archetype: float, company: float) -> None:
-    for share, sigma in ((0.1, archetype), (0.9, company)):
+def test_archetypes_figures(
+    epsilon: float, published: tuple[str, str], exact: tuple[str, str]
+) -> None:
+    for share, theirs, ours in zip((0.1, 0.9), published, exact, strict=True):
         part = Budget(epsilon=share * epsilon, delta=share * 2.5e-5)
-        assert f"{RULES['classical'](part, 1):.4g}" == f"{sigma:.4g}"
+        assert f"{RULES['classical'](part, 1):.4g}" == theirs
+        assert f"{RULES['gdp'](part, 1):.3g}" == ours
 
 
 @pytest.mark.parametrize(("epsilon", "sigma"), [(1, "27.7"), (2, "14.2"), (10, "3.18")])
