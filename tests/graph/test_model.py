@@ -54,6 +54,14 @@ def test_a_samples_cliques_are_the_models_but_for_rounding(
         assert np.abs(counted - expected).max() <= len(tree.cliques)
 
 
+def test_a_count_is_rounded_up_with_the_probability_of_its_fraction() -> None:
+    tree = junction_tree(Domain({"a": 3}), [])
+    shares = np.array([0.2, 0.5, 0.3])
+    model, rng = Model(tree, {("a",): shares}), np.random.default_rng(1)
+    drawn = [int(model.sample(1, rng)["a"][0]) for _ in range(20_000)]
+    assert np.abs(np.bincount(drawn) / len(drawn) - shares).max() < 0.02
+
+
 def test_siblings_are_independent_given_their_parent() -> None:
     """A known bug of the field: without a shuffle, siblings become functions of each other."""
     domain = Domain({"p": 2, "x": 8, "y": 8})

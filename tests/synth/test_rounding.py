@@ -1,4 +1,4 @@
-"""Projection, rounding and dealing keep their totals and bounds."""
+"""Projection and dealing keep their totals and bounds."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.synth.rounding import deal, simplex, whole
+from understudy.synth.rounding import deal, simplex
 
 values = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=50).map(np.array)
 
@@ -32,23 +32,6 @@ def test_the_projection_is_the_nearest_point(
     lowered = (noisy - projected)[projected > 0]
     assert np.ptp(lowered) <= 1e-6 * (1 + total)
     assert np.all(noisy[projected == 0] <= lowered.max() + 1e-6 * (1 + total))
-
-
-@given(values, st.integers(0, 10**6), st.integers(0, 2**32))
-def test_rounding_moves_each_count_by_less_than_one_and_keeps_the_total(
-    noisy: np.ndarray[tuple[int], np.dtype[np.float64]], total: int, seed: int
-) -> None:
-    counts = simplex(noisy, total=total)
-    rounded = whole(counts, total=total, rng=np.random.default_rng(seed))
-    assert rounded.sum() == total
-    assert np.abs(rounded - counts).max() < 1 + 1e-6
-
-
-def test_rounding_up_has_the_probability_of_the_fraction() -> None:
-    counts = np.array([0.2, 0.5, 0.3])
-    rng = np.random.default_rng(1)
-    mean = np.mean([whole(counts, total=1, rng=rng) for _ in range(20_000)], axis=0)
-    assert np.abs(mean - counts).max() < 0.02
 
 
 @given(st.integers(0, 500), st.integers(-5, 60), st.integers(1, 20), st.integers(0, 2**32))

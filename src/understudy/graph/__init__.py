@@ -1,5 +1,8 @@
-"""The inference engine's room; it sees noisy numbers only."""
+"""Junction trees, estimation, sampling: the inference engine, which sees noisy numbers only."""
 
+from understudy.graph.domain import Domain
+from understudy.graph.junction import junction_tree
 from understudy.graph.measurement import Clique, Measurement, Rows, frozen
+from understudy.graph.model import Model
 
-__all__ = ["Clique", "Measurement", "Rows", "frozen"]
+__all__ = ["Clique", "Domain", "Measurement", "Model", "Rows", "frozen", "junction_tree"]

@@ -15,15 +15,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-
 from understudy.budget import scale_upper, split
 from understudy.door import Query
 from understudy.errors import BudgetError
+from understudy.graph import Domain, Model, junction_tree
 from understudy.public import Synthesis
-from understudy.synth.rounding import deal, simplex, whole
+from understudy.synth.rounding import deal, simplex
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from understudy.door import Door
     from understudy.public import Progress
 
@@ -64,12 +65,10 @@ class Independent:
         queries = [Query(clique=(name,), scale=scale) for name in columns]
         measurements = door.measure(queries, price=price)
 
-        codes = {}
-        for i, (name, measured) in enumerate(zip(columns, measurements, strict=True)):
-            progress("drawing rows", i / len(columns))
-            counts = whole(simplex(measured.values, total=rows), total=rows, rng=rng)
-            codes[name] = rng.permutation(np.repeat(np.arange(len(counts), dtype=np.int32), counts))
-        progress("drawing rows", 1)
+        progress("drawing rows", 0)
+        tree = junction_tree(Domain(door.schema.domain), [m.clique for m in measurements])
+        tables = {m.clique: simplex(m.values, total=rows) for m in measurements}
+        codes = Model(tree, tables).sample(rows, rng)
         given = (
             None if door.unit.is_row else deal(rows, people=max(1, round(people)), cap=cap, rng=rng)
         )

@@ -1,4 +1,4 @@
-"""From noisy counts to whole ones: projection, rounding, and dealing rows to people."""
+"""From noisy counts to possible ones, and from rows to people who have them."""
 
 from __future__ import annotations
 
@@ -23,25 +23,6 @@ def simplex(values: NDArray[np.float64], *, total: float) -> NDArray[np.float64]
     last = np.flatnonzero(falling > excess)[-1]
     projected: NDArray[np.float64] = np.maximum(values - excess[last], 0)
     return projected
-
-
-def whole(
-    counts: NDArray[np.float64], *, total: int, rng: np.random.Generator
-) -> NDArray[np.int64]:
-    """Round counts to whole ones with the same total, each up or down by less than one.
-
-    The remainders go by systematic sampling: a count is rounded up with the probability
-    of its own fraction.
-
-    >>> int(whole(np.array([0.5, 0.25, 0.25]), total=1, rng=np.random.default_rng(0)).sum())
-    1
-    """
-    # Cumulative sums, shifted by one uniform number and floored, differ by whole numbers
-    # that are each count's floor or ceiling; fixing the last makes the total exact.
-    edges = np.floor(np.cumsum(counts) + rng.random())
-    edges[-1:] = total
-    steps = np.diff(np.minimum(edges, total), prepend=0.0)
-    return steps.astype(np.int64)
 
 
 def deal(rows: int, *, people: int, cap: int, rng: np.random.Generator) -> NDArray[np.int64]:
