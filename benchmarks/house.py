@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import itertools
-import json
 import os
 import resource
 import subprocess
 import sys
 import tempfile
 import time
-from multiprocessing import get_context
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from _figures import apart, figure, show, timed
 
 from understudy.budget import Unit, Weights
 from understudy.demo import City
@@ -24,24 +22,9 @@ from understudy.schema import Categorical, DateTime, Declaration, Id, Integer, N
 from understudy.vault import PrivateTable
 from understudy.vault.counts import marginals, outermost
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 TRIPS = int(os.environ.get("UNDERSTUDY_BENCH_TRIPS", "16000000"))
 MONEY = (-1.0, *map(float, range(0, 100, 10)), 10_000.0)
 TIME = (-1.0, *map(float, range(0, 2000, 200)), 100_000.0)
-FIGURES: list[dict[str, Any]] = []
-
-
-def figure(work: str, measured: float, bar: str | None, *, meets: bool) -> None:
-    """Keep a figure, to be printed for people and as JSON."""
-    FIGURES.append({"work": work, "measured": measured, "bar": bar, "meets": meets})
-
-
-def timed(call: Callable[[], object]) -> float:
-    begun = time.perf_counter()
-    call()
-    return time.perf_counter() - begun
 
 
 def schema() -> Schema:
@@ -89,9 +72,9 @@ def noise() -> None:
     rng = np.random.default_rng(1)
     unsafe = size / min(timed(lambda: rng.normal(0, 1000, size)) for _ in range(3))
     figure("Gaussian draws a second, one core", ours, ">= 2000000", meets=ours >= 2e6)
-    figure("the same by NumPy's unsafe generator", unsafe, None, meets=True)
+    figure("the same by NumPy's unsafe generator", unsafe)
     laplace = size / min(timed(lambda: draw("laplace", 1000.0, size)) for _ in range(3))
-    figure("Laplace draws a second, one core", laplace, None, meets=True)
+    figure("Laplace draws a second, one core", laplace)
 
 
 def counting(path: str) -> list[tuple[str, float]]:
@@ -131,17 +114,11 @@ def write_city(folder: Path) -> Path:
 def counted() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = write_city(Path(folder))
-        with get_context("spawn").Pool(1) as pool:
-            seen = dict(pool.apply(counting, (str(path),)))
+        seen = dict(apart(counting, str(path)))
     rows = f"{TRIPS:,} trips"
-    figure(f"encode {rows}, seconds", seen["encode"], None, meets=True)
-    figure(f"bound {rows} by Weights, seconds", seen["bound"], None, meets=True)
-    figure(
-        f"count {seen['marginals']:.0f} marginals of {rows}, seconds",
-        seen["together"],
-        None,
-        meets=True,
-    )
+    figure(f"encode {rows}, seconds", seen["encode"])
+    figure(f"bound {rows} by Weights, seconds", seen["bound"])
+    figure(f"count {seen['marginals']:.0f} marginals of {rows}, seconds", seen["together"])
     ratio = seen["alone"] / seen["together"]
     figure("one pass against one by one, times faster", ratio, ">= 2", meets=ratio >= 2)
     figure("peak memory of all that, GB", seen["peak"], "<= 2", meets=seen["peak"] <= 2)
@@ -165,11 +142,7 @@ def main() -> None:
     noise()
     commands()
     counted()
-    for f in FIGURES:
-        bar = "" if f["bar"] is None else f"{f['bar']:>12}  {'yes' if f['meets'] else 'NO'}"
-        print(f"{f['work']:<58} {f['measured']:>14,.3f} {bar}")
-    for f in FIGURES:
-        print(json.dumps(f))
+    show()
 
 
 if __name__ == "__main__":

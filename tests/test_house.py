@@ -56,7 +56,7 @@ def test_the_rooms_to_be_trusted_can_be_read_in_an_afternoon() -> None:
 def test_nothing_is_pickled_and_nobody_seeds_noise() -> None:
     for path in MODULES:
         text = path.read_text(encoding="utf-8")
-        assert "pickle" not in text, path
+        assert "pickle" not in text.replace("allow_pickle=False", ""), path
         if path.parent.name != "audit":
             assert "FixedEntropy" not in text, path
         if path.parent.name in {"noise", "vault", "ledger"}:

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 
 from tests.graph.brute import trees
 from understudy.errors import QuestionError
-from understudy.graph.domain import Domain
-from understudy.graph.junction import JunctionTree, elimination, junction_tree
+from understudy.graph import Clique, Domain, junction_tree
+from understudy.graph.junction import JunctionTree, elimination, joined
 
 TAXI = Domain(
     dict(
@@ -73,21 +73,74 @@ def test_a_loop_is_filled_in_by_the_cheaper_order() -> None:
     assert sorted(elimination(domain, loop, "fill")) == sorted(domain.sizes)
 
 
+@given(trees())
+@settings(max_examples=100, deadline=None)
+def test_a_walk_goes_from_any_clique_to_all_others_by_neighbours(tree: JunctionTree) -> None:
+    near = {frozenset((e.child, e.parent)): set(e.separator) for e in tree.edges}
+    for root in tree.cliques:
+        walk = tree.walk(root)
+        assert walk[0] == root
+        assert sorted(walk) == sorted(tree.cliques)
+        for i, clique in enumerate(walk[1:], 1):
+            (before,) = [c for c in walk[:i] if frozenset((c, clique)) in near]
+            # What it shares with all that came before is what it shares with its neighbour.
+            seen = {n for c in walk[:i] for n in c}
+            assert near[frozenset((before, clique))] == seen & set(clique)
+
+
+@given(trees())
+@settings(max_examples=100, deadline=None)
+def test_columns_that_few_cliques_hold_come_first(tree: JunctionTree) -> None:
+    held = [sum(n in c for c in tree.cliques) for n in tree.domain.sizes]
+    assert held == sorted(held)
+    for clique in (*tree.cliques, *(e.separator for e in tree.edges)):
+        assert clique == tree.domain.clique(clique)
+    tables = tree.tables()
+    assert tables.flat.shape == (tree.cells,)
+    assert {c: t.shape for c, t in tables.views.items()} == {
+        c: tree.domain.shape(c) for c in tree.cliques
+    }
+
+
 def test_a_column_finds_its_smallest_home() -> None:
     tree = junction_tree(TAXI, OUTER)
-    assert tree.home(["shift", "company"]) == ("shift", "company", "pickup")
+    assert set(tree.home(["shift", "company"]) or ()) == {"shift", "company", "pickup"}
     assert tree.home(["company", "fare"]) is None
+    assert tree.home([]) == min(tree.cliques, key=tree.domain.cells)
 
 
 def test_a_model_too_large_is_refused_by_its_worst_table_before_any_work() -> None:
-    with pytest.raises(QuestionError, match=r"table over shift × pickup × dropoff × fare \(got 19"):
+    with pytest.raises(QuestionError, match=r"bytes in all, 11,243,232 for that one") as caught:
         junction_tree(TAXI, OUTER, limit=10**7)
+    assert caught.value.got == "19,629,792 bytes in all, 11,243,232 for that one"
+    named = caught.value.what.removeprefix("the model would need a table over ").split(" × ")
+    assert set(named) == {"shift", "pickup", "dropoff", "fare"}
+    assert junction_tree(TAXI, OUTER, limit=19_629_792).bytes == 19_629_792
 
 
-def test_orders_and_columns_that_are_none() -> None:
+@pytest.mark.parametrize("order", [["shift"], [*TAXI.sizes, "shift"], ["nowhere", *TAXI.sizes]])
+def test_orders_that_are_none(order: list[str]) -> None:
     with pytest.raises(QuestionError, match="names every column once"):
-        junction_tree(TAXI, OUTER, order=["shift"])
-    with pytest.raises(QuestionError, match="does not have"):
+        junction_tree(TAXI, OUTER, order=order)
+
+
+def test_columns_that_are_none() -> None:
+    with pytest.raises(QuestionError, match=r"does not have \(got nowhere; allowed: shift, "):
         junction_tree(TAXI, [("nowhere",)])
-    with pytest.raises(QuestionError, match="must have values"):
-        Domain({"a": 0})
+    with pytest.raises(QuestionError, match=r"must have values \(got b, c"):
+        Domain({"a": 1, "b": 0, "c": -1})
+
+
+def test_a_model_without_columns() -> None:
+    with pytest.raises(QuestionError, match="column"):
+        junction_tree(Domain({}), [])
+
+
+@pytest.mark.parametrize(
+    "cliques",
+    [[("a", "b"), ("b", "c"), ("c", "a")], [("a", "b")]],
+    ids=["a loop", "a column left out"],
+)
+def test_cliques_that_make_no_tree(cliques: list[Clique]) -> None:
+    with pytest.raises(QuestionError, match=r"make no junction tree \(got pieces of "):
+        joined(Domain({"a": 2, "b": 2, "c": 2}), cliques)

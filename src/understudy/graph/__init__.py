@@ -1,8 +1,24 @@
 """Junction trees, estimation, sampling: the inference engine, which sees noisy numbers only."""
 
 from understudy.graph.domain import Domain
-from understudy.graph.junction import junction_tree
-from understudy.graph.measurement import Clique, Measurement, Rows, frozen
+from understudy.graph.estimate import Fit, estimate
+from understudy.graph.junction import junction_tree, model_bytes
+from understudy.graph.measurement import Clique, Measurement, Rows, Zeros, frozen
 from understudy.graph.model import Model
+from understudy.graph.storage import load, save
 
-__all__ = ["Clique", "Domain", "Measurement", "Model", "Rows", "frozen", "junction_tree"]
+__all__ = [
+    "Clique",
+    "Domain",
+    "Fit",
+    "Measurement",
+    "Model",
+    "Rows",
+    "Zeros",
+    "estimate",
+    "frozen",
+    "junction_tree",
+    "load",
+    "model_bytes",
+    "save",
+]

@@ -9,46 +9,75 @@ joint table by ``tests/graph/test_beliefs.py``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from understudy.errors import QuestionError
-from understudy.graph.kernels import exponential, ratio, spread, summed
+from understudy.graph.kernels import gather, largest, ratio, scale, spread, summed
 
 if TYPE_CHECKING:
     from understudy.graph.junction import JunctionTree
     from understudy.graph.kernels import Table
     from understudy.graph.measurement import Clique
+    from understudy.graph.tables import Tables
+
+    Messages = list[tuple[Clique, Table]]
+
+SAFE = 1e200
+"""Sums between its inverse and this have lost nothing to overflow or underflow."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Beliefs:
-    """The marginal of every clique of a tree, all of one total, and ln Σ exp(Σ θ)."""
-
-    tables: dict[Clique, Table]
-    log_partition: float
-
-
-def propagate(tree: JunctionTree, potentials: dict[Clique, Table], *, total: float) -> Beliefs:
-    """Calibrate a model: give each clique's marginal, scaled to a total."""
-    logs = {c: potentials[c] for c in tree.cliques}
-    values: dict[Clique, Table] = {}
+def propagate(tree: JunctionTree, potentials: Tables, *, total: float, out: Tables) -> float:
+    """Put each clique's marginal, scaled to a total, into ``out``, and give ln Σ exp(Σ θ)."""
+    inbox: dict[Clique, Messages] = {c: [] for c in tree.cliques}
     sums: dict[Clique, Table] = {}
     for edge in tree.edges:
         c = edge.child
-        values[c], sums[c], message = exponential(logs[c], c, edge.separator)
-        # A new array: the caller's potentials stay as they are.
-        logs[edge.parent] = logs[edge.parent] + spread(message, edge.separator, edge.parent)
+        sums[c], message = _raised(potentials[c], inbox[c], c, edge.separator, out[c])
+        inbox[edge.parent].append((edge.separator, message))
     root = tree.cliques[0]
-    mass, whole, log_partition = exponential(logs[root], root, ())
+    whole, log_partition = _raised(potentials[root], inbox[root], root, (), out[root])
     if not np.isfinite(log_partition):
         raise QuestionError("every cell of the model is impossible, or a potential is no number")
-    tables = {root: mass * (total / whole.item())}
+    scale(out[root].reshape(-1), total / whole.item())
     for edge in reversed(tree.edges):
         c = edge.child
-        inside = summed(tables[edge.parent], edge.parent, edge.separator)
-        values[c] *= ratio(spread(inside, edge.separator, c), sums[c])
-        tables[c] = values[c]
-    return Beliefs(tables, float(log_partition))
+        inside = summed(out[edge.parent], edge.parent, edge.separator)
+        out[c][...] *= spread(ratio(inside, sums[c]), edge.separator, c)
+    return log_partition.item()
+
+
+def _raised(
+    potential: Table, inbox: Messages, clique: Clique, keep: Clique, out: Table
+) -> tuple[Table, Table]:
+    """Put exp(potential + messages) into ``out``; give its sums and their logarithms.
+
+    Where a sum would overflow or vanish, the maximum over what is summed is taken off
+    first; the logarithm has it back, the table and its sums have not.
+    """
+    messages = [spread(m, separator, clique) for separator, m in _merged(inbox)]
+    with np.errstate(over="ignore", divide="ignore"):
+        np.exp(gather(potential, messages, out), out=out)
+        sums = summed(out, clique, keep)
+        if sums.min() > 1 / SAFE and sums.max() < SAFE:
+            return sums, np.log(sums)
+        logs = gather(potential, messages, out)
+        top = largest(logs, clique, keep)
+        top = np.where(np.isneginf(top), 0.0, top)
+        np.exp(np.subtract(logs, spread(top, keep, clique), out=out), out=out)
+        sums = summed(out, clique, keep)
+        return sums, np.log(sums) + top
+
+
+def _merged(messages: Messages) -> Messages:
+    """Add each message into one that has all its columns, where there is one."""
+    merged: Messages = []
+    for separator, message in sorted(messages, key=lambda m: len(m[0]), reverse=True):
+        for i, (wider, held) in enumerate(merged):
+            if set(separator) <= set(wider):
+                merged[i] = (wider, held + spread(message, separator, wider))
+                break
+        else:
+            merged.append((separator, message))
+    return merged

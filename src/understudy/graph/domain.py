@@ -26,7 +26,9 @@ class Domain:
     sizes: dict[str, int]
 
     def __post_init__(self) -> None:
-        """Refuse columns without values."""
+        """Refuse columns without values, and no columns at all."""
+        if not self.sizes:
+            raise QuestionError("a model needs a column")
         empty = [name for name, size in self.sizes.items() if size < 1]
         if empty:
             raise QuestionError("columns of a model must have values", got=", ".join(empty))

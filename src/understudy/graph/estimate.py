@@ -1,135 +1,129 @@
-"""Estimation: the model whose marginals fit the measurements best, by maximum likelihood.
+"""Estimation: from measurements to a model, by maximum likelihood.
 
-Accelerated mirror descent with the entropy as its geometry (Tseng 2008, Auslender and
-Teboulle 2006): a point z that moves by potentials and belief propagation, and an average x
-of its past, whose marginals are consistent and so are a model of the same tree.  Where the
-data say nothing, potentials never move, and entropy stays at its maximum.
-
-The step is the longest that the loss allows: the loss is quadratic, so the condition of the
-method, ½‖Q(z′ − z)‖² ≤ KL(z′ ‖ z) / step, is checked exactly at no cost.
-
-It stops on a certificate: the loss is convex, so at any x it lies within ⟨∇f(x), x − s⟩ of
-its minimum, with s the best single cell of the joint table, found by a max-product pass.
+Some measurements count a weighted table, whose total is an unknown share of the true one:
+those of one group share a factor t of their own, y ≈ t·Qμ.  Factors, and a total that is not
+given, are read off the measurements first (``understudy.graph.totals``); a measurement of
+factor t is then one of y/t with noise σ/t.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from understudy.errors import QuestionError
-from understudy.graph.beliefs import propagate
+from understudy.graph.descent import Descent, check_total, potentials_of
+from understudy.graph.junction import junction_tree
 from understudy.graph.kernels import spread
+from understudy.graph.model import Model
+from understudy.graph.objective import objective
+from understudy.graph.totals import totals
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from understudy.graph.descent import Watch
+    from understudy.graph.domain import Domain
     from understudy.graph.junction import JunctionTree
-    from understudy.graph.kernels import Table
-    from understudy.graph.measurement import Clique
-    from understudy.graph.objective import Objective
+    from understudy.graph.measurement import Measurement, Zeros
+    from understudy.graph.tables import Tables
 
-    Tables = dict[Clique, Table]
-
-CHECK_EVERY = 10
+FAINT = 1e-6
+"""A start gives no possible cell less than this share of what a uniform model gives it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Fit:
-    """Fitted marginals on a tree, and how sure it is that no others fit better."""
+    """A model, how well it fits, and how sure it is that none fits better."""
 
-    tables: Tables
+    model: Model
     loss: float
     gap: float
     """The loss is at most this much above the least possible."""
     iterations: int
+    factors: dict[str, float]
+    """What share of the model's total each group of measurements counts."""
 
 
-@dataclass(slots=True)
-class _Point:
-    """Where the method stands: potentials, their marginals, and what these predict."""
-
-    potentials: Tables
-    tables: Tables
-    log_partition: float
-    predicted: Tables
-
-
-def fit(
-    loss: Objective, *, total: float, tolerance: float, most: int, start: Tables | None = None
+def estimate(
+    domain: Domain,
+    measurements: Sequence[Measurement],
+    *,
+    total: float | None = None,
+    zeros: Sequence[Zeros] = (),
+    start: Model | None = None,
+    order: Sequence[str] | None = None,
+    limit: int | None = None,
+    tolerance: float = 1e-3,
+    most: int = 1000,
+    watch: Watch | None = None,
 ) -> Fit:
-    """Fit a tree's marginals until the loss is within a share of the least possible.
+    """Fit a model to measurements.
 
-    ``start`` holds potentials to begin from, such as those of a smaller model.
+    ``total``: the model's, where it is known; else it is estimated too.  ``zeros``: cells
+    that cannot be.  ``start``: a model to begin from, such as a smaller one.  ``order`` and
+    ``limit``: see ``junction_tree``.  It stops when the loss is certainly within a share
+    ``tolerance`` of the least possible, or after ``most`` iterations; ``watch`` is shown
+    where it stands.
     """
-    if not 0 < total < np.inf or not tolerance > 0 or most < 1:
+    cliques = [m.clique for m in measurements] + [z.clique for z in zeros]
+    tree = junction_tree(domain, cliques, order=order, limit=limit)
+    potentials = _potentials(tree, start, zeros)
+    read = totals(domain, measurements)
+    size = read.get(None) if total is None else total
+    if size is None:
         raise QuestionError(
-            "a fit needs a total, a tolerance and a number of iterations above 0",
-            got=f"{total}, {tolerance}, {most}",
+            "nothing says how large the model is",
+            hint="give a total, or measure a whole marginal outside any group",
         )
-    tree = loss.tree
-    begun = start or {c: np.zeros(tree.domain.shape(c)) for c in tree.cliques}
-    z = _at(loss, begun, total)
-    x, seen = z.tables, z.predicted
-    share, step, gap = 1.0, _first_step(loss, z, total), np.inf
-    iterations = 0
-    value = loss.value(seen)
-    while iterations < most and gap > tolerance * value:
-        iterations += 1
-        slope = loss.gradient(_mix(seen, z.predicted, share))
-        z, step = _advance(loss, z, slope, step=step, share=share, total=total)
-        x, seen = _mix(x, z.tables, share), _mix(seen, z.predicted, share)
-        before, value = value, loss.value(seen)
-        # Momentum that overshoots is dropped; the average goes on from where it is.
-        share = 1.0 if value > before else (np.sqrt(share**4 + 4 * share**2) - share**2) / 2
-        if iterations % CHECK_EVERY == 0 or iterations == most:
-            gap = certificate(tree, loss.gradient(seen), x, total=total)
-    return Fit(tables=x, loss=value, gap=gap, iterations=iterations)
-
-
-def _at(loss: Objective, potentials: Tables, total: float) -> _Point:
-    found = propagate(loss.tree, potentials, total=total)
-    return _Point(potentials, found.tables, found.log_partition, loss.predict(found.tables))
-
-
-def _first_step(loss: Objective, z: _Point, total: float) -> float:
-    """Guess a step at which the steepest potential moves by about one."""
-    steepest = max(float(np.abs(g).max()) for g in loss.gradient(z.predicted).values())
-    return 1 / max(steepest, 1 / total)
-
-
-def _mix(a: Tables, b: Tables, share: float) -> Tables:
-    return {c: a[c] + share * (b[c] - a[c]) for c in a}
-
-
-def _advance(
-    loss: Objective, z: _Point, slope: Tables, *, step: float, share: float, total: float
-) -> tuple[_Point, float]:
-    """Move z against the slope, as far as the loss's curvature allows."""
-    while True:
-        moved = {c: z.potentials[c] - (step / share) * slope[c] for c in slope}
-        new = _at(loss, moved, total)
-        bent = loss.curvature({c: new.predicted[c] - z.predicted[c] for c in z.predicted})
-        apart = _divergence(new, z, total)
-        if bent * step <= apart or apart <= 1e-12 * total:
-            return new, step * 1.1
-        step *= max(0.1, min(0.8, apart / (bent * step)))
-
-
-def _divergence(new: _Point, old: _Point, total: float) -> float:
-    """Give KL(new ‖ old), times the total, from potentials and partition functions."""
-    moved = sum(
-        float(np.vdot(new.potentials[c] - old.potentials[c], new.tables[c])) for c in new.tables
+    check_total(size)
+    factors = {g: found / size for g, found in read.items() if g is not None}
+    known = [m if m.group is None else _divided(m, factors[m.group]) for m in measurements]
+    descent = Descent.begin(objective(tree, known), potentials, total=size)
+    descent.run(tolerance=tolerance, most=most, watch=watch)
+    found = descent.tables()
+    return Fit(
+        model=Model(tree, {c: found[c] for c in tree.cliques}),
+        loss=descent.value,
+        gap=descent.gap,
+        iterations=descent.iterations,
+        factors=factors,
     )
-    return moved - total * (new.log_partition - old.log_partition)
 
 
-def certificate(tree: JunctionTree, slope: Tables, tables: Tables, *, total: float) -> float:
-    """Give ⟨slope, tables − s⟩ for the cell s of the joint table with the least slope."""
-    here = sum(float(np.vdot(slope[c], tables[c])) for c in tree.cliques)
-    least = dict(slope)
-    for edge in tree.edges:
-        axes = tuple(i for i, n in enumerate(edge.child) if n not in edge.separator)
-        best = least[edge.child].min(axis=axes)
-        least[edge.parent] = least[edge.parent] + spread(best, edge.separator, edge.parent)
-    return here - total * float(least[tree.cliques[0]].min())
+def _divided(m: Measurement, factor: float) -> Measurement:
+    return replace(m, values=m.values / factor, scale=m.scale / factor)
+
+
+def _potentials(tree: JunctionTree, start: Model | None, zeros: Sequence[Zeros]) -> Tables:
+    """Lay out potentials to begin from: even, or a model's, and −∞ where nothing can be."""
+    held = tree.tables()
+    if start is not None:
+        sizes = tree.domain.sizes
+        other = [n for n, size in start.tree.domain.sizes.items() if sizes.get(n, size) != size]
+        if other:
+            raise QuestionError("a start that counts other values", got=", ".join(other))
+        known = tree.tables()
+        for clique, table in start.marginals(tree.cliques).items():
+            known[clique][...] = table
+        largest = max(tree.domain.cells(c) for c in tree.cliques)
+        held = potentials_of(tree, known, floor=FAINT / largest)
+    for z in zeros:
+        barred = np.zeros(tree.domain.cells(z.clique), dtype=bool)
+        if z.cells.size and not 0 <= z.cells.min() <= z.cells.max() < barred.size:
+            raise QuestionError(
+                f"zeros outside the cells of {' × '.join(z.clique)}",
+                got=f"{z.cells.min()} to {z.cells.max()}",
+                allowed=f"0 to {barred.size - 1}",
+            )
+        barred[z.cells] = True
+        clique = tree.domain.clique(z.clique)
+        shaped = barred.reshape(tree.domain.shape(z.clique))
+        shaped = shaped.transpose([z.clique.index(n) for n in clique])
+        home = tree.home(clique)
+        assert home is not None  # noqa: S101  the tree was built with it
+        table = held[home]
+        table[np.broadcast_to(spread(shaped, clique, home), table.shape)] = -np.inf
+    return held

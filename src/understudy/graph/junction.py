@@ -9,18 +9,19 @@ of names, so the cost of a model is known before a single cell is allocated.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations
 from typing import TYPE_CHECKING, Literal
 
 from understudy.errors import QuestionError
+from understudy.graph.domain import Domain
+from understudy.graph.tables import Tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from understudy.graph.domain import Domain
     from understudy.graph.measurement import Clique
 
 Greedy = Literal["fill", "weight"]
+GREEDY: tuple[Greedy, ...] = ("fill", "weight")
 BYTES = 8
 
 
@@ -35,7 +36,10 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class JunctionTree:
-    """Cliques, the root first, and the edges in an order that leads from the leaves to it."""
+    """Cliques, the root first, and the edges in an order that leads from the leaves to it.
+
+    The domain has the columns in the tree's own order, which is that of its tables' axes.
+    """
 
     domain: Domain
     cliques: tuple[Clique, ...]
@@ -51,48 +55,101 @@ class JunctionTree:
         """The memory of one float64 table a clique."""
         return BYTES * self.cells
 
+    def tables(self) -> Tables:
+        """Make a table of zeros for each clique."""
+        return Tables({c: self.domain.shape(c) for c in self.cliques})
+
     def home(self, names: Iterable[str]) -> Clique | None:
         """Give the smallest clique that holds some columns, or None where none does."""
         wanted = set(names)
         homes = [c for c in self.cliques if wanted <= set(c)]
         return min(homes, key=self.domain.cells) if homes else None
 
+    def walk(self, root: Clique) -> list[Clique]:
+        """List the cliques from a given one outwards, each after a neighbour."""
+        around: dict[Clique, list[Clique]] = {c: [] for c in self.cliques}
+        for edge in self.edges:
+            around[edge.child].append(edge.parent)
+            around[edge.parent].append(edge.child)
+        found = {root: None}
+        for clique in (reached := [root]):
+            reached += [near for near in around[clique] if near not in found]
+            found |= dict.fromkeys(around[clique])
+        return reached
+
 
 def elimination(domain: Domain, cliques: Iterable[Clique], greedy: Greedy) -> list[str]:
     """Choose an order of elimination: least fill-in first, or lightest new clique first."""
     graph = _neighbours(domain, cliques)
+    costs = {name: _cost(domain, graph, name, greedy) for name in graph}
     order = []
     while graph:
-        name = min(graph, key=lambda n: (*_cost(domain, graph, n, greedy), n))
-        _eliminate(graph, name)
+        name = min(graph, key=lambda n: (costs[n], n))
+        around = _eliminate(graph, name) - {name}
         order.append(name)
+        # Only columns that have one of the newly joined ones beside them cost anything else.
+        for other in around.union(*(graph[n] for n in around)):
+            costs[other] = _cost(domain, graph, other, greedy)
     return order
 
 
 def _neighbours(domain: Domain, cliques: Iterable[Clique]) -> dict[str, set[str]]:
     graph: dict[str, set[str]] = {name: set() for name in domain.sizes}
     for clique in cliques:
-        for a, b in combinations(domain.clique(clique), 2):
-            graph[a].add(b)
-            graph[b].add(a)
+        for name in clique:
+            graph[name].update(clique)
+    for name, around in graph.items():
+        around.discard(name)
     return graph
 
 
 def _cost(domain: Domain, graph: dict[str, set[str]], name: str, greedy: Greedy) -> tuple[int, int]:
     around = graph[name]
-    weight = domain.cells({name, *around})
+    weight = domain.cells(around) * domain.sizes[name]
     if greedy == "weight":
         return weight, 0
-    return sum(b not in graph[a] for a, b in combinations(around, 2)), weight
+    # Each missing pair is counted from both its ends.
+    missing = sum(len(around - graph[a]) - 1 for a in around)
+    return missing // 2, weight
 
 
 def _eliminate(graph: dict[str, set[str]], name: str) -> set[str]:
     """Join a column's neighbours, take it out, and give the clique they made."""
     around = graph.pop(name)
     for other in around:
-        graph[other] |= around - {other}
-        graph[other].discard(name)
+        graph[other] |= around
+        graph[other] -= {other, name}
     return {name, *around}
+
+
+def outer_cliques(
+    domain: Domain, cliques: Iterable[Clique], *, order: Sequence[str] | None = None
+) -> list[set[str]]:
+    """Give the cliques of a junction tree, by a given order or the cheaper of two greedy ones.
+
+    This is all it takes to price a model.
+    """
+    listed = [domain.clique(c) for c in cliques]
+    if order is None:
+        orders = [elimination(domain, listed, greedy) for greedy in GREEDY]
+    elif sorted(order) == sorted(domain.sizes):
+        orders = [list(order)]
+    else:
+        raise QuestionError("an order of elimination names every column once", got=order)
+    return min((_maximal(domain, listed, o) for o in orders), key=lambda c: _cells(domain, c))
+
+
+def _cells(domain: Domain, cliques: Iterable[Iterable[str]]) -> int:
+    return sum(domain.cells(c) for c in cliques)
+
+
+def model_bytes(domain: Domain, cliques: Iterable[Clique]) -> int:
+    """Give the memory that one table a clique of a model's tree would take.
+
+    >>> model_bytes(Domain({"a": 2, "b": 3, "c": 5}), [("a", "b"), ("b", "c")])
+    168
+    """
+    return BYTES * _cells(domain, outer_cliques(domain, cliques))
 
 
 def junction_tree(
@@ -106,27 +163,20 @@ def junction_tree(
 
     ``limit`` is the most bytes that the tables of all cliques may take together.
     """
-    listed = [domain.clique(c) for c in cliques]
-    if order is not None:
-        if sorted(order) != sorted(domain.sizes):
-            raise QuestionError("an order of elimination names every column once", got=order)
-        tree = _tree(domain, _maximal(domain, listed, order))
-    else:
-        orders = (elimination(domain, listed, greedy) for greedy in ("fill", "weight"))
-        trees = [_tree(domain, _maximal(domain, listed, o)) for o in orders]
-        tree = min(trees, key=lambda t: t.cells)
-    if limit is not None and tree.bytes > limit:
-        worst = max(tree.cliques, key=domain.cells)
+    outer = outer_cliques(domain, cliques, order=order)
+    size = BYTES * _cells(domain, outer)
+    if limit is not None and size > limit:
+        worst = domain.clique(max(outer, key=domain.cells))
         raise QuestionError(
             f"the model would need a table over {' × '.join(worst)}",
-            got=f"{tree.bytes:,} bytes in all, {BYTES * domain.cells(worst):,} for that one",
+            got=f"{size:,} bytes in all, {BYTES * domain.cells(worst):,} for that one",
             allowed=f"at most {limit:,}",
             hint="leave out a measurement that ties these columns together",
         )
-    return tree
+    return joined(domain, [domain.clique(c) for c in outer])
 
 
-def _maximal(domain: Domain, cliques: list[Clique], order: Sequence[str]) -> list[Clique]:
+def _maximal(domain: Domain, cliques: list[Clique], order: Sequence[str]) -> list[set[str]]:
     """Eliminate in order, and keep the cliques that lie in no other."""
     graph = _neighbours(domain, cliques)
     made = [_eliminate(graph, name) for name in order]
@@ -134,12 +184,28 @@ def _maximal(domain: Domain, cliques: list[Clique], order: Sequence[str]) -> lis
     for clique in sorted(made, key=len, reverse=True):
         if not any(clique <= other for other in outer):
             outer.append(clique)
-    return [domain.clique(c) for c in outer]
+    return outer
 
 
-def _tree(domain: Domain, cliques: list[Clique]) -> JunctionTree:
-    """Join cliques by their largest overlaps, from the largest clique outwards."""
-    root = max(cliques, key=domain.cells)
+def _laid_out(domain: Domain, cliques: list[Clique]) -> Domain:
+    """Put columns that few cliques hold first.
+
+    Separators then lie at the end of their tables, and sums over what leads to them, and
+    what is spread over it, run along memory.
+    """
+    holders = {name: sum(name in c for c in cliques) for name in domain.sizes}
+    order = sorted(domain.sizes, key=lambda n: (holders[n], domain.sizes[n]))
+    return Domain({n: domain.sizes[n] for n in order})
+
+
+def joined(domain: Domain, cliques: list[Clique]) -> JunctionTree:
+    """Join cliques by their largest overlaps, from the smallest clique outwards.
+
+    Leaves are cheaper than what lies between them, so the largest should be one.
+    """
+    domain = _laid_out(domain, cliques)
+    cliques = [domain.clique(c) for c in cliques]
+    root = min(cliques, key=domain.cells)
     left = [c for c in cliques if c != root]
     inside, edges = [root], []
     while left:
@@ -151,4 +217,7 @@ def _tree(domain: Domain, cliques: list[Clique]) -> JunctionTree:
         edges.append(Edge(child, parent, separator))
         inside.append(child)
         left.remove(child)
+    for name in domain.sizes:
+        if sum(name in c for c in inside) - sum(name in e.separator for e in edges) != 1:
+            raise QuestionError("cliques that make no junction tree", got=f"pieces of {name}")
     return JunctionTree(domain, tuple(inside), tuple(reversed(edges)))

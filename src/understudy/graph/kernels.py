@@ -1,56 +1,181 @@
 """The few array kernels that inference is made of, in NumPy float64.
 
-Tables have an axis a column, in the domain's order, so that a smaller clique's table lies
-in a larger one's by axes of length one.
+A table has an axis a column, in the tree's order of columns, so that a smaller clique's
+table lies in a larger one's by axes of length one.  Tables are contiguous.  A sum over axes
+is a product with ones, which the linear algebra library does at the speed of memory however
+short the axes are.
 """
 
 from __future__ import annotations
 
+import math
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.linalg import blas
+from threadpoolctl import ThreadpoolController
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from numpy.typing import NDArray
 
     from understudy.graph.measurement import Clique
 
     Table = NDArray[np.float64]
 
+SMALL = 1024
+PLANS = 1 << 14
+
 
 def spread(table: Table, clique: Clique, onto: Clique) -> Table:
     """View a clique's table so that it broadcasts over a larger clique's."""
-    lengths = dict(zip(clique, table.shape, strict=True))
-    return table.reshape([lengths.get(name, 1) for name in onto])
+    return table.reshape(_spread_shape(table.shape, clique, onto))
 
 
-def summed(table: Table, clique: Clique, keep: Clique) -> Table:
+@lru_cache(maxsize=PLANS)
+def _spread_shape(shape: tuple[int, ...], clique: Clique, onto: Clique) -> tuple[int, ...]:
+    lengths = dict(zip(clique, shape, strict=True))
+    return tuple(lengths.get(name, 1) for name in onto)
+
+
+def summed(table: Table, clique: Clique, keep: Clique, out: Table | None = None) -> Table:
     """Sum a table down to a smaller clique's."""
-    out: Table = table.sum(axis=tuple(i for i, name in enumerate(clique) if name not in keep))
+    plan = _plan(table.shape, clique, keep)
+    if plan.plain:
+        return np.asarray(np.add.reduce(table, axis=plan.axes, out=out))
+    if plan.trailing:
+        table = table.reshape(-1, plan.trailing) @ _ones(plan.trailing)
+    if plan.leading:
+        table = _ones(plan.leading) @ table.reshape(plan.leading, -1)
+    for length, inner in plan.middle:
+        table = _middle(table.reshape(-1, length, inner))
+    if out is None:
+        return table.reshape(plan.shape)
+    out[...] = table.reshape(plan.shape)
     return out
 
 
-def exponential(logs: Table, clique: Clique, keep: Clique) -> tuple[Table, Table, Table]:
-    """Give exp(logs − m), its sum over all but the kept columns, and that sum's logarithm.
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """How to sum a table: by axes, or by runs of axes that are one axis."""
 
-    m is the maximum over the columns summed, so that nothing overflows; where all is −∞
-    the sum is 0 and its logarithm −∞.
-    """
-    axes = tuple(i for i, name in enumerate(clique) if name not in keep)
-    top = logs.max(axis=axes, keepdims=True)
-    top = np.where(np.isneginf(top), 0.0, top)
-    values = np.subtract(logs, top)
-    np.exp(values, out=values)
-    sums = values.sum(axis=axes, keepdims=True)
-    with np.errstate(divide="ignore"):
-        return values, sums, (np.log(sums) + top).reshape(summed_shape(logs, axes))
+    axes: tuple[int, ...]
+    shape: tuple[int, ...]
+    plain: bool
+    trailing: int
+    leading: int
+    middle: tuple[tuple[int, int], ...]
+    """The lengths of a run summed and of all that lies behind it, the last run first."""
 
 
-def summed_shape(table: Table, axes: tuple[int, ...]) -> tuple[int, ...]:
-    """Give the shape that is left when axes are summed."""
-    return tuple(n for i, n in enumerate(table.shape) if i not in axes)
+@lru_cache(maxsize=PLANS)
+def _plan(shape: tuple[int, ...], clique: Clique, keep: Clique) -> _Plan:
+    kept = [name in keep for name in clique]
+    axes = tuple(i for i, k in enumerate(kept) if not k)
+    left = tuple(n for n, k in zip(shape, kept, strict=True) if k)
+    plain = math.prod(shape) < SMALL or not left or not axes
+    runs = [
+        (kind, math.prod(n for n, _ in run))
+        for kind, run in groupby(zip(shape, kept, strict=True), key=lambda pair: pair[1])
+    ]
+    trailing = 0 if plain or runs[-1][0] else runs.pop()[1]
+    leading = 0 if plain or runs[0][0] else runs.pop(0)[1]
+    middle, behind = [], 1
+    for kind, length in reversed(runs):
+        if kind:
+            behind *= length
+        else:
+            middle.append((length, behind))
+    return _Plan(axes, left, plain, trailing, leading, tuple(middle))
+
+
+def _middle(stack: Table) -> Table:
+    length = stack.shape[1]
+    short = length * stack.shape[2] < SMALL // 2
+    out: Table = stack.sum(axis=1) if short else np.matmul(_ones(length)[None], stack)
+    return out
+
+
+@lru_cache(maxsize=256)
+def _ones(length: int) -> Table:
+    return np.ones(length)
+
+
+def largest(table: Table, clique: Clique, keep: Clique) -> Table:
+    """Give the maximum over all but the kept columns."""
+    axes = _plan(table.shape, clique, keep).axes
+    return np.asarray(np.maximum.reduce(table, axis=axes))
+
+
+def least(table: Table, clique: Clique, keep: Clique) -> Table:
+    """Give the minimum over all but the kept columns."""
+    axes = _plan(table.shape, clique, keep).axes
+    return np.asarray(np.minimum.reduce(table, axis=axes))
 
 
 def ratio(above: Table, below: Table) -> Table:
     """Divide, with 0/0 = 0: what has no mass gets none."""
-    return np.divide(above, below, out=np.zeros_like(above), where=below > 0)
+    return np.divide(above, below, out=np.zeros(np.shape(above)), where=below > 0)
+
+
+def gather(table: Table, parts: Iterable[Table], out: Table) -> Table:
+    """Add parts that broadcast over a table to it; without any it is the table itself."""
+    for part in parts:
+        table = np.add(table, part, out=out)
+    return table
+
+
+def scale(vector: Table, factor: float) -> None:
+    """Multiply a vector by a factor, in place."""
+    blas.dscal(factor, vector)
+
+
+def add(vector: Table, factor: float, *, onto: Table) -> None:
+    """Add a multiple of a vector onto another, in place."""
+    blas.daxpy(vector, onto, a=factor)
+
+
+@contextmanager
+def single_threaded() -> Iterator[None]:
+    """Keep the linear algebra library to one thread.
+
+    Its threads wait for each other, spinning, after every small product; on a machine with
+    other work that takes far longer than the product itself.
+    """
+    with _libraries().limit(limits=1):
+        yield
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def product(
+    a: Table, a_names: Clique, b: Table, b_names: Clique, *, keep: set[str]
+) -> tuple[Table, Clique]:
+    """Multiply two tables and sum out what need not be kept, without their whole product.
+
+    Columns that only one of them has, and that go, are summed first; then a stack of matrix
+    products runs over the columns both have and that stay.
+    """
+    both = set(a_names) & set(b_names)
+    a_kept = tuple(n for n in a_names if n in keep or n in both)
+    b_kept = tuple(n for n in b_names if n in keep or n in both)
+    a, b = summed(a, a_names, a_kept), summed(b, b_names, b_kept)
+    stack = [n for n in a_kept if n in both and n in keep]
+    gone = [n for n in a_kept if n in both and n not in keep]
+    left = [n for n in a_kept if n not in both]
+    right = [n for n in b_kept if n not in both]
+    sizes = dict(zip((*a_kept, *b_kept), (*a.shape, *b.shape), strict=True))
+    rows, inner, columns = (int(np.prod([sizes[n] for n in g])) for g in (left, gone, right))
+    one = a.transpose([a_kept.index(n) for n in (*stack, *left, *gone)])
+    other = b.transpose([b_kept.index(n) for n in (*stack, *gone, *right)])
+    made = np.matmul(one.reshape(-1, rows, inner), other.reshape(-1, inner, columns))
+    names = (*stack, *left, *right)
+    return made.reshape([sizes[n] for n in names]), names

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from understudy.errors import QuestionError
 
@@ -74,3 +75,43 @@ class Measurement:
     scale: float
     rows: Rows | None = None
     """The sums that the values are of; None where every cell is a value of its own."""
+    weights: NDArray[np.float64] | None = None
+    """What each cell of ``rows.cells`` counts for in its row; None where it is 1."""
+    group: str | None = None
+    """Measurements of one group count one weighted table: values ≈ t × sums, t unknown."""
+
+    def __post_init__(self) -> None:
+        """Refuse a column named twice, noise without a scale, and weights without rows."""
+        if len(set(self.clique)) < len(self.clique):
+            raise QuestionError("a measurement names a column twice", got=" × ".join(self.clique))
+        if not 0 < self.scale < np.inf:
+            raise QuestionError("a measurement's noise needs a scale above 0", got=self.scale)
+        if self.weights is not None and (
+            self.rows is None or self.weights.shape != self.rows.cells.shape
+        ):
+            raise QuestionError("weights of a measurement go with the cells of its rows")
+
+    def matrix(self, cells: int) -> csr_array:
+        """Give the rows as a matrix over the clique's cells, of which there are so many."""
+        assert self.rows is not None  # noqa: S101  the caller has looked
+        held = self.rows.cells
+        if len(self.values) != self.rows.count or held.max() >= cells:
+            raise QuestionError(
+                f"rows over {' × '.join(self.clique)} do not fit their values or its cells",
+                got=f"{self.rows.count} rows up to cell {held.max()}, {len(self.values)} values",
+                allowed=f"a value a row, cells up to {cells - 1}",
+            )
+        weights = np.ones(len(held)) if self.weights is None else self.weights
+        return csr_array((weights, held, self.rows.starts), shape=(self.rows.count, cells))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Zeros:
+    """Cells of a clique that cannot be."""
+
+    clique: Clique
+    cells: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        """Keep a copy that cannot change."""
+        object.__setattr__(self, "cells", frozen(self.cells, np.int64))

@@ -5,18 +5,24 @@ Equal questions on one clique are merged into one of their joint precision.  A s
 marginal is summed from a larger one that is needed anyway, and on the way back its gradient
 is spread onto that one; so a table of a tree's clique is read and written a few times, not
 once a measurement.
+
+A point is given by its residual: predictions less answers, all in one vector that begins
+with the tree's own cliques (whose answer is 0 where nobody measured them).  A residual is
+affine in the point, so mixtures of points have the mixture of their residuals.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from understudy.errors import QuestionError
-from understudy.graph.kernels import spread, summed
+from understudy.graph.kernels import add, gather, scale, spread, summed
+from understudy.graph.tables import Tables
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,111 +31,150 @@ if TYPE_CHECKING:
     from understudy.graph.junction import JunctionTree
     from understudy.graph.kernels import Table
     from understudy.graph.measurement import Clique, Measurement
-
-Predicted = dict["Clique", "Table"]
-"""The marginal of every measured clique."""
+    from understudy.graph.tables import Key
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Rows:
-    """Measured sums of cells on one clique: y ≈ matrix @ cells, each with precision 1/σ²."""
-
-    matrix: csr_array
-    values: Table
-    precision: float
-
-
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Objective:
-    """The loss of a tree's marginals, and its gradient."""
+    """The loss over a tree's marginals, and its gradient."""
 
     tree: JunctionTree
-    answers: dict[Clique, Table]
-    """Merged cell-by-cell answers, by clique."""
-    precisions: dict[Clique, float]
-    rows: dict[Clique, list[_Rows]]
+    answers: Tables
+    """Merged answers: of the tree's cliques, of smaller ones, of blocks of rows."""
+    precisions: dict[Key, float]
+    """1/σ² of every answer."""
+    stretches: list[tuple[slice, float]]
+    """The same by stretches of the vector; 0 where nothing was measured."""
     sources: dict[Clique, Clique]
-    """Where each measured marginal that is no clique of the tree is summed from."""
+    """Where each marginal that is no clique of the tree is summed from."""
+    parts: dict[Clique, list[Clique]]
+    """Which marginals are summed from each that others are summed from, the smallest first."""
+    blocks: dict[Clique, list[Clique]]
+    """Which of its parts, or itself, were measured cell by cell, for each clique of the tree."""
+    rows: dict[int, tuple[Clique, csr_array]]
     constant: float
     """What merging has left of the loss, whatever the marginals."""
 
-    def predict(self, tables: dict[Clique, Table]) -> Predicted:
-        """Sum out every measured marginal, the larger ones first."""
-        made = dict(tables)
+    def tables(self) -> Tables:
+        """Make a vector for a residual or a gradient."""
+        return Tables(self.answers.shapes)
+
+    def leave(self, tables: Tables) -> None:
+        """Turn a vector whose first part holds the tree's tables into their residual."""
         for clique, source in self.sources.items():
-            made[clique] = summed(made[source], source, clique)
-        return {c: made[c] for c in (*self.answers, *self.sources, *self.rows)}
+            summed(tables[source], source, clique, out=tables[clique])
+        for number, (clique, matrix) in self.rows.items():
+            tables[number][...] = matrix @ tables[clique].reshape(-1)
+        add(self.answers.flat, -1.0, onto=tables.flat)
 
-    def value(self, predicted: Predicted) -> float:
+    def value(self, residual: Table) -> float:
         """Give the loss."""
-        total = self.constant
-        for clique, answer in self.answers.items():
-            off = np.subtract(predicted[clique], answer).reshape(-1)
-            total += 0.5 * self.precisions[clique] * float(off @ off)
-        for clique, listed in self.rows.items():
-            for r in listed:
-                off = r.matrix @ predicted[clique].reshape(-1) - r.values
-                total += 0.5 * r.precision * float(off @ off)
-        return total
+        return self.constant + self.bend(residual)
 
-    def gradient(self, predicted: Predicted) -> dict[Clique, Table]:
-        """Give the loss's gradient with respect to the tree's tables."""
-        slopes: dict[Clique, Table] = {}
-        for clique, answer in self.answers.items():
-            slopes[clique] = (predicted[clique] - answer) * self.precisions[clique]
-        for clique, listed in self.rows.items():
-            cells = predicted[clique].reshape(-1)
-            for r in listed:
-                slope = r.matrix.T @ (r.precision * (r.matrix @ cells - r.values))
-                shaped = slope.reshape(predicted[clique].shape)
-                slopes[clique] = slopes[clique] + shaped if clique in slopes else shaped
-        for clique, source in reversed(self.sources.items()):
-            if clique in slopes:
-                lifted = spread(slopes.pop(clique), clique, source)
-                if source not in slopes:
-                    slopes[source] = np.zeros(self.tree.domain.shape(source))
-                slopes[source] += lifted
-        shape = self.tree.domain.shape
-        return {c: slopes[c] if c in slopes else np.zeros(shape(c)) for c in self.tree.cliques}
+    def bend(self, change: Table) -> float:
+        """Give the loss beyond its tangent, when a residual changes by as much."""
+        return sum(
+            0.5 * precision * float(change[part] @ change[part])
+            for part, precision in self.stretches
+        )
 
-    def curvature(self, change: Predicted) -> float:
-        """Give ½‖Q·change‖² in units of the noise: the loss beyond its tangent."""
-        total = 0.0
-        for clique in self.answers:
-            flat = change[clique].reshape(-1)
-            total += 0.5 * self.precisions[clique] * float(flat @ flat)
-        for clique, listed in self.rows.items():
-            for r in listed:
-                moved = r.matrix @ change[clique].reshape(-1)
-                total += 0.5 * r.precision * float(moved @ moved)
-        return total
+    def slope(self, residual: Tables) -> Table:
+        """Turn a residual into the gradient with respect to the tree's tables."""
+        for part, precision in self.stretches:
+            scale(residual.flat[part], precision)
+        for number, (clique, matrix) in self.rows.items():
+            slope = matrix.T @ residual[number]
+            residual[clique][...] += slope.reshape(residual[clique].shape)
+        for source, parts in self.parts.items():
+            spreads = (spread(residual[clique], clique, source) for clique in parts)
+            gather(residual[source], spreads, residual[source])
+        return residual.flat[: self.tree.cells]
 
 
 def objective(tree: JunctionTree, measurements: Sequence[Measurement]) -> Objective:
     """Collect measurements into a loss over a tree that has a home for each of them."""
-    answers: dict[Clique, Table] = {}
-    precisions: dict[Clique, float] = {}
-    rows: dict[Clique, list[_Rows]] = {}
+    answers: dict[Key, Table] = {}
+    precisions: dict[Key, float] = {}
+    rows: dict[int, tuple[Clique, csr_array]] = {}
     constant = 0.0
     for m in measurements:
         clique, precision = tree.domain.clique(m.clique), 1 / m.scale**2
         if tree.home(clique) is None:
             raise QuestionError("no clique of the model holds", got=" × ".join(m.clique))
-        if m.rows is not None:
-            rows.setdefault(clique, []).append(_as_rows(tree.domain, m, precision))
-            continue
-        values = _in_order(tree.domain, m)
-        if clique not in answers:
-            answers[clique], precisions[clique] = values, precision
-            continue
-        # Two answers of precisions p and q weigh as one at their mean, less a constant.
-        both = precisions[clique] + precision
-        off = values - answers[clique]
-        constant += 0.5 * precisions[clique] * precision / both * float((off**2).sum())
-        answers[clique] = answers[clique] + off * (precision / both)
-        precisions[clique] = both
-    sources = _sources(tree, [*answers, *rows])
-    return Objective(tree, answers, precisions, rows, sources, constant)
+        key: Key = clique
+        if m.rows is None:
+            values = _in_order(tree.domain, m)
+        else:
+            key, values = len(rows), m.values
+            rows[key] = clique, _matrix(tree.domain, m)
+        if key in answers:
+            # Two answers of precisions p and q weigh as one at their mean, less a constant.
+            both, off = precisions[key] + precision, values - answers[key]
+            constant += 0.5 * precisions[key] * precision / both * float((off**2).sum())
+            values, precision = answers[key] + off * (precision / both), both
+        answers[key], precisions[key] = values, precision
+    measured = [c for c in answers if isinstance(c, tuple)] + [c for c, _ in rows.values()]
+    sources = _sources(tree, measured)
+    held = _laid_out(tree, sources, rows, answers)
+    return Objective(
+        tree=tree,
+        answers=held,
+        precisions=precisions,
+        stretches=_stretches(held, precisions),
+        sources=sources,
+        parts=_parts(sources),
+        blocks=_blocks(tree, sources, precisions),
+        rows=rows,
+        constant=constant,
+    )
+
+
+def _laid_out(
+    tree: JunctionTree,
+    sources: dict[Clique, Clique],
+    rows: dict[int, tuple[Clique, csr_array]],
+    answers: dict[Key, Table],
+) -> Tables:
+    """Lay answers out in one vector, the tree's cliques first."""
+    shapes: dict[Key, tuple[int, ...]] = {
+        c: tree.domain.shape(c) for c in (*tree.cliques, *sources)
+    }
+    held = Tables(shapes | {number: answers[number].shape for number in rows})
+    for key, values in answers.items():
+        held[key][...] = values
+    return held
+
+
+def _stretches(tables: Tables, precisions: dict[Key, float]) -> list[tuple[slice, float]]:
+    """Join neighbouring tables of one precision."""
+    stretches = []
+    start = 0
+    for precision, run in groupby(tables.views, key=lambda key: precisions.get(key, 0.0)):
+        stop = start + sum(tables[key].size for key in run)
+        stretches.append((slice(start, stop), precision))
+        start = stop
+    return stretches
+
+
+def _parts(sources: dict[Clique, Clique]) -> dict[Clique, list[Clique]]:
+    parts: dict[Clique, list[Clique]] = {}
+    for clique in reversed(sources):
+        parts.setdefault(sources[clique], []).append(clique)
+    # A source comes after all those that are summed from it.
+    order = [c for c in reversed(sources) if c in parts]
+    return {c: parts[c] for c in (*order, *(c for c in parts if c not in sources))}
+
+
+def _blocks(
+    tree: JunctionTree, sources: dict[Clique, Clique], precisions: dict[Key, float]
+) -> dict[Clique, list[Clique]]:
+    blocks: dict[Clique, list[Clique]] = {c: [] for c in tree.cliques}
+    homes = {c: c for c in tree.cliques}
+    for clique in (*tree.cliques, *sources):
+        homes[clique] = homes[sources.get(clique, clique)]
+        if clique in precisions:
+            blocks[homes[clique]].append(clique)
+    return blocks
 
 
 def _in_order(domain: Domain, m: Measurement) -> Table:
@@ -142,27 +187,15 @@ def _in_order(domain: Domain, m: Measurement) -> Table:
             allowed=f"({cells},)",
         )
     shaped = m.values.reshape(domain.shape(m.clique))
-    ordered = domain.clique(m.clique)
-    return np.ascontiguousarray(shaped.transpose([m.clique.index(n) for n in ordered]))
+    return shaped.transpose([m.clique.index(n) for n in domain.clique(m.clique)])
 
 
-def _as_rows(domain: Domain, m: Measurement, precision: float) -> _Rows:
-    assert m.rows is not None  # noqa: S101  the caller has looked
-    if m.values.shape != (m.rows.count,) or m.rows.cells.max() >= domain.cells(m.clique):
-        raise QuestionError(
-            f"rows over {' × '.join(m.clique)} do not fit their values or its cells",
-            got=f"{m.values.shape} values for {m.rows.count} rows",
-        )
-    numbers = np.arange(domain.cells(m.clique)).reshape(domain.shape(m.clique))
-    ordered = domain.clique(m.clique)
-    places = np.empty(numbers.size, dtype=np.int64)
-    # The cell at each place in the domain's order, turned round: the place of each cell.
-    places[numbers.transpose([m.clique.index(n) for n in ordered]).reshape(-1)] = np.arange(
-        numbers.size
-    )
-    held = (np.ones(len(m.rows.cells)), places[m.rows.cells], m.rows.starts)
-    matrix = csr_array(held, shape=(m.rows.count, numbers.size))
-    return _Rows(matrix, m.values, precision)
+def _matrix(domain: Domain, m: Measurement) -> csr_array:
+    """Give a measurement's rows over cells in the domain's order of columns."""
+    cells = domain.cells(m.clique)
+    numbers = np.arange(cells).reshape(domain.shape(m.clique))
+    order = [m.clique.index(n) for n in domain.clique(m.clique)]
+    return csr_array(m.matrix(cells)[:, numbers.transpose(order).reshape(-1)])
 
 
 def _sources(tree: JunctionTree, cliques: list[Clique]) -> dict[Clique, Clique]:

@@ -1,0 +1,119 @@
+"""Certificates: a number that the loss is nowhere below.
+
+The loss is convex, so it is nowhere below its tangent's least: f(x) − ⟨∇f(x), x⟩ + N·ν, where
+a cell of the joint table costs the sum of its gradients and ν is the least cost of one: the
+bound of Frank and Wolfe.  A rare cell that is a little too cheap spoils it, since all N rows
+would be put there.  But residuals r + δ in place of x's own give a bound of the same kind, by
+duality; it is f(x) less
+
+    ⟨∇f(x), x⟩ + Σ w (⟨δ, x⟩ + ½‖δ‖²) − N·ν(δ),          w = 1/σ²,
+
+so a cell that is too cheap is made dearer at the price of its few rows.  For one measured
+table, the others held as they are, the best δ has a closed form: with m the least cost of a
+joint cell through each of the table's cells, u = m − w·x and the water level λ at which
+Σ (λ − u)⁺ = w·N, the new costs are max(u, λ).  One sweep over the tree does so for every
+table in turn; ν is then found afresh, so that the bound holds whatever the sweep did.
+``tests/graph/test_certificate.py`` holds it against the true minimum.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from understudy.graph.kernels import least, spread
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from understudy.graph.kernels import Table
+    from understudy.graph.measurement import Clique
+    from understudy.graph.objective import Objective
+    from understudy.graph.tables import Tables
+
+
+def least_loss(
+    loss: Objective, residual: Table, *, total: float, barred: NDArray[np.bool_] | None
+) -> float:
+    """Give a number that the loss is nowhere below, found from some residual.
+
+    The nearer the residual is to the best, the higher.  Barred cells cannot be.
+    """
+    seen, costs = loss.tables(), loss.tree.tables()
+    seen.flat[...] = residual
+    costs.flat[...] = loss.slope(seen)
+    np.add(residual, loss.answers.flat, out=seen.flat)
+    here = float(costs.flat @ seen.flat[: len(costs.flat)])
+    if barred is not None:
+        costs.flat[barred] = np.inf
+    sweep = _Sweep(loss, seen, costs, total)
+    plain = sweep.cheapest()
+    price = sweep.outwards()
+    return loss.value(residual) - here + max(total * plain, total * sweep.cheapest() - price)
+
+
+@dataclass(slots=True)
+class _Sweep:
+    """Costs on the way to the best ones for all tables, each with the others as they are."""
+
+    loss: Objective
+    seen: Tables
+    """What the residual predicts."""
+    costs: Tables
+    total: float
+    through: Tables = field(init=False)
+    """The least cost of a joint cell through each cell, of what has been gathered."""
+    sent: dict[Clique, Table] = field(init=False, default_factory=dict)
+
+    def cheapest(self) -> float:
+        """Gather the costs from the leaves on; give the least of a cell of the joint table."""
+        tree = self.loss.tree
+        self.through = tree.tables()
+        self.through.flat[...] = self.costs.flat
+        for edge in tree.edges:
+            best = least(self.through[edge.child], edge.child, edge.separator)
+            self.sent[edge.child] = best
+            self.through[edge.parent][...] += spread(best, edge.separator, edge.parent)
+        return float(self.through[tree.cliques[0]].min())
+
+    def outwards(self) -> float:
+        """Change the costs of every measured table, from the root on; give the price."""
+        price = self._change(self.loss.tree.cliques[0])
+        for edge in reversed(self.loss.tree.edges):
+            whole = least(self.through[edge.parent], edge.parent, edge.separator)
+            rest = _difference(whole, self.sent[edge.child])
+            self.through[edge.child][...] += spread(rest, edge.separator, edge.child)
+            price += self._change(edge.child)
+        return price
+
+    def _change(self, clique: Clique) -> float:
+        price = 0.0
+        for part in self.loss.blocks[clique]:
+            precision, seen = self.loss.precisions[part], self.seen[part]
+            cheap = least(self.through[clique], clique, part)
+            under = cheap - precision * seen
+            level = _water(under.reshape(-1), precision * self.total)
+            change = np.maximum(level - under, 0.0) / precision - seen
+            price += precision * float(np.vdot(change, seen) + 0.5 * np.vdot(change, change))
+            rise = spread(_difference(np.maximum(under, level), cheap), part, clique)
+            self.costs[clique][...] += rise
+            self.through[clique][...] += rise
+        return price
+
+
+def _water(ground: Table, volume: float) -> float:
+    """Give the level of water of some volume over uneven ground."""
+    wet = ground[ground <= ground.min() + volume]
+    while True:
+        level = (volume + float(wet.sum())) / len(wet)
+        lower = wet[wet < level]
+        if len(lower) in (0, len(wet)):
+            return level
+        wet = lower
+
+
+def _difference(a: Table, b: Table) -> Table:
+    """Subtract, with ∞ − ∞ = 0."""
+    return np.subtract(a, b, out=np.zeros(a.shape), where=np.isfinite(b))

@@ -1,0 +1,125 @@
+"""Sampling: rows of a model, walking its tree from the root.
+
+Each clique's new columns are dealt to the rows given the columns they have already.  Within
+each value of these the rows come in a random order before the new columns are dealt, so that
+siblings stay independent given what they share: without it they become functions of each
+other, a known bug of the field (``test_siblings_are_independent_given_their_parent``).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from understudy.errors import QuestionError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from understudy.graph.domain import Domain
+    from understudy.graph.junction import JunctionTree
+    from understudy.graph.kernels import Table
+    from understudy.graph.measurement import Clique
+
+    Codes = NDArray[np.int32]
+    Counts = NDArray[np.int64]
+
+Way = Literal["rounded", "multinomial"]
+
+
+def check_given(domain: Domain, given: Mapping[str, Codes], rows: int) -> None:
+    """Refuse a number of rows, or given columns, that cannot be."""
+    if rows < 0:
+        raise QuestionError("the number of rows must not be negative", got=rows)
+    for name in domain.clique(given):
+        codes, size = np.asarray(given[name]), domain.sizes[name]
+        if codes.shape != (rows,) or codes.dtype.kind not in "iu":
+            raise QuestionError(
+                f"the given column {name} needs a whole number a row",
+                got=f"{codes.dtype} of shape {codes.shape}",
+                allowed=f"shape ({rows},)",
+            )
+        if rows and not 0 <= codes.min() <= codes.max() < size:
+            raise QuestionError(
+                f"the given column {name} has values that the model does not",
+                got=f"{codes.min()} to {codes.max()}",
+                allowed=f"0 to {size - 1}",
+            )
+
+
+def draw(
+    tree: JunctionTree,
+    tables: Mapping[Clique, Table],
+    given: Mapping[str, Codes],
+    *,
+    rows: int,
+    way: Way,
+    rng: np.random.Generator,
+) -> dict[str, Codes]:
+    """Draw the columns of rows that are not given, where one clique holds all that are."""
+    drawn = {name: np.asarray(codes, dtype=np.int32) for name, codes in given.items()}
+    for clique in tree.walk(tree.home(given) or tree.cliques[0]):
+        known = tuple(n for n in clique if n in drawn)
+        new = tuple(n for n in clique if n not in drawn)
+        order = [clique.index(n) for n in (*known, *new)]
+        table = tables[clique].transpose(order).reshape(tree.domain.cells(known), -1)
+        group = np.zeros(rows, dtype=np.int64)
+        if known:
+            group = np.ravel_multi_index([drawn[n] for n in known], tree.domain.shape(known))
+        wanted = np.bincount(group, minlength=len(table))
+        if np.any(wanted[table.sum(axis=1) == 0]):
+            raise QuestionError(
+                f"given rows that the model holds impossible, by {' × '.join(known)}",
+                hint="leave such rows out, or give fewer columns",
+            )
+        if not new:
+            continue
+        cells = _dealt(SHARED[way](table, wanted, rng), group, rng)
+        for name, codes in zip(new, np.unravel_index(cells, tree.domain.shape(new)), strict=True):
+            drawn[name] = codes.astype(np.int32)
+    return {name: drawn[name] for name in tree.domain.sizes}
+
+
+def _dealt(counts: Counts, group: Counts, rng: np.random.Generator) -> Counts:
+    """Deal the cells that each group is to have to its rows, in a random order."""
+    # Sorting by group plus a random fraction shuffles the rows of each group.
+    shuffled = np.argsort(group + rng.random(len(group)), kind="stable")
+    cells = np.empty(len(group), dtype=np.int64)
+    numbers = np.tile(np.arange(counts.shape[1]), len(counts))
+    cells[shuffled] = np.repeat(numbers, counts.reshape(-1))
+    return cells
+
+
+def _rounded(table: Table, wanted: Counts, rng: np.random.Generator) -> Counts:
+    """Share each group's rows among its cells, each by its part rounded up or down.
+
+    Systematic sampling: a count is rounded up with the probability of its own fraction.  A
+    cell without mass moves no edge, so it gets no row.
+    """
+    edges = np.cumsum(table, axis=1)
+    mass = edges[:, -1:].copy()
+    np.divide(edges, mass, out=edges, where=mass > 0)
+    edges *= wanted[:, None]
+    edges += rng.random((len(table), 1))
+    np.floor(edges, out=edges)
+    np.minimum(edges, wanted[:, None], out=edges)
+    return np.diff(edges, axis=1, prepend=0.0).astype(np.int64)
+
+
+def _multinomial(table: Table, wanted: Counts, rng: np.random.Generator) -> Counts:
+    """Draw each group's counts as if every row were drawn by itself."""
+    shares = np.full(table.shape, 1 / table.shape[1])
+    mass = table.sum(axis=1, keepdims=True)
+    np.divide(table, mass, out=shares, where=mass > 0)
+    counts = rng.multinomial(wanted, shares)
+    # Rounding can leave a row for the last cell that has no mass: the likeliest has it.
+    stray = np.where(table == 0, counts, 0)
+    counts -= stray
+    counts[np.arange(len(table)), table.argmax(axis=1)] += stray.sum(axis=1)
+    return counts
+
+
+SHARED = {"rounded": _rounded, "multinomial": _multinomial}

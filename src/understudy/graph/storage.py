@@ -1,0 +1,80 @@
+"""Models on disk: one npz file, its tables as arrays and the rest as JSON."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from typing import TYPE_CHECKING
+from zipfile import BadZipFile
+
+import numpy as np
+
+from understudy.errors import MalformedFileError, MissingFileError, QuestionError
+from understudy.graph.domain import Domain
+from understudy.graph.junction import joined
+from understudy.graph.kernels import summed
+from understudy.graph.model import Model
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FORMAT = "understudy-model-1"
+UNREADABLE = (
+    OSError,
+    EOFError,
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    RuntimeError,
+    ArithmeticError,
+    MemoryError,
+    BadZipFile,
+    zlib.error,
+)
+"""What reading a file that is no model can raise."""
+
+
+def save(model: Model, path: Path) -> None:
+    """Write a model to a file, in place of one that is there."""
+    tree = model.tree
+    header = {"format": FORMAT, "columns": tree.domain.sizes, "cliques": tree.cliques}
+    tables = {str(i): model.tables[c] for i, c in enumerate(tree.cliques)}
+    with path.open("wb") as file:
+        np.savez_compressed(file, header=np.array(json.dumps(header)), **tables)  # type: ignore[arg-type]
+
+
+def load(path: Path) -> Model:
+    """Read a model; refuse a file that holds anything else."""
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as held:
+            header = json.loads(str(held["header"]))
+            if header["format"] != FORMAT:
+                raise ValueError(header["format"])
+            sizes = {str(name): int(size) for name, size in header["columns"].items()}
+            cliques = [tuple(c) for c in header["cliques"]]
+            tables = {c: held[str(i)] for i, c in enumerate(cliques)}
+        model = Model(joined(Domain(sizes), cliques), tables)
+        _check(model)
+    except FileNotFoundError as error:
+        raise MissingFileError("there is no model", got=path) from error
+    except (*UNREADABLE, QuestionError) as error:
+        raise MalformedFileError(
+            f"{path} is not a model of ours, or is damaged", hint="save the model again"
+        ) from error
+    return model
+
+
+def _check(model: Model) -> None:
+    """Refuse tables that are not those of one distribution."""
+    for clique in model.tree.cliques:
+        table = model.tables[clique]
+        whole = table.dtype == np.float64 and table.shape == model.tree.domain.shape(clique)
+        if not (whole and np.all(table >= 0) and 0 < table.sum() < np.inf):
+            raise ValueError(clique)
+    for edge in model.tree.edges:
+        child, parent = (
+            summed(model.tables[c], c, edge.separator) for c in (edge.child, edge.parent)
+        )
+        if not np.allclose(child, parent, rtol=1e-6, atol=1e-6 * model.total):
+            raise ValueError(edge)

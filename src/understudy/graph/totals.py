@@ -1,0 +1,62 @@
+"""Totals: how large the tables are that measurements count.
+
+Answers that add up to the total, such as those of a whole marginal, are each an unbiased
+estimate of it; the mean by inverse variance is the best of all.  The likeliest total would
+not do: no cell of a model is below 0, so where noise drowns most cells the likelihood asks
+for more rows than there are (``test_the_total_is_not_the_likeliest`` shows by how much).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.sparse.linalg import lsqr
+
+from understudy.errors import QuestionError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from understudy.graph.domain import Domain
+    from understudy.graph.measurement import Measurement
+
+EXACT = 1e-8
+FAINT = 1e-6
+
+
+def totals(domain: Domain, measurements: Sequence[Measurement]) -> dict[str | None, float]:
+    """Estimate the total of the table that each group of measurements counts.
+
+    The measurements that are in no group may say nothing of it; then None has no total.
+    """
+    found: dict[str | None, float] = {}
+    for group in {m.group for m in measurements}:
+        read = [_read(domain, m) for m in measurements if m.group == group]
+        known = [one for one in read if one is not None]
+        if known:
+            weight = sum(1 / variance for _, variance in known)
+            mean = sum(value / variance for value, variance in known) / weight
+            # Noise can drown a small total: then it is taken to be far below its noise.
+            found[group] = max(mean, FAINT / math.sqrt(weight))
+        elif group is not None:
+            raise QuestionError(
+                f"nothing says how large the table is that group {group} counts",
+                hint="measure a whole marginal in it, or its total",
+            )
+    return found
+
+
+def _read(domain: Domain, m: Measurement) -> tuple[float, float] | None:
+    """Give the total that a measurement's answers add up to, and its variance."""
+    cells = domain.cells(m.clique)
+    if m.rows is None:
+        return float(m.values.sum()), cells * m.scale**2
+    # The lightest weights of the answers in which every cell counts once.
+    every = np.ones(cells)
+    matrix = m.matrix(cells).T
+    weights = lsqr(matrix, every, atol=EXACT / 100, btol=EXACT / 100)[0]
+    if np.abs(matrix @ weights - every).max() > EXACT:
+        return None
+    return float(weights @ m.values), float(weights @ weights) * m.scale**2

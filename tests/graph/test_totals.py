@@ -1,0 +1,101 @@
+"""Totals that measurements say: unbiased, of the least variance, whatever the rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from tests.graph.brute import DOMAIN, EVERY, design, least, measured, squares
+from understudy.errors import QuestionError
+from understudy.graph import Domain, Measurement, Rows, Zeros, estimate
+from understudy.graph.totals import totals
+
+
+def whole(value: float, scale: float) -> Measurement:
+    return Measurement(clique=(), values=np.array([value]), scale=scale)
+
+
+@given(measured())
+@settings(max_examples=200, deadline=None)
+def test_a_measurement_says_the_total_where_its_rows_add_up_to_all_cells(
+    measurements: list[Measurement],
+) -> None:
+    """Against dense least squares: weights of the answers in which every cell counts once."""
+    for m in measurements:
+        dense = design(DOMAIN, m)
+        weights, *_ = np.linalg.lstsq(dense.T, np.ones(dense.shape[1]), rcond=None)
+        adds_up = np.allclose(dense.T @ weights, 1, atol=1e-9)
+        found = totals(DOMAIN, [m])
+        assert (None in found) == adds_up
+        if adds_up and weights @ m.values > 0:
+            assert found[None] == pytest.approx(float(weights @ m.values), rel=1e-6)
+
+
+def test_the_mean_is_by_inverse_variance() -> None:
+    """A table of 6 cells and σ = 2 says its total with variance 24, the other one with 8."""
+    table = Measurement(clique=("a", "b"), values=np.full(6, 20.0), scale=2.0)
+    assert totals(DOMAIN, [table, whole(100.0, np.sqrt(8))]) == pytest.approx({None: 105.0})
+
+
+def test_coarse_rows_say_it_with_the_fewest_of_them() -> None:
+    """Rows for every two cells and for all four: the one for all says it best."""
+    rows = Rows(np.array([0, 2, 4, 8]), np.array([0, 1, 2, 3, 0, 1, 2, 3]))
+    m = Measurement(clique=("c",), values=np.array([30.0, 40.0, 100.0]), scale=1.0, rows=rows)
+    # Weights w, w and 1 − w, of the least squares: w = 1/3.
+    assert totals(DOMAIN, [m])[None] == pytest.approx((30 + 40) / 3 + 100 * 2 / 3)
+
+
+def test_groups_have_totals_of_their_own() -> None:
+    grouped = [replace(whole(v, 1.0), group=g) for v, g in ((10.0, "g"), (30.0, "h"))]
+    assert totals(DOMAIN, [whole(100.0, 1.0), *grouped]) == {None: 100.0, "g": 10.0, "h": 30.0}
+
+
+def test_a_group_that_says_nothing_of_its_total() -> None:
+    rows = Rows(np.array([0, 1]), np.array([0]))
+    m = Measurement(clique=("a",), values=np.ones(1), scale=1.0, rows=rows, group="g")
+    with pytest.raises(QuestionError, match="how large the table is that group g counts"):
+        estimate(DOMAIN, [m], total=10.0, zeros=[Zeros(clique=("b",), cells=np.array([0]))])
+
+
+def test_part_of_a_table_says_nothing_of_the_total_but_counts_in_the_fit() -> None:
+    rows = Rows(np.array([0, 1]), np.array([0]))
+    part = Measurement(clique=("a",), values=np.array([7.0]), scale=0.1, rows=rows)
+    fit = estimate(DOMAIN, [part, whole(20.0, 5.0)])
+    assert fit.model.total == pytest.approx(20)
+    assert fit.model.marginal("a").tolist() == pytest.approx([7, 13], rel=0.01)
+
+
+def test_the_total_is_not_the_likeliest() -> None:
+    """Most cells drown in noise: the likeliest total is far above the truth, ours is not.
+
+    A thousand rows over 240 cells, σ = 30, forty times over.  Our estimate has a standard error
+    of √(2400 · 30²) / √40 / 1000, some 7 % of the truth.
+    """
+    domain = Domain({"a": 12, "b": 20})
+    rng = np.random.default_rng(11)
+    ours, theirs = [], []
+    for _ in range(40):
+        shares = rng.dirichlet(np.full(240, 0.05))
+        values = rng.multinomial(1000, shares) + rng.normal(0, 30, 240)
+        ours.append(values.sum())
+        m = Measurement(clique=("a", "b"), values=values, scale=30.0)
+        assert totals(domain, [m])[None] == pytest.approx(values.sum())
+        # With every cell measured the likeliest table is the answers above 0.
+        theirs.append(np.maximum(values, 0).sum())
+    assert np.mean(ours) == pytest.approx(1000, rel=0.25)
+    assert np.mean(theirs) > 2000
+
+
+def test_a_fit_at_the_total_found_is_the_best_of_that_total() -> None:
+    m = [
+        Measurement(clique=("a", "b"), values=np.array([9.0, -2, 4, 6, 8, 1]), scale=2.0),
+        Measurement(clique=("b", "c"), values=np.arange(12.0) / 2, scale=2.0),
+    ]
+    fit = estimate(DOMAIN, m, tolerance=1e-6, most=3000)
+    assert fit.model.total == pytest.approx((26 / 6 + 33 / 12) / (1 / 6 + 1 / 12))
+    best = least(DOMAIN, m, total=fit.model.total)
+    assert fit.loss == pytest.approx(best, rel=1e-4)
+    assert fit.loss == pytest.approx(squares(DOMAIN, m, fit.model.marginal(EVERY)), rel=1e-9)
