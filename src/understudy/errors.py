@@ -128,6 +128,12 @@ class EngineError(UnderstudyError):
     exit_code = 16
 
 
+class AuditError(UnderstudyError):
+    """The audit found that a promise is not kept."""
+
+    exit_code = 17
+
+
 class InternalError(UnderstudyError):
     """A fault of Understudy's own; its cause is named by type and place, never by message."""
 

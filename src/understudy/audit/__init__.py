@@ -1,5 +1,18 @@
 """Neighbours, replay, statistical audit; and the fixed entropy that tests may use."""
 
+from understudy.audit.distance import check_distance
 from understudy.audit.entropy import FixedEntropy
+from understudy.audit.neighbours import Pair, pairs
+from understudy.audit.replay import Replayed, replay
+from understudy.audit.statistical import Loss, measure_loss
 
-__all__ = ["FixedEntropy"]
+__all__ = [
+    "FixedEntropy",
+    "Loss",
+    "Pair",
+    "Replayed",
+    "check_distance",
+    "measure_loss",
+    "pairs",
+    "replay",
+]

@@ -102,6 +102,17 @@ def parser() -> argparse.ArgumentParser:
     _add_budget(ledger, required=False)
     ledger.add_argument("--abandon", type=int, metavar="RUN", help="close an open run for good")
     _add_output(ledger)
+
+    audit = commands.add_parser("audit", help="hold mechanisms against their promise")
+    audit.add_argument("--mechanism", help="one of them; all by default")
+    audit.add_argument("--pairs", type=int, default=50, help="pairs of neighbours to replay on")
+    audit.add_argument("--deep", action="store_true", help="10,000 pairs")
+    audit.add_argument("--seed", type=int, help="the pairs of an earlier audit")
+    audit.add_argument(
+        "--statistical", action="store_true", help="also measure the loss from many runs"
+    )
+    audit.add_argument("--runs", type=int, default=10_000, help="how many (default: 10,000)")
+    _add_output(audit)
     return top
 
 

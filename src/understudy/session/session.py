@@ -111,14 +111,17 @@ class Session:
                 opened.enter_context(closing(ledger))
             yield table, ledger
 
+    def _door(self, table: PrivateTable, run: Run) -> PrivateDoor:
+        """Make the one door that a mechanism is given."""
+        return PrivateDoor(table, run=run, bounding=self.bounding)
+
     def _finish(
         self, mechanism: Mechanism, table: PrivateTable, run: Run, progress: Progress
     ) -> Release:
         state = run.state()
         rng = np.random.default_rng(int(state.request["sampling_seed"]))
-        door = PrivateDoor(table, run=run, bounding=self.bounding)
         try:
-            synthesis = mechanism.run(door, rng=rng, progress=progress)
+            synthesis = mechanism.run(self._door(table, run), rng=rng, progress=progress)
         except Exception:
             # A run that failed before its first charge holds nothing back.
             if not run.state().reservations:

@@ -1,0 +1,89 @@
+"""Distances: how far exact answers of neighbours may lie apart, in L1, L2 and L∞."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from understudy.budget import Gaussian, Laplace
+from understudy.budget.bounding import FRACTION_BITS
+from understudy.door import Measure, Select, Total
+from understudy.errors import AuditError
+from understudy.vault.sensitivity import charge
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from understudy.door import Question
+    from understudy.schema import Schema
+
+ROUNDING = 1 + 1e-9
+ANY_PRICE = 1e9
+
+
+def check_distance(question: Question, moved: NDArray[np.int64], schema: Schema) -> float:
+    """Refuse a distance above what is declared; give the largest share of it that was reached.
+
+    L2 is held against what a ledger of ``gdp`` is charged, L1 against one of ``pure``, both
+    in units of the noise; L∞ against what a person may weigh in a single number.
+    """
+    if isinstance(question, Select):
+        shares = {"L∞": float(np.abs(moved).max()) / (question.bounding.cap * 2**FRACTION_BITS)}
+    else:
+        rows, scales = in_rows(question, moved, schema)
+        whitened = np.abs(rows) / scales
+        shares = {
+            "L1": float(whitened.sum()) / _declared(question, schema, "pure"),
+            "L2": float(np.sqrt((whitened**2).sum())) / _declared(question, schema, "gdp"),
+            "L∞": float(np.abs(rows).max(initial=0.0)) / _largest(question),
+        }
+    for norm, share in shares.items():
+        if share > ROUNDING:
+            raise AuditError(
+                f"one person moves a {type(question).__name__} by more than was declared",
+                got=f"{share:.6g} times as far in {norm}",
+                allowed="1",
+            )
+    reached: float = max(shares.values())
+    return reached
+
+
+def in_rows(
+    question: Question, counted: NDArray[np.int64], schema: Schema
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Give counts in rows or people, and the noise scale of each of them."""
+    if not isinstance(question, Measure):
+        assert not isinstance(question, Select)  # noqa: S101  a choice has no noise of its own
+        return counted.astype(np.float64), np.full(len(counted), question.scale)
+    sizes = [
+        int(np.prod([schema.domain[n] for n in q.clique])) if q.rows is None else q.rows.count
+        for q in question.queries
+    ]
+    scales = np.repeat([q.scale for q in question.queries], sizes)
+    return counted / question.bounding.unit_weight, scales
+
+
+def _declared(question: Question, schema: Schema, currency: str) -> float:
+    """Give the distance, in units of the noise, that a question's charge stands for."""
+    if isinstance(question, Measure):
+        question = replace(question, price=ANY_PRICE)
+    squares, sums = 0.0, 0.0
+    for event in charge(question, schema, "gdp" if currency == "gdp" else "pure").events:
+        if isinstance(event, Gaussian):
+            squares += float(event.squared_sensitivity) / event.sigma**2
+        elif isinstance(event, Laplace):
+            sums += float(event.sensitivity) / event.scale
+    return float(np.sqrt(squares)) if currency == "gdp" else sums
+
+
+def _largest(question: Question) -> int:
+    """Give the most that a person may add to one number of an answer."""
+    match question:
+        case Measure():
+            return question.bounding.cap
+        case Total():
+            return question.cap
+        case _:
+            return 1

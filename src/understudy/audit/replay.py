@@ -1,0 +1,137 @@
+"""Record and replay: what a mechanism does may follow from noisy answers alone.
+
+A mechanism is run on a table.  Its ledger holds every answer, so resumed on a neighbour, a
+table with one person more or less, it is given the same answers; every question, every
+parameter, every branch and the release must then be the same.  If they are, all that the
+mechanism lets out follows from the answers, and the answers are as private as the door says.
+That is looked at too: the exact answers behind them may differ by no more than was declared.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from understudy.audit.distance import check_distance
+from understudy.door import plan
+from understudy.errors import AuditError, UnderstudyError
+from understudy.session import Session
+from understudy.vault import PrivateDoor
+from understudy.vault.counts import exact
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from understudy.audit.neighbours import Pair
+    from understudy.budget import Bounding
+    from understudy.door import Question
+    from understudy.ledger import Run
+    from understudy.release import Release
+    from understudy.synth import Mechanism
+    from understudy.vault import PrivateTable
+
+    Whole = np.ndarray[tuple[int], np.dtype[np.int64]]
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """A pair on which a promise was kept."""
+
+    questions: int
+    reach: float
+    """The largest share of a declared sensitivity by which an exact answer moved."""
+
+
+def replay(mechanism: Mechanism, pair: Pair) -> Replayed:
+    """Try a mechanism on a pair of neighbours; refuse it if anything but answers decides."""
+    with tempfile.TemporaryDirectory() as folder:
+        session = _Watched(
+            private=pair.table,
+            schema=pair.schema,
+            unit=pair.unit,
+            bounding=pair.bounding,
+            budget=pair.budget,
+            ledger=Path(folder) / "audit.ledger",
+        )
+        first = session.run(mechanism)
+        beside = replace(session, private=pair.neighbour, seen=[])
+        try:
+            again = beside.resume()
+        except UnderstudyError as error:
+            raise AuditError(
+                f"{mechanism.name} went another way on a neighbour", got=type(error).__name__
+            ) from error
+    _check_same(mechanism, first, again)
+    return _compared(mechanism, pair, session.seen, beside.seen)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Watched(Session):
+    """A session that notes what was asked of its table, and the exact answer."""
+
+    seen: list[tuple[Question, Whole]] = field(default_factory=list, compare=False)
+
+    def _door(self, table: PrivateTable, run: Run) -> PrivateDoor:
+        return _WatchedDoor(table, run=run, bounding=self.bounding, seen=self.seen)
+
+
+class _WatchedDoor(PrivateDoor):
+    """A door that notes what it is asked."""
+
+    def __init__(
+        self,
+        table: PrivateTable,
+        *,
+        run: Run,
+        bounding: Bounding,
+        seen: list[tuple[Question, Whole]],
+    ) -> None:
+        super().__init__(table, run=run, bounding=bounding)
+        self._seen = seen
+
+    def _ask(self, question: Question, what: str) -> Whole:
+        answer = super()._ask(question, what)
+        self._seen.append((question, exact(question, self._table)))
+        return answer
+
+
+def _check_same(mechanism: Mechanism, first: Release, again: Release) -> None:
+    """Refuse releases that differ in anything."""
+    differ = []
+    if _manifest(first) != _manifest(again):
+        differ.append("manifest")
+    for name in {*first.columns, *again.columns}:
+        here, there = first.columns.get(name), again.columns.get(name)
+        if here is None or there is None or here.tolist() != there.tolist():
+            differ.append(f"column {name}")
+    values = [
+        [(m.clique, m.scale, m.values.tolist()) for m in r.measurements] for r in (first, again)
+    ]
+    if values[0] != values[1]:
+        differ.append("measurements")
+    if differ:
+        raise AuditError(
+            f"{mechanism.name} released something else of a neighbour", got=", ".join(differ)
+        )
+
+
+def _manifest(release: Release) -> str:
+    return json.dumps(release.manifest, sort_keys=True)
+
+
+def _compared(
+    mechanism: Mechanism,
+    pair: Pair,
+    asked: list[tuple[Question, Whole]],
+    there: list[tuple[Question, Whole]],
+) -> Replayed:
+    """Refuse other questions, and exact answers that are too far apart."""
+    if [plan(q) for q, _ in asked] != [plan(q) for q, _ in there]:
+        raise AuditError(f"{mechanism.name} asked something else of a neighbour")
+    reach = 0.0
+    for (question, here), (_, other) in zip(asked, there, strict=True):
+        reach = max(reach, check_distance(question, here - other, pair.schema))
+    return Replayed(questions=len(asked), reach=reach)

@@ -1,0 +1,143 @@
+"""Small worlds: every table of a few people with a few rows on a few cells.
+
+Exact answers are sums over people: what a person adds is what a table of that person alone
+holds, whoever else is there.  So a person's arrival moves an answer by just that, and it is
+enough to hold every single person against the declared sensitivity, and every table against
+the sum of its people.  Distances of a selection are no sums; they are held against marginals,
+which are, so that a person moves them by no more than their own rows weigh.
+"""
+
+from __future__ import annotations
+
+import itertools
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from understudy.audit.distance import check_distance
+from understudy.budget import Sample, Unit, Weights
+from understudy.budget.bounding import FRACTION_BITS
+from understudy.door import (
+    Candidate,
+    Measure,
+    Query,
+    Rows,
+    Select,
+    Total,
+    UnitCounts,
+    UnitMode,
+    Units,
+)
+from understudy.engine import DuckDB
+from understudy.errors import AuditError
+from understudy.schema import Integer, Schema
+from understudy.vault import PrivateTable
+from understudy.vault.counts import exact
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from understudy.budget import Bounding
+    from understudy.door import Question
+
+    Person = tuple[int, ...]
+    """The cell of each of a person's rows, in order."""
+    Answers = list[NDArray[np.int64]]
+
+MOST_CELLS = 6
+KEY = "5" * 32
+SCHEMA = Schema(
+    "small-world",
+    (
+        Integer(name="a", min=0, max=2, missing=False),
+        Integer(name="b", min=0, max=1, missing=False),
+    ),
+)
+BOTH = ("a", "b")
+COARSE = Rows(np.array([0, 3, 6, 8]), np.array([0, 1, 2, 2, 3, 4, 4, 5]))
+BOUNDINGS: tuple[Bounding, ...] = (Weights(1), Sample(1), Weights(3))
+QUESTIONS: tuple[Question, ...] = (
+    *(
+        Measure(
+            queries=(
+                Query(clique=BOTH, scale=2.0),
+                Query(clique=("a",), scale=1.0),
+                Query(clique=BOTH, scale=3.0, rows=COARSE),
+                Query(clique=(), scale=5.0),
+            ),
+            bounding=bounding,
+            price=1e9,
+        )
+        for bounding in BOUNDINGS
+    ),
+    UnitMode(clique=BOTH, scale=1.0),
+    UnitMode(clique=BOTH, scale=1.0, labels=np.array([0, 0, 1, 1, -1, 2])),
+    UnitCounts(clique=BOTH, cells=np.array([0, 1, 4]), times=(1, 2), most=1, scale=1.0),
+    UnitCounts(clique=("a",), cells=np.array([0, 2]), times=(2,), most=2, scale=1.0),
+    Total(cap=1, scale=1.0),
+    Total(cap=2, scale=1.0),
+    Units(scale=1.0),
+)
+EXPECTED = np.array([1.5, 0.0, 2.0, 0.25, 3.0, 0.0])
+
+
+def every_world(people: int, rows: int, cells: int) -> Iterator[tuple[Person, ...]]:
+    """List all tables of at most so many people, with 1 to so many rows each, on some cells.
+
+    >>> len(list(every_world(people=2, rows=1, cells=3)))
+    10
+    """
+    kinds: list[Person] = [
+        person
+        for size in range(1, rows + 1)
+        for person in itertools.combinations_with_replacement(range(cells), size)
+    ]
+    for count in range(people + 1):
+        yield from itertools.combinations_with_replacement(kinds, count)
+
+
+def check_small_worlds(people: int, rows: int, cells: int, part: int = 0, parts: int = 1) -> int:
+    """Hold every small world against its people, and every person against what is declared.
+
+    Of several parts one looks at every n-th world only.
+    """
+    alone: dict[tuple[int, Person], Answers] = {}
+    checked = 0
+    for world in itertools.islice(every_world(people, rows, cells), part, None, parts):
+        for place, person in enumerate(world):
+            if (place, person) not in alone:
+                alone[place, person] = _answers({place: person})
+                for question, moved in zip(QUESTIONS, alone[place, person], strict=True):
+                    check_distance(question, moved, SCHEMA)
+        found = _answers(dict(enumerate(world)))
+        for i, question in enumerate(QUESTIONS):
+            sums = [alone[place, person][i] for place, person in enumerate(world)]
+            if not np.array_equal(found[i], np.sum([0 * found[i], *sums], axis=0)):
+                raise AuditError("people move each other's counts", got=type(question).__name__)
+        checked += 1
+    return checked
+
+
+def _answers(people: dict[int, Person]) -> Answers:
+    """Count every question on a table in a real engine; hold selections against marginals."""
+    rows = [(f"p{place}", cell) for place, person in people.items() for cell in person]
+    cells = np.array([cell for _, cell in rows], dtype=np.int64)
+    data = {"id": np.array([who for who, _ in rows], dtype=object), "a": cells // 2, "b": cells % 2}
+    with closing(DuckDB()) as engine:
+        table = PrivateTable(engine, data, schema=SCHEMA, unit=Unit("id"), key=KEY)
+        answers = [exact(question, table) for question in QUESTIONS]
+        for bounding, measured in zip(BOUNDINGS, answers, strict=False):
+            _check_selection(table, bounding, measured[:MOST_CELLS])
+    return answers
+
+
+def _check_selection(table: PrivateTable, bounding: Bounding, marginal: NDArray[np.int64]) -> None:
+    candidate = Candidate(clique=BOTH, expected=EXPECTED, penalty=0.5)
+    found = exact(Select(candidates=(candidate,), epsilon=1.0, bounding=bounding), table)
+    step = 2**FRACTION_BITS
+    apart = np.abs(marginal * (step // bounding.unit_weight) - EXPECTED * step).sum()
+    if int(found[0]) != int(apart - 0.5 * step):
+        raise AuditError("a selection's distance is not that of its marginal")

@@ -1,0 +1,167 @@
+"""Statistical audit: the privacy that can be seen to be lost, against what is claimed.
+
+A whole mechanism is run many times on a table and on its worst neighbour.  Of each run all
+answers are kept, more than any release shows, and their likelihood ratio between the two
+tables, at the noise that was claimed, is the best test of which table it was.  How often it
+errs bounds the loss from below: by Clopper and Pearson, at a level that sound code passes but
+once in a million times.  Noise that is too small, or a person who counts for more than was
+declared, shows as a bound above the claim.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import betaincinv, logsumexp, ndtri
+
+from understudy.audit.distance import in_rows
+from understudy.audit.tape import Tape
+from understudy.budget import Unit, Weights, epsilon_of, mu_upper
+from understudy.door import Select
+from understudy.engine import DuckDB
+from understudy.schema import Integer, Schema
+from understudy.vault import PrivateDoor, PrivateTable
+from understudy.vault.counts import exact
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from understudy.budget import Budget, Charge
+    from understudy.door import Question
+    from understudy.synth import Mechanism
+
+    Whole = NDArray[np.int64]
+
+CERTAIN = 1e-6
+LIKELY = 0.05
+CAP = 5
+DOMAIN = {"a": 3, "b": 2, "c": 4}
+KEY = "0" * 32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loss:
+    """What was claimed and what was seen, as μ, or as ε in a ledger of ``pure``."""
+
+    claim: float
+    certain: float
+    """The loss is at least this; sound code is found above its claim once in a million."""
+    likely: float
+    """The same at 95 %."""
+    runs: int
+
+    @property
+    def kept(self) -> bool:
+        """Whether nothing was seen that the claim does not allow."""
+        return self.certain <= self.claim
+
+
+class _Weighing(PrivateDoor):
+    """A door that weighs each answer: was it this table, or the other?"""
+
+    def __init__(
+        self, tables: tuple[PrivateTable, PrivateTable], here: int, run: Tape, counts: Counts
+    ) -> None:
+        super().__init__(tables[here], run=run, bounding=Weights(CAP))
+        self._tables, self._here, self._counts = tables, here, counts
+        self.ratio = 0.0
+        """ln of how much likelier the answers are on the first table than on the second."""
+
+    def _answer(
+        self, question: Question, ordinal: int, digest: str, what: str, cost: Charge
+    ) -> bytes:
+        """Count once for all runs; book, draw and store as ever."""
+        if digest not in self._counts:
+            self._counts[digest] = [exact(question, table) for table in self._tables]
+        counted = self._counts[digest]
+        self._run.reserve(ordinal, digest, what, cost)
+        noisy = self._noisy(question, counted[self._here])
+        stored = noisy.astype("<i8").tobytes()
+        self._run.store(ordinal, digest, stored)
+        self.ratio += self._weigh(question, noisy, counted)
+        return stored
+
+    def _weigh(self, question: Question, noisy: Whole, counted: list[Whole]) -> float:
+        if isinstance(question, Select):
+            weights = np.array([c.weight for c in question.candidates])
+            reach = weights.max() * question.bounding.cap * 2**16
+            logs = [question.epsilon * weights * c / (2 * reach) for c in counted]
+            one, other = (x[noisy[0]] - logsumexp(x) for x in logs)
+            return float(one - other)
+        parts = self._lattice(question)
+        steps = np.concatenate([np.full(len(noisy) if n < 0 else n, s) for n, s in parts])
+        answer = noisy / steps
+        (one, scales), (other, _) = (in_rows(question, c, self.schema) for c in counted)
+        if self.currency == "gdp":
+            return float(((answer - (one + other) / 2) * (one - other) / scales**2).sum())
+        return float(((np.abs(answer - other) - np.abs(answer - one)) / scales).sum())
+
+
+Counts = dict[str, list["Whole"]]
+
+
+def measure_loss(mechanism: Mechanism, *, budget: Budget, runs: int) -> Loss:
+    """Run a mechanism on a table and on its worst neighbour, half of the runs on each."""
+    engines, each = (DuckDB(), DuckDB()), runs // 2
+    try:
+        tables = _worst_pair(engines)
+        counts: Counts = {}
+        doors = [
+            [_run(mechanism, _Weighing(tables, here, Tape(budget), counts), i) for i in range(each)]
+            for here in (0, 1)
+        ]
+    finally:
+        for engine in engines:
+            engine.close()
+    missed = sum(ratio <= 0 for ratio, _ in doors[0])
+    false = sum(ratio > 0 for ratio, _ in doors[1])
+    spent = max(grains for found in doors for _, grains in found)
+    pure = budget.currency == "pure"
+    bound = _epsilon_below if pure else _mu_below
+    return Loss(
+        claim=epsilon_of(spent, "pure", 0.0) if pure else mu_upper(spent),
+        certain=bound(missed, false, each, CERTAIN),
+        likely=bound(missed, false, each, LIKELY),
+        runs=2 * each,
+    )
+
+
+def _run(mechanism: Mechanism, door: _Weighing, number: int) -> tuple[float, int]:
+    """Run once; give the answers' ratio and what was spent."""
+    mechanism.run(door, rng=np.random.default_rng(number), progress=lambda *_: None)
+    return door.ratio, door.budget.grains - door.grains
+
+
+def _worst_pair(engines: tuple[DuckDB, DuckDB]) -> tuple[PrivateTable, PrivateTable]:
+    """Open a table, and one without the person who fills the cap in a single cell."""
+    columns = tuple(Integer(name=n, min=0, max=s - 1, missing=False) for n, s in DOMAIN.items())
+    schema = Schema("worst", columns)
+    few = [(f"p{i}", i % 3, i % 2, i % 4) for i in range(20)]
+    worst = [("worst", 0, 0, 0)] * CAP
+    opened = []
+    for engine, rows in zip(engines, (few + worst, few), strict=True):
+        names = ("id", *DOMAIN)
+        data = {n: np.array([row[i] for row in rows]) for i, n in enumerate(names)}
+        opened.append(PrivateTable(engine, data, schema=schema, unit=Unit("id"), key=KEY))
+    return opened[0], opened[1]
+
+
+def _at_most(errors: int, runs: int, level: float) -> float:
+    """Bound an error's probability from above, by Clopper and Pearson."""
+    return 1.0 if errors == runs else float(betaincinv(errors + 1, runs - errors, 1 - level))
+
+
+def _mu_below(missed: int, false: int, runs: int, level: float) -> float:
+    """A test of two Gaussians μ apart that errs this seldom needs μ to be at least so much."""
+    beta, alpha = (_at_most(errors, runs, level / 2) for errors in (missed, false))
+    return max(0.0, float(-ndtri(alpha) - ndtri(beta)))
+
+
+def _epsilon_below(missed: int, false: int, runs: int, level: float) -> float:
+    """1 − β ≤ e^ε·α and 1 − α ≤ e^ε·β, for any test."""
+    beta, alpha = (_at_most(errors, runs, level / 2) for errors in (missed, false))
+    odds = max((1 - beta) / alpha, (1 - alpha) / beta)
+    return max(0.0, math.log(odds)) if odds > 0 else 0.0

@@ -1,0 +1,61 @@
+"""Every small table in a real engine, against the sum of its people."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from typing import Any
+
+import pytest
+
+from tests.audit.effort import THOROUGH
+from understudy.audit.small_worlds import check_small_worlds, every_world
+from understudy.door import Total
+from understudy.errors import AuditError
+from understudy.vault import PrivateTable, counts
+
+
+@pytest.mark.parametrize(
+    ("people", "rows", "cells", "worlds"), [(4, 2, 2, 126), (2, 1, 6, 28), (1, 2, 6, 28)]
+)
+def test_small_worlds(people: int, rows: int, cells: int, worlds: int) -> None:
+    assert check_small_worlds(people, rows, cells) == worlds
+
+
+@pytest.mark.skipif(not THOROUGH, reason="takes some twenty minutes: `make audit` runs it")
+def test_all_worlds_of_four_people_with_two_rows_on_six_cells() -> None:
+    """Split by how many cores there are; each part looks at every n-th world."""
+    parts = os.cpu_count() or 1
+    with ProcessPoolExecutor(parts, mp_context=get_context("spawn")) as pool:
+        found = pool.map(
+            check_small_worlds, *zip(*[(4, 2, 6, i, parts) for i in range(parts)], strict=True)
+        )
+        assert sum(found) == 31_465 == len(list(every_world(4, 2, 6)))
+
+
+def test_a_person_who_moves_others_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two or more rows one is lost: who is alone counts for more."""
+    real = counts._total
+
+    def crowded(question: Total, table: PrivateTable) -> Any:
+        found = real(question, table)
+        return found - (found > 1)
+
+    monkeypatch.setattr(counts, "_total", crowded)
+    with pytest.raises(AuditError, match=r"people move each other's counts \(got Total\)"):
+        check_small_worlds(2, 1, 2)
+
+
+def test_a_person_who_counts_twice_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = counts._unit_mode
+    monkeypatch.setattr(counts, "_unit_mode", lambda *given: 2 * real(*given))
+    with pytest.raises(AuditError, match="one person moves a UnitMode by more than was declared"):
+        check_small_worlds(1, 1, 2)
+
+
+def test_a_selection_that_scores_something_else_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = counts._distances
+    monkeypatch.setattr(counts, "_distances", lambda *given: real(*given) + 1)
+    with pytest.raises(AuditError, match="not that of its marginal"):
+        check_small_worlds(1, 1, 1)

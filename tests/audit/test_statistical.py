@@ -1,0 +1,76 @@
+"""The loss that is seen stays below the claim, comes near it, and shows a weak noise."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.audit.effort import effort
+from understudy.audit import measure_loss
+from understudy.audit.statistical import _at_most, _epsilon_below, _mu_below
+from understudy.budget import Budget
+from understudy.cli.audit import NEAR_ONE
+from understudy.noise import draw
+from understudy.synth import MECHANISMS, Independent
+from understudy.vault import door as vault_door
+
+RUNS = effort(2000, 10_000)
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("budget", [NEAR_ONE, Budget(epsilon=2.0, delta=0.0)], ids=["gdp", "pure"])
+def test_no_mechanism_is_seen_to_lose_more_than_it_claims(name: str, budget: Budget) -> None:
+    """A sound one fails this once in a million times."""
+    loss = measure_loss(MECHANISMS[name](), budget=budget, runs=RUNS)
+    assert loss.kept
+    assert loss.certain <= loss.likely
+    assert loss.runs == RUNS
+    if budget is NEAR_ONE:
+        assert loss.claim == pytest.approx(1, abs=1e-3)
+        # The pair presses: the test has nearly all the power that there is.  It falls below
+        # this less than once in a million times at 2,000 runs.
+        assert loss.likely > 0.6
+
+
+@pytest.mark.parametrize(
+    ("budget", "share"),
+    [(NEAR_ONE, 0.6), (Budget(epsilon=2.0, delta=0.0), 0.15)],
+    ids=["gdp", "pure"],
+)
+def test_noise_that_is_too_weak_is_seen(
+    budget: Budget, share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+
+    def weak(shape: Any, scale: float, size: int, **more: Any) -> Any:
+        return draw(shape, share * scale, size, **more)
+
+    monkeypatch.setattr(vault_door, "draw", weak)
+    assert not measure_loss(Independent(), budget=budget, runs=2000).kept
+
+
+def test_the_bound_on_an_error_is_clopper_and_pearsons() -> None:
+    """With k errors of n at the bound, k or fewer come with just the level's probability."""
+    n, k, level = 200, 31, 0.01
+    p = _at_most(k, n, level)
+    below = sum(math.comb(n, i) * p**i * (1 - p) ** (n - i) for i in range(k + 1))
+    assert below == pytest.approx(level, rel=1e-6)
+    assert _at_most(n, n, level) == 1.0
+
+
+def test_bounds_from_errors_by_hand() -> None:
+    """At a level of nearly 2 the bounds are nearly the shares seen."""
+    assert _mu_below(3085, 3085, 10_000, 0.999) == pytest.approx(1.0, abs=0.01)
+    assert _epsilon_below(1000, 1000, 10_000, 0.999) == pytest.approx(math.log(9), abs=0.02)
+    assert _mu_below(10, 10, 10, 0.05) == 0.0
+    assert _epsilon_below(10, 10, 10, 0.05) == 0.0
+
+
+def test_bounds_are_too_high_no_more_often_than_they_say() -> None:
+    """At 95 %, over 2,000 experiments with two Gaussians one apart."""
+    rng, half = np.random.default_rng(8), 0.3085375387259869
+    missed, false = rng.binomial(500, half, (2, 2000))
+    above = [_mu_below(int(m), int(f), 500, 0.05) > 1 for m, f in zip(missed, false, strict=True)]
+    assert np.mean(above) < 0.05

@@ -1,0 +1,47 @@
+"""The audit command: a table of what was tried, or one line about a broken promise."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.audit.cheats import Telling
+from understudy.cli.main import main
+from understudy.synth import MECHANISMS
+
+
+def test_an_audit_says_what_it_tried(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["audit", "--pairs", "2", "--statistical", "--runs", "400", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["kept"] is True
+    for facts in told["mechanisms"]:
+        assert facts["pairs"] == 2
+        assert facts["reach"] <= 1 + 1e-9
+        assert facts["mu_at_least"] <= facts["claimed_mu"]
+    assert [facts["mechanism"] for facts in told["mechanisms"]] == list(MECHANISMS)
+
+
+def test_an_audit_as_a_table_and_again_by_its_seed(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["audit", "--mechanism", "independent", "--pairs", "2", "--seed", "7"]
+    assert main(asked) == 0
+    first = capsys.readouterr().out
+    assert "Every promise was kept; seed 7." in first
+    assert main(asked) == 0
+    assert capsys.readouterr().out == first
+
+
+def test_a_broken_promise_is_one_line_and_exit_17(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(MECHANISMS, Telling.name, Telling)
+    assert main(["audit", "--mechanism", Telling.name, "--pairs", "9"]) == 17
+    told = capsys.readouterr()
+    assert "telling released something else of a neighbour (got manifest)" in told.err
+    assert len(told.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("wrong", [["--pairs", "0"], ["--runs", "1"], ["--mechanism", "none"]])
+def test_an_audit_that_cannot_be(wrong: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["audit", *wrong]) == 2
+    assert capsys.readouterr().err.startswith("understudy: ")
