@@ -99,11 +99,23 @@ def mbi(name: str) -> dict[str, Any]:
         curve.append((begun_here - begun - spent, value))
         spent += time.perf_counter() - begun_here
 
+    def fitted() -> Any:
+        return peer.estimation.MirrorDescent().estimate(
+            domain,
+            measured,
+            known_total=float(problem.total),
+            iters=MBI_ITERATIONS,
+            callback_fn=note,
+        )
+
     begun = time.perf_counter()
-    model = peer.estimation.MirrorDescent().estimate(
-        domain, measured, known_total=float(problem.total), iters=MBI_ITERATIONS, callback_fn=note
-    )
-    seen = {"took": time.perf_counter() - begun - spent, "curve": curve, "peak": peak()}
+    model = fitted()
+    seen = {"took": time.perf_counter() - begun - spent, "curve": list(curve), "peak": peak()}
+    if name == "adult":
+        curve.clear()
+        spent, begun = 0.0, time.perf_counter()
+        fitted()
+        seen["compiled"] = list(curve)
     seen["sample"] = timed(lambda: model.synthetic_data(rows=problem.total))
     return seen
 
@@ -127,6 +139,7 @@ def adult_figures() -> None:
     figure("  mbi's loss after 1,000 iterations", theirs["curve"][-1][1])
     figure("  our seconds to it", reached(mine["curve"], same))
     figure("  mbi's seconds to it, compiling included", reached(theirs["curve"], same))
+    figure("  mbi's seconds to it again, all compiled", reached(theirs["compiled"], same))
     ratio = reached(theirs["curve"], same) / reached(mine["curve"], same)
     figure("  times faster than mbi", ratio, ">= 20", meets=ratio >= 20)
 

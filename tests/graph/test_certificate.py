@@ -22,7 +22,7 @@ from tests.graph.brute import (
     residual,
     squares,
 )
-from understudy.graph import Measurement, Zeros, certificate
+from understudy.graph import Domain, Measurement, Zeros, certificate, estimate
 from understudy.graph.certificate import least_loss
 
 TOTAL = 100.0
@@ -109,3 +109,20 @@ def test_a_pass_that_loses_what_branches_cost_is_seen(
     real = getattr(certificate, name)
     monkeypatch.setattr(certificate, name, lambda *given_: 0 * real(*given_))
     assert abs(certain(measurements, [], mass) - best) > 1
+
+
+@pytest.mark.parametrize(("total", "scale"), [(1e6, 1.0), (1e8, 0.1), (1e9, 1.0)])
+def test_it_holds_where_counts_are_huge_beside_their_noise(total: float, scale: float) -> None:
+    """Rounding alone must not lift the bound above the true least loss.
+
+    With every cell above 0 in one table, that is the squared surplus over the total, spread
+    evenly over the cells.
+    """
+    rng = np.random.default_rng(4)
+    shares = rng.dirichlet(np.full(40, 5.0))
+    values = total * shares + rng.normal(0, scale, 40)
+    best = 0.5 * (values.sum() - total) ** 2 / 40 / scale**2
+    m = Measurement(clique=("a", "b"), values=values, scale=scale)
+    fit = estimate(Domain({"a": 8, "b": 5}), [m], total=total, tolerance=1e-3, most=300)
+    assert fit.loss - fit.gap <= best * (1 + 1e-6) + 1e-6
+    assert fit.gap >= 0

@@ -149,3 +149,24 @@ def test_a_run_that_cannot_be(tolerance: float, most: int) -> None:
     with pytest.raises(QuestionError, match="needs a tolerance and a number of iterations"):
         found.run(tolerance=tolerance, most=most)
     assert found.iterations == 0
+
+
+def test_a_loss_that_has_been_reached_is_not_given_up() -> None:
+    """Counts far above their noise, where momentum overshoots now and then."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        cliques: list[Clique] = [("a", "b"), ("b", "c"), ("c", "d"), ("a", "d")]
+        shares = rng.dirichlet(np.full(48, 0.3)).reshape(DOMAIN.shape(EVERY))
+        measurements = [
+            Measurement(
+                clique=c,
+                values=1e8 * marginal(DOMAIN, shares, c).reshape(-1)
+                + rng.normal(0, 100, DOMAIN.cells(c)),
+                scale=100.0,
+            )
+            for c in cliques
+        ]
+        seen: list[float] = []
+        found = begun(measurements, total=1e8)
+        found.run(tolerance=1e-3, most=600, watch=lambda now: seen.append(now.value))  # noqa: B023
+        assert found.value <= min(seen) * 1.001

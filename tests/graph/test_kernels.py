@@ -138,3 +138,18 @@ def test_the_linear_algebra_library_is_held_to_one_thread_for_a_while() -> None:
         with single_threaded():
             assert set(threads()) == {1}
         assert threads() == before
+
+
+def library_threads() -> list[int]:
+    return [found["num_threads"] for found in threadpool_info()]
+
+
+def test_the_limit_on_threads_ends_with_the_last_who_asked_for_it() -> None:
+    before = library_threads()
+    first, second = single_threaded(), single_threaded()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert set(library_threads()) == {1}
+    second.__exit__(None, None, None)
+    assert library_threads() == before

@@ -89,12 +89,27 @@ def refused(place: Path) -> None:
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(MissingFileError, match=r"there is no model \(got .*gone"):
+    with pytest.raises(MissingFileError, match=r"there is no model that can be read \(got .*gone"):
         load(tmp_path / "gone.npz")
 
 
 def test_a_folder(tmp_path: Path) -> None:
-    refused(tmp_path)
+    with pytest.raises(MissingFileError, match="can be read"):
+        load(tmp_path)
+
+
+def test_a_save_that_fails_leaves_the_old_model_and_nothing_beside_it(place: Path) -> None:
+    tree = junction_tree(Domain({"a": 2}), [])
+    save(Model(tree, {("a",): np.array([1.0, 2.0])}), place)
+    before = place.read_bytes()
+    with pytest.raises(KeyError):
+        save(Model(tree, {}), place)
+    # What cannot be written fails when half of the file is there.
+    endless: Any = (number for number in ())
+    with pytest.raises(TypeError):
+        save(Model(tree, {("a",): endless}), place)
+    assert place.read_bytes() == before
+    assert [p.name for p in place.parent.iterdir()] == [place.name]
 
 
 @pytest.mark.parametrize(

@@ -99,3 +99,21 @@ def test_a_fit_at_the_total_found_is_the_best_of_that_total() -> None:
     best = least(DOMAIN, m, total=fit.model.total)
     assert fit.loss == pytest.approx(best, rel=1e-4)
     assert fit.loss == pytest.approx(squares(DOMAIN, m, fit.model.marginal(EVERY)), rel=1e-9)
+
+
+@pytest.mark.parametrize("cells", [200, 1000])
+def test_running_sums_say_the_total_by_their_last(cells: int) -> None:
+    sizes = np.arange(1, cells + 1)
+    rows = Rows(
+        np.concatenate([[0], np.cumsum(sizes)]), np.concatenate([np.arange(n) for n in sizes])
+    )
+    values = np.arange(1.0, cells + 1)
+    m = Measurement(clique=("a",), values=values, scale=1.0, rows=rows)
+    assert totals(Domain({"a": cells}), [m])[None] == pytest.approx(cells)
+
+
+def test_a_total_that_is_given_is_not_looked_for() -> None:
+    """Rows that say nothing of the total are no hindrance then."""
+    rows = Rows(np.array([0, 1]), np.array([0]))
+    part = Measurement(clique=("a",), values=np.array([7.0]), scale=0.1, rows=rows)
+    assert estimate(DOMAIN, [part], total=20.0).model.total == pytest.approx(20)

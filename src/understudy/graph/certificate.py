@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from understudy.graph.objective import Objective
     from understudy.graph.tables import Tables
 
+ROUNDING = 1e-14
+"""What sums of float64 may be off by, relative to their terms."""
+
 
 def least_loss(
     loss: Objective, residual: Table, *, total: float, barred: NDArray[np.bool_] | None
@@ -45,13 +48,15 @@ def least_loss(
     seen.flat[...] = residual
     costs.flat[...] = loss.slope(seen)
     np.add(residual, loss.answers.flat, out=seen.flat)
-    here = float(costs.flat @ seen.flat[: len(costs.flat)])
+    here = sum(p * float(residual[part] @ seen.flat[part]) for part, p in loss.stretches)
     if barred is not None:
         costs.flat[barred] = np.inf
     sweep = _Sweep(loss, seen, costs, total)
-    plain = sweep.cheapest()
+    plain = total * sweep.cheapest()
     price = sweep.outwards()
-    return loss.value(residual) - here + max(total * plain, total * sweep.cheapest() - price)
+    swept = total * sweep.cheapest() - price
+    rounding = ROUNDING * (abs(here) + abs(plain) + abs(swept) + 2 * abs(price))
+    return loss.value(residual) - here + max(plain, swept) - rounding
 
 
 @dataclass(slots=True)
@@ -95,11 +100,11 @@ class _Sweep:
             cheap = least(self.through[clique], clique, part)
             under = cheap - precision * seen
             level = _water(under.reshape(-1), precision * self.total)
-            change = np.maximum(level - under, 0.0) / precision - seen
-            price += precision * float(np.vdot(change, seen) + 0.5 * np.vdot(change, change))
-            rise = spread(_difference(np.maximum(under, level), cheap), part, clique)
-            self.costs[clique][...] += rise
-            self.through[clique][...] += rise
+            # The bound holds for any level, since the price is that of what is done.
+            rise = _difference(np.maximum(under, level), cheap)
+            price += float(np.vdot(rise, seen) + 0.5 * np.vdot(rise, rise) / precision)
+            self.costs[clique][...] += spread(rise, part, clique)
+            self.through[clique][...] += spread(rise, part, clique)
         return price
 
 

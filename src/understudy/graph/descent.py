@@ -9,9 +9,8 @@ potential starts at −∞ stay impossible.
 The step is the longest that the loss allows: the loss is quadratic, so the condition of the
 method, ½‖Q(z′ − z)‖² ≤ KL(z′ ‖ z) / step, is checked exactly at no cost.
 
-It stops on a certificate of how much the loss can still fall.  For those who want more than
-three digits the method begins anew from x, without its momentum, whenever the certificate has
-shrunk by a factor; it then converges linearly instead of with the square of its iterations.
+It stops on a certificate of how much the loss can still fall.  Whenever that has shrunk by a
+factor, or the loss has risen, the method begins anew from x without its momentum.
 """
 
 from __future__ import annotations
@@ -41,8 +40,8 @@ if TYPE_CHECKING:
 CHECK_EVERY = 10
 GROWTH = 1.03
 """How much longer each step tries to be than the last."""
-CLOSE, RESTART = 5e-4, 0.05
-"""Momentum begins anew when the gap is this share of the loss, and when it has shrunk again."""
+RESTART = 0.05
+"""Momentum begins anew whenever the gap has shrunk to this share of what it was then."""
 SMALLEST = 1e-300
 """The least share of a cell that is possible."""
 DRIFT = 100.0
@@ -74,7 +73,7 @@ class Descent:
     _mean: Table
     _weight: float
     """The points where gradients were taken, on average, and the sum of their steps."""
-    _looked: bool
+    _from_mean: bool
 
     @classmethod
     def begin(cls, loss: Objective, potentials: Tables, *, total: float) -> Descent:
@@ -106,25 +105,29 @@ class Descent:
             _barred=barred,
             _mean=z.flat.copy(),
             _weight=0.0,
-            _looked=False,
+            _from_mean=False,
         )
 
     @property
     def gap(self) -> float:
         """The loss at x is at most this much above the least possible."""
-        return self.value - self.least
+        return max(0.0, self.value - self.least)
 
-    def run(self, *, tolerance: float, most: int, watch: Watch | None = None) -> None:
-        """Go on until the loss is within a share of the least possible.
+    def certain(self, tolerance: float) -> bool:
+        """Tell whether the loss is within a share of the least possible.
 
         A loss below 1, less than noise alone costs one answer, counts as 1.
         """
+        return self.gap <= tolerance * max(self.value, 1.0)
+
+    def run(self, *, tolerance: float, most: int, watch: Watch | None = None) -> None:
+        """Go on until it is certain that the loss is within a share of the least possible."""
         if not tolerance > 0 or most < 1:
             raise QuestionError(
                 "a fit needs a tolerance and a number of iterations above 0",
                 got=f"{tolerance}, {most}",
             )
-        due, check = CLOSE, min(most, CHECK_EVERY)
+        begun, check = 0.0, min(most, CHECK_EVERY)
         with single_threaded():
             for count in range(1, most + 1):
                 self._advance()
@@ -134,11 +137,12 @@ class Descent:
                 self._certify()
                 if watch is not None:
                     watch(self)
-                if self.gap <= tolerance * max(self.value, 1.0):
+                if self.certain(tolerance):
                     break
-                if self.gap <= due * self.value:
-                    due *= RESTART
-                    self.restart()
+                begun = begun or self.gap
+                if self.gap <= RESTART * begun:
+                    begun = self.gap
+                    self._restart()
 
     def tables(self) -> Tables:
         """Give the marginals at x."""
@@ -164,12 +168,13 @@ class Descent:
         scale(self._x, 1 - share)
         add(self._z.flat, share, onto=self._x)
         before, self.value = self.value, loss.value(self._x)
-        # Momentum that overshoots is dropped; the average goes on from where it is.
-        slower = (np.sqrt(share**4 + 4 * share**2) - share**2) / 2
-        self._share = 1.0 if self.value > before else float(slower)
+        self._share = float(np.sqrt(share**4 + 4 * share**2) - share**2) / 2
         self.iterations += 1
+        if self.value > before:
+            # Momentum has overshot.
+            self._restart()
 
-    def restart(self) -> None:
+    def _restart(self) -> None:
         """Put z where x is, without momentum."""
         self.potentials.flat[...] = potentials_of(
             self.loss.tree, self.tables(), floor=SMALLEST
@@ -178,7 +183,7 @@ class Descent:
             self.potentials.flat[self._barred] = -np.inf
         self._log = propagate(self.loss.tree, self.potentials, total=self.total, out=self._z)
         self.loss.leave(self._z)
-        self._share, self._weight = 1.0, 0.0
+        self._share = 1.0
 
     def _certify(self) -> None:
         """Raise the least possible loss, from the mean of where gradients were taken or from x.
@@ -187,8 +192,8 @@ class Descent:
         potentials have gathered, so they are even over all cells that z holds likely.  Where
         answers can be met exactly it lags behind x, so the two take turns.
         """
-        self._looked = not self._looked
-        place = self._mean if self._looked else self._x
+        self._from_mean = not self._from_mean
+        place = self._mean if self._from_mean else self._x
         found = least_loss(self.loss, place, total=self.total, barred=self._barred)
         self.least = max(self.least, found)
 

@@ -29,6 +29,7 @@ class Domain:
         """Refuse columns without values, and no columns at all."""
         if not self.sizes:
             raise QuestionError("a model needs a column")
+        object.__setattr__(self, "sizes", {n: int(size) for n, size in self.sizes.items()})
         empty = [name for name, size in self.sizes.items() if size < 1]
         if empty:
             raise QuestionError("columns of a model must have values", got=", ".join(empty))

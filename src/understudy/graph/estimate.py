@@ -42,6 +42,8 @@ class Fit:
     loss: float
     gap: float
     """The loss is at most this much above the least possible."""
+    certain: bool
+    """Whether that is within the tolerance asked for; else the iterations ran out."""
     iterations: int
     factors: dict[str, float]
     """What share of the model's total each group of measurements counts."""
@@ -71,7 +73,7 @@ def estimate(
     cliques = [m.clique for m in measurements] + [z.clique for z in zeros]
     tree = junction_tree(domain, cliques, order=order, limit=limit)
     potentials = _potentials(tree, start, zeros)
-    read = totals(domain, measurements)
+    read = totals(domain, [m for m in measurements if total is None or m.group is not None])
     size = read.get(None) if total is None else total
     if size is None:
         raise QuestionError(
@@ -88,6 +90,7 @@ def estimate(
         model=Model(tree, {c: found[c] for c in tree.cliques}),
         loss=descent.value,
         gap=descent.gap,
+        certain=descent.certain(tolerance),
         iterations=descent.iterations,
         factors=factors,
     )

@@ -198,6 +198,11 @@ def _laid_out(domain: Domain, cliques: list[Clique]) -> Domain:
     return Domain({n: domain.sizes[n] for n in order})
 
 
+def _closeness(domain: Domain, child: Clique, parent: Clique) -> tuple[int, int]:
+    """Rank a parent: the largest overlap first, then the lightest."""
+    return len(set(child) & set(parent)), -domain.cells(parent)
+
+
 def joined(domain: Domain, cliques: list[Clique]) -> JunctionTree:
     """Join cliques by their largest overlaps, from the smallest clique outwards.
 
@@ -206,17 +211,16 @@ def joined(domain: Domain, cliques: list[Clique]) -> JunctionTree:
     domain = _laid_out(domain, cliques)
     cliques = [domain.clique(c) for c in cliques]
     root = min(cliques, key=domain.cells)
-    left = [c for c in cliques if c != root]
     inside, edges = [root], []
-    while left:
-        child, parent = max(
-            ((c, p) for c in left for p in inside),
-            key=lambda pair: (len(set(pair[0]) & set(pair[1])), -domain.cells(pair[1])),
-        )
-        separator = domain.clique(set(child) & set(parent))
-        edges.append(Edge(child, parent, separator))
+    # The best parent so far of each clique that is not in the tree yet.
+    near = {c: root for c in cliques if c != root}
+    while near:
+        child = max(near, key=lambda c: _closeness(domain, c, near[c]))
+        parent = near.pop(child)
+        edges.append(Edge(child, parent, domain.clique(set(child) & set(parent))))
         inside.append(child)
-        left.remove(child)
+        for other, best in near.items():
+            near[other] = max(best, child, key=lambda p: _closeness(domain, other, p))
     for name in domain.sizes:
         if sum(name in c for c in inside) - sum(name in e.separator for e in edges) != 1:
             raise QuestionError("cliques that make no junction tree", got=f"pieces of {name}")

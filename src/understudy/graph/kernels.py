@@ -9,11 +9,12 @@ short the axes are.
 from __future__ import annotations
 
 import math
+import threading
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.linalg import blas
@@ -147,8 +148,33 @@ def single_threaded() -> Iterator[None]:
     Its threads wait for each other, spinning, after every small product; on a machine with
     other work that takes far longer than the product itself.
     """
-    with _libraries().limit(limits=1):
+    _Limit.enter()
+    try:
         yield
+    finally:
+        _Limit.leave()
+
+
+class _Limit:
+    """The limit that all who ask for one share: it ends when the last of them leaves."""
+
+    lock = threading.Lock()
+    users = 0
+    held: Any = None
+
+    @classmethod
+    def enter(cls) -> None:
+        with cls.lock:
+            if not cls.users:
+                cls.held = _libraries().limit(limits=1)
+            cls.users += 1
+
+    @classmethod
+    def leave(cls) -> None:
+        with cls.lock:
+            cls.users -= 1
+            if not cls.users:
+                cls.held.restore_original_limits()
 
 
 @cache

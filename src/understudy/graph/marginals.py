@@ -50,17 +50,20 @@ class Marginals:
         if home is not None:
             table, found = summed(self._tables[home], home, clique), clique
         else:
-            centre = min(self._tree.cliques, key=lambda c: self._cost(c, clique))
+            centre = min(self._tree.cliques, key=lambda c: self._cost(c, set(clique)))
             table, found = self._joined(self._tables[centre], centre, frozenset(clique))
         return table.transpose([found.index(n) for n in asked])
 
-    def _cost(self, centre: Clique, asked: Clique) -> int:
-        """Price a centre by the sizes of what its branches must say."""
-        cells, wanted = self._tree.domain.cells, set(asked)
-        return cells(centre) + sum(
-            cells(part) * cells(separator)
-            for near, separator in self._around[centre].items()
-            if (part := self._beyond[near, centre] & wanted)
+    def _cost(self, centre: Clique, asked: set[str], past: Clique | None = None) -> int:
+        """Price a centre by all the tables that it and the branches it needs may hold at once."""
+        beyond = {
+            near: part
+            for near in self._around[centre]
+            if near != past and (part := self._beyond[near, centre] & asked)
+        }
+        carried = set().union(*beyond.values(), centre)
+        return self._tree.domain.cells(carried) + sum(
+            self._cost(near, part, centre) for near, part in beyond.items()
         )
 
     def _joined(

@@ -29,6 +29,15 @@ def frozen(array: object, dtype: type[np.generic]) -> NDArray[Any]:
     return held
 
 
+LARGEST_SCALE = 1e100
+
+
+def check_clique(clique: Clique) -> None:
+    """Refuse a clique that names a column twice."""
+    if len(set(clique)) < len(clique):
+        raise QuestionError("a clique names a column twice", got=" × ".join(clique))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
     """Rows of a query, each a set of cells: row i holds ``cells[starts[i]:starts[i+1]]``."""
@@ -82,10 +91,17 @@ class Measurement:
 
     def __post_init__(self) -> None:
         """Refuse a column named twice, noise without a scale, and weights without rows."""
-        if len(set(self.clique)) < len(self.clique):
-            raise QuestionError("a measurement names a column twice", got=" × ".join(self.clique))
-        if not 0 < self.scale < np.inf:
-            raise QuestionError("a measurement's noise needs a scale above 0", got=self.scale)
+        check_clique(self.clique)
+        if not 1 / LARGEST_SCALE < self.scale < LARGEST_SCALE:
+            raise QuestionError(
+                "a measurement's noise needs a scale above 0", got=self.scale, allowed="1e±100"
+            )
+        for name in ("values", "weights"):
+            if getattr(self, name) is not None:
+                held = frozen(getattr(self, name), np.float64)
+                object.__setattr__(self, name, held)
+                if not np.isfinite(held).all():
+                    raise QuestionError(f"a measurement's {name} must be finite")
         if self.weights is not None and (
             self.rows is None or self.weights.shape != self.rows.cells.shape
         ):
@@ -113,5 +129,6 @@ class Zeros:
     cells: NDArray[np.int64]
 
     def __post_init__(self) -> None:
-        """Keep a copy that cannot change."""
+        """Keep a copy that cannot change, and refuse a column named twice."""
+        check_clique(self.clique)
         object.__setattr__(self, "cells", frozen(self.cells, np.int64))

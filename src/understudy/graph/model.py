@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from understudy.graph.sampling import Codes, Way
 
 
+GIVEN_LIMIT = 1 << 32
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Model:
     """A tree, and a marginal a clique, all of one total: p(x) = ∏ cliques / ∏ separators."""
@@ -35,7 +38,8 @@ class Model:
 
     def marginal(self, names: Iterable[str]) -> Table:
         """Give the marginal over any columns, with an axis a column in the order given."""
-        return Marginals(self.tree, self.tables).of(names)
+        clique = tuple(names)
+        return self.marginals([clique])[clique]
 
     def marginals(self, cliques: Iterable[Clique]) -> dict[Clique, Table]:
         """Give the marginals over many sets of columns, which share their work."""
@@ -55,11 +59,12 @@ class Model:
         *,
         given: Mapping[str, Codes] | None = None,
         way: Way = "rounded",
-        limit: int | None = None,
+        limit: int | None = GIVEN_LIMIT,
     ) -> dict[str, Codes]:
         """Draw rows, all their columns or those that are not given.
 
-        ``rounded`` rows have counts in every clique that are the model's but for rounding;
+        ``rounded`` rows have counts in every clique that are the model's but for rounding,
+        by less than one a step from the root;
         ``multinomial`` rows are independent of each other.  Columns that are given and that
         no clique holds together need a larger tree, of at most ``limit`` bytes.
         """

@@ -202,7 +202,8 @@ def _sources(tree: JunctionTree, cliques: list[Clique]) -> dict[Clique, Clique]:
     """Plan where each measured marginal is summed from: the smallest table that holds it."""
     known = list(tree.cliques)
     plan: dict[Clique, Clique] = {}
-    for clique in sorted(set(cliques), key=tree.domain.cells, reverse=True):
+    # Ties by name, so that the same measurements are always added up in the same order.
+    for clique in sorted(set(cliques), key=lambda c: (-tree.domain.cells(c), c)):
         if clique not in known:
             holders = [k for k in known if set(clique) < set(k)]
             plan[clique] = min(holders, key=tree.domain.cells)

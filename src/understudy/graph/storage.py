@@ -39,9 +39,16 @@ def save(model: Model, path: Path) -> None:
     """Write a model to a file, in place of one that is there."""
     tree = model.tree
     header = {"format": FORMAT, "columns": tree.domain.sizes, "cliques": tree.cliques}
-    tables = {str(i): model.tables[c] for i, c in enumerate(tree.cliques)}
-    with path.open("wb") as file:
-        np.savez_compressed(file, header=np.array(json.dumps(header)), **tables)  # type: ignore[arg-type]
+    held = {str(i): model.tables[c] for i, c in enumerate(tree.cliques)}
+    held["header"] = np.array(json.dumps(header))
+    # Beside it first: a disk that fills up leaves the old one as it was.
+    partial = path.with_name(f"{path.name}.partial")
+    try:
+        with partial.open("wb") as file:
+            np.savez_compressed(file, **held)
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def load(path: Path) -> Model:
@@ -56,8 +63,8 @@ def load(path: Path) -> Model:
             tables = {c: held[str(i)] for i, c in enumerate(cliques)}
         model = Model(joined(Domain(sizes), cliques), tables)
         _check(model)
-    except FileNotFoundError as error:
-        raise MissingFileError("there is no model", got=path) from error
+    except (FileNotFoundError, PermissionError, IsADirectoryError) as error:
+        raise MissingFileError("there is no model that can be read", got=path) from error
     except (*UNREADABLE, QuestionError) as error:
         raise MalformedFileError(
             f"{path} is not a model of ours, or is damaged", hint="save the model again"

@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from understudy.graph.domain import Domain
     from understudy.graph.measurement import Measurement
 
-EXACT = 1e-8
-FAINT = 1e-6
+EXACT = 1e-7
+DROWNED = 1e-6
+DENSE_CELLS = 1 << 22
+MOST_STEPS = 1000
 
 
 def totals(domain: Domain, measurements: Sequence[Measurement]) -> dict[str | None, float]:
@@ -39,7 +41,7 @@ def totals(domain: Domain, measurements: Sequence[Measurement]) -> dict[str | No
             weight = sum(1 / variance for _, variance in known)
             mean = sum(value / variance for value, variance in known) / weight
             # Noise can drown a small total: then it is taken to be far below its noise.
-            found[group] = max(mean, FAINT / math.sqrt(weight))
+            found[group] = max(mean, DROWNED / math.sqrt(weight))
         elif group is not None:
             raise QuestionError(
                 f"nothing says how large the table is that group {group} counts",
@@ -56,7 +58,10 @@ def _read(domain: Domain, m: Measurement) -> tuple[float, float] | None:
     # The lightest weights of the answers in which every cell counts once.
     every = np.ones(cells)
     matrix = m.matrix(cells).T
-    weights = lsqr(matrix, every, atol=EXACT / 100, btol=EXACT / 100)[0]
+    if matrix.shape[0] * matrix.shape[1] <= DENSE_CELLS:
+        weights = np.linalg.lstsq(matrix.toarray(), every, rcond=None)[0]
+    else:
+        weights = lsqr(matrix, every, atol=1e-14, btol=1e-14, iter_lim=MOST_STEPS)[0]
     if np.abs(matrix @ weights - every).max() > EXACT:
         return None
     return float(weights @ m.values), float(weights @ weights) * m.scale**2
