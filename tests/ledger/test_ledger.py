@@ -146,6 +146,17 @@ def test_a_run_is_refused_more_than_is_left_and_told_what_is(path: Path) -> None
         assert ledger.state().left == 0
 
 
+def test_two_open_ledgers_of_one_file_share_what_is_left(path: Path) -> None:
+    half = Budget(epsilon=0.5, delta=0)
+    with ledger_of(path, PURE) as one, closing(Ledger(path)) as other:
+        one.begin(half, {})
+        other.begin(half, {})
+        assert one.state().left == other.state().left == 0
+        for ledger in (one, other):
+            with pytest.raises(BudgetExhaustedError, match="allowed: nothing"):
+                ledger.begin(Budget(epsilon=0.1, delta=0), {})
+
+
 def test_what_is_left_of_a_gaussian_ledger_is_told_at_its_own_delta(path: Path) -> None:
     with ledger_of(path, GDP) as ledger:
         assert describe_left(ledger.state()) == "epsilon 1 at delta 1e-06"

@@ -9,12 +9,15 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import resource
 import signal
+import sqlite3
 import sys
 import time
 from contextlib import closing
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -121,10 +124,52 @@ def die(place: str, when: str, turn: int) -> None:
     setattr(owner, name, deadly)
 
 
+class Counted(sqlite3.Connection):
+    """A connection that knows its writing transactions, and may die at the end of one."""
+
+    where: ClassVar[str]
+    """A file that grows by a byte with every commit."""
+    last: ClassVar[tuple[str, int]]
+    writing = False
+
+    def execute(self, sql: str, *arguments: Any) -> sqlite3.Cursor:
+        """Run a statement, or die before or after it."""
+        if sql.startswith("BEGIN"):
+            self.writing = sql.startswith("BEGIN IMMEDIATE")
+        if sql != "COMMIT" or not self.writing:
+            return super().execute(sql, *arguments)
+        with Path(self.where).open("ab") as file:
+            file.write(b"!")
+        when, turn = self.last
+        dying = Path(self.where).stat().st_size == turn
+        if dying and when == "before":
+            os.kill(os.getpid(), signal.SIGKILL)
+        done = super().execute(sql, *arguments)
+        if dying:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return done
+
+    def executescript(self, sql: str) -> sqlite3.Cursor:
+        """Run several statements."""
+        self.writing = sql.startswith("BEGIN IMMEDIATE")
+        return super().executescript(sql)
+
+
+def count_commits(where: str, when: str, turn: int) -> None:
+    """Count the commits of this life in a file, and die before or after one of them."""
+    Counted.where, Counted.last = where, (when, turn)
+    setattr(sqlite3, "connect", partial(sqlite3.connect, factory=Counted))  # noqa: B010
+
+
 def child(task: dict[str, Any], pipe: int) -> int:
     """Live one life, and give its exit code."""
     if "die" in task:
         die(*task["die"])
+    if "limit" in task:
+        # Python leaves SIGXFSZ alone: a write beyond the limit fails, as on a full disk.
+        resource.setrlimit(resource.RLIMIT_FSIZE, (task["limit"],) * 2)
+    if "commits" in task:
+        count_commits(*task["commits"])
     try:
         live(task, pipe)
     except UnderstudyError as error:

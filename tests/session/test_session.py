@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import understudy as us
-from understudy.budget import Budget, Sample, Unit, Weights, scale_upper, split
+from understudy.budget import Budget, Gaussian, Sample, Unit, Weights, scale_upper, split
 from understudy.engine import DuckDB
 from understudy.errors import (
     BudgetError,
@@ -25,6 +25,7 @@ from understudy.errors import (
     UsageError,
 )
 from understudy.ledger import Ledger, State
+from understudy.noise import steps_per_unit
 from understudy.public import Synthesis
 from understudy.schema import Categorical, DateTime, Id, Integer, Schema
 from understudy.session import Session, open_session, reopen_session
@@ -185,6 +186,20 @@ def test_a_run_gives_rows_and_says_what_they_cost(
         c["events"] for c in manifest["charges"]
     ]
     assert budget.grains * (1 - 1e-12) < run.spent <= budget.grains
+
+
+def test_a_release_has_the_noisy_number_of_rows_and_ids_of_its_own(path: Path) -> None:
+    private = table()
+    private["taxi"] = private["taxi"] + 700_000
+    release = session(path, private=private).run(Independent())
+    run = read(path).runs[1]
+    (event,) = run.reservations[1].charge.events
+    assert isinstance(event, Gaussian)
+    steps = steps_per_unit(event.sigma, at_least=1)
+    rows = np.frombuffer(run.answers[1][1], dtype="<i8")[0] / steps
+    assert len(release) == max(0, round(rows))
+    # Ids count from 1 up, whatever they were; noise hardly makes 700,000 people of ten.
+    assert set(release.columns["taxi"]) <= set(range(1, 700_000))
 
 
 def test_a_new_ledger_gets_the_runs_budget_as_its_total(path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from tests.vault.obvious import People
 from tests.vault.worlds import KEY, obvious, opened
 from understudy.audit import FixedEntropy
 from understudy.budget import Budget, Sample, Unit, Weights, scale_upper
-from understudy.door import Candidate, Query, Rows, Total
+from understudy.door import Candidate, Query, Rows, Select, Total
 from understudy.errors import (
     BudgetError,
     BudgetExhaustedError,
@@ -24,6 +25,7 @@ from understudy.errors import (
     QuestionError,
 )
 from understudy.ledger import Ledger
+from understudy.noise import Shape, draw, steps_per_unit
 from understudy.vault import PrivateDoor, counts
 from understudy.vault import door as vault_door
 
@@ -77,6 +79,14 @@ def test_rows_of_cells_are_summed(door: PrivateDoor) -> None:
     assert measured.rows is sets
 
 
+def test_many_rows_in_one_cell_are_counted() -> None:
+    """Their weight of 2¹⁶ each is beyond 32 bits: a count must not fail for being large."""
+    crowd: People = {str(i): [(0, 0, 0)] for i in range(40_000)}
+    with opened(crowd) as table:
+        found = counts.marginals(table, [("a",)], Weights(1))[("a",)]
+    assert found.tolist() == [40_000 * 2**16, 0, 0]
+
+
 def test_selection_finds_the_marginal_that_is_most_wrong(door: PrivateDoor) -> None:
     right = obvious(PEOPLE).marginal(("a",), Sample(2)).astype(float)
     wrong = np.zeros(2)
@@ -93,6 +103,69 @@ def test_noise_lies_on_the_lattice_and_the_weighted_one_is_fine(door: PrivateDoo
     assert total == int(total)
     (measured,) = door.measure([Query(clique=("a",), scale=1000.0)], price=1.0)
     assert np.all(measured.values * 2**16 == np.rint(measured.values * 2**16))
+
+
+@pytest.mark.parametrize("delta", [1e-9, 0])
+def test_an_answer_is_the_count_and_the_samplers_own_noise(tmp_path: Path, delta: float) -> None:
+    """Step by step of the lattice: the scale charged, a draw a number, nothing rounded off."""
+    budget = Budget(epsilon=1e6, delta=delta)
+    held = Ledger.create(tmp_path / "n.ledger", budget=budget, key=KEY)
+    held.bind(name="world", unit=Unit("id"))
+    with opened(PEOPLE) as table:
+        run = held.begin(budget, {})
+        door = PrivateDoor(table, run=run, bounding=Weights(4), entropy=FixedEntropy(3))
+        (measured,) = door.measure([Query(clique=("b", "a"), scale=2.5)], price=1e5)
+        answers = [measured.values, np.array([door.total(cap=4, scale=0.3)])]
+    held.close()
+    counted = [obvious(PEOPLE).marginal(("b", "a"), Weights(4)), np.array([9])]
+    shape: Shape = "gaussian" if delta else "laplace"
+    entropy = FixedEntropy(3)
+    for values, exact, scale, unit in zip(answers, counted, (2.5, 0.3), (2**16, 1), strict=True):
+        steps = steps_per_unit(scale, at_least=unit)
+        noise = draw(shape, scale * steps, len(exact), entropy=entropy)
+        assert (values * steps).tolist() == (exact * (steps // unit) + noise).tolist()
+
+
+def test_a_selection_is_by_half_of_epsilon_over_the_farthest_that_a_person_moves_it(
+    door: PrivateDoor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The exponent is exactly ε·w·distance / (2·max w·C), whatever the whole numbers are."""
+    seen: list[tuple[list[int], Fraction]] = []
+
+    def watched(scores: list[int], rate: Fraction, **_: object) -> int:
+        seen.append((scores, rate))
+        return 0
+
+    monkeypatch.setattr(vault_door, "choose", watched)
+    given = (
+        Candidate(clique=("a",), expected=np.array([1.5, 0, 7]), weight=0.5),
+        Candidate(clique=("b",), expected=np.array([0, 0.25]), weight=3, penalty=2),
+    )
+    door.select(given, epsilon=0.7, bounding=Sample(2))
+    ((scores, rate),) = seen
+    asked = Select(candidates=given, epsilon=0.7, bounding=Sample(2))
+    for candidate, distance, score in zip(
+        given, obvious(PEOPLE).exact(asked).tolist(), scores, strict=True
+    ):
+        weighted = Fraction(candidate.weight) * Fraction(distance, 2**16)
+        assert rate * score == Fraction(0.7) * weighted / (2 * 3 * 2)
+
+
+def test_a_charge_is_on_disk_before_noise_is_drawn(ledger: Ledger) -> None:
+    booked = []
+
+    def entropy(count: int) -> bytes:
+        with closing(Ledger(ledger.path)) as other:
+            run = other.state().runs[1]
+            booked.append((len(run.reservations), len(run.answers)))
+        return bytes(range(1, count + 1))
+
+    with opened(PEOPLE) as table:
+        run = ledger.begin(RICH, {})
+        door = PrivateDoor(table, run=run, bounding=Weights(4), entropy=entropy)
+        door.units(scale=1.0)
+        door.total(cap=2, scale=1.0)
+    assert booked == [(1, 0), (2, 1)]
 
 
 def test_a_resumed_run_replays_its_answers_and_draws_nothing(ledger: Ledger) -> None:

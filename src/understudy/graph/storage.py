@@ -45,7 +45,7 @@ def save(model: Model, path: Path) -> None:
     partial = path.with_name(f"{path.name}.partial")
     try:
         with partial.open("wb") as file:
-            np.savez_compressed(file, **held)
+            np.savez_compressed(file, **held)  # type: ignore[arg-type]
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
