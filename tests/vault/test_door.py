@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
@@ -15,7 +15,17 @@ from tests.vault.obvious import People
 from tests.vault.worlds import KEY, obvious, opened
 from understudy.audit import FixedEntropy
 from understudy.budget import Budget, Sample, Unit, Weights, scale_upper
-from understudy.door import Candidate, Query, Rows, Select, Total
+from understudy.door import (
+    Candidate,
+    Measure,
+    Query,
+    Rows,
+    Select,
+    Total,
+    UnitCounts,
+    UnitMode,
+    Units,
+)
 from understudy.errors import (
     BudgetError,
     BudgetExhaustedError,
@@ -390,3 +400,51 @@ def test_arrays_of_a_question_are_copies_that_cannot_change() -> None:
     for wrong in (np.array(["x"]), np.array([0.5])):
         with pytest.raises(QuestionError, match="wrong kind"):
             Rows(np.array([0, 1]), wrong)
+
+
+class Shifty(int):
+    """A whole number that says one thing as a number and another as a text."""
+
+    def __format__(self, spec: str) -> str:
+        return "1000000"
+
+    def __str__(self) -> str:
+        return "1000000"
+
+    __repr__ = __str__
+
+
+class Sly(float):
+    """A number whose rounding would be handed an exact distance."""
+
+    def __round__(self, digits: object = None) -> Any:
+        raise AssertionError("asked to round by the vault")
+
+
+def test_numbers_of_the_askers_own_type_become_plain_ones() -> None:
+    """What is charged is what is counted."""
+    cap = Shifty(2)
+    assert type(Total(cap=cap, scale=1.0).cap) is int
+    assert type(Weights(cap).cap) is type(Sample(cap).cap) is int
+    asked = UnitCounts(clique=("a",), cells=np.array([0]), times=(cap,), most=cap, scale=1.0)
+    assert [type(n) for n in (asked.most, *asked.times)] == [int, int]
+    sly = Sly(1.5)
+    candidate = Candidate(clique=("a",), expected=np.zeros(3), weight=sly, penalty=sly)
+    assert type(candidate.weight) is type(candidate.penalty) is float
+    select = Select(candidates=(candidate,), epsilon=sly, bounding=Weights(1))
+    measure = Measure(queries=(Query(clique=("a",), scale=sly),), bounding=Weights(1), price=sly)
+    numbers = (select.epsilon, measure.price, measure.queries[0].scale, Units(scale=sly).scale)
+    assert {type(n) for n in numbers} == {float}
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda: UnitMode(clique=("a", "a"), scale=1.0),
+        lambda: UnitCounts(clique=("a", "a"), cells=np.array([0]), times=(1,), most=1, scale=1.0),
+        lambda: Candidate(clique=("a", "a"), expected=np.zeros(9)),
+    ],
+)
+def test_no_question_names_a_column_twice(ask: Callable[[], object]) -> None:
+    with pytest.raises(QuestionError, match="names each column once"):
+        ask()

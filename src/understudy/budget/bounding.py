@@ -15,13 +15,16 @@ FRACTION_BITS = 16
 """A fractional weight is a whole number of 2⁻¹⁶."""
 
 
-def _check_cap(cap: object) -> None:
-    if not isinstance(cap, int) or isinstance(cap, bool) or not 0 < cap < 2**31:
+def _plain_cap(cap: object) -> int:
+    """Give a cap as a plain whole number, whatever type of whole number it was."""
+    plain = int(cap) if isinstance(cap, int) and not isinstance(cap, bool) else 0
+    if not 0 < plain < 2**31:
         raise BudgetError(
             "a cap on a person's rows must be a whole number",
             got=repr(cap),
             allowed="1 to 2^31 - 1",
         )
+    return plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +37,7 @@ class Weights:
 
     def __post_init__(self) -> None:
         """Refuse a cap that is none."""
-        _check_cap(self.cap)
+        object.__setattr__(self, "cap", _plain_cap(self.cap))
 
     def __str__(self) -> str:
         """Say it in one phrase."""
@@ -51,7 +54,7 @@ class Sample:
 
     def __post_init__(self) -> None:
         """Refuse a cap that is none."""
-        _check_cap(self.cap)
+        object.__setattr__(self, "cap", _plain_cap(self.cap))
 
     def __str__(self) -> str:
         """Say it in one phrase."""

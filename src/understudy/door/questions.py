@@ -29,14 +29,37 @@ if TYPE_CHECKING:
 LARGEST = 2.0**44
 
 
-def _check_scale(scale: object) -> None:
-    if not isinstance(scale, (int, float)) or isinstance(scale, bool) or not 0 < scale < math.inf:
+def _keep(record: object, name: str, value: object) -> None:
+    """Put a checked value in place of what was given.
+
+    Numbers become plain ones: a number of the asker's own type could say one thing to the
+    charge and another to the count.
+    """
+    object.__setattr__(record, name, value)
+
+
+def _number(value: object) -> float:
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        return math.nan
+    return float(value)
+
+
+def _scale(scale: object) -> float:
+    if not 0 < _number(scale) < math.inf:
         raise BudgetError("a noise scale must be positive", got=scale, allowed="a number above 0")
+    return _number(scale)
 
 
-def _check_whole(what: str, value: object) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 < value < 2**31:
+def _whole(what: str, value: object) -> int:
+    plain = int(value) if isinstance(value, int) and not isinstance(value, bool) else 0
+    if not 0 < plain < 2**31:
         raise BudgetError(f"{what} must be a whole number from 1 up", got=repr(value))
+    return plain
+
+
+def _check_clique(clique: object) -> None:
+    if not isinstance(clique, tuple) or len(set(clique)) < len(clique):
+        raise QuestionError("a clique names each column once", got=clique)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -54,9 +77,8 @@ class Query:
 
     def __post_init__(self) -> None:
         """Refuse a query without columns or noise."""
-        _check_scale(self.scale)
-        if len(set(self.clique)) < len(self.clique) or not isinstance(self.clique, tuple):
-            raise QuestionError("a clique names each column once", got=self.clique)
+        _keep(self, "scale", _scale(self.scale))
+        _check_clique(self.clique)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -69,6 +91,7 @@ class Measure:
 
     def __post_init__(self) -> None:
         """Refuse an empty question."""
+        _keep(self, "price", _number(self.price))
         if not self.queries:
             raise QuestionError("a measurement needs at least one query")
 
@@ -87,9 +110,10 @@ class UnitMode:
 
     def __post_init__(self) -> None:
         """Refuse a question without noise, and keep labels that cannot change."""
-        _check_scale(self.scale)
+        _keep(self, "scale", _scale(self.scale))
+        _check_clique(self.clique)
         if self.labels is not None:
-            object.__setattr__(self, "labels", frozen(self.labels, np.int64))
+            _keep(self, "labels", frozen(self.labels, np.int64))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -108,11 +132,14 @@ class UnitCounts:
 
     def __post_init__(self) -> None:
         """Refuse times and cells that are none, and keep cells that cannot change."""
-        _check_scale(self.scale)
-        object.__setattr__(self, "cells", frozen(self.cells, np.int64))
-        _check_whole("the number of cells a person may touch", self.most)
-        if not self.times or len(set(self.times)) < len(self.times) or min(self.times) < 1:
+        _keep(self, "scale", _scale(self.scale))
+        _check_clique(self.clique)
+        _keep(self, "cells", frozen(self.cells, np.int64))
+        _keep(self, "most", _whole("the number of cells a person may touch", self.most))
+        times = tuple(int(t) if isinstance(t, (int, np.integer)) else 0 for t in self.times)
+        if not times or len(set(times)) < len(times) or min(times) < 1:
             raise QuestionError("times must be different and positive", got=self.times)
+        _keep(self, "times", times)
         if not len(self.cells) or len(np.unique(self.cells)) < len(self.cells):
             raise QuestionError("cells must be named, each once", got=f"{len(self.cells)} cells")
 
@@ -127,8 +154,11 @@ class Candidate:
     penalty: float = 0.0
 
     def __post_init__(self) -> None:
-        """Keep an expectation in float64 that cannot change."""
-        object.__setattr__(self, "expected", frozen(self.expected, np.float64))
+        """Keep an expectation in float64 that cannot change, and plain numbers."""
+        _check_clique(self.clique)
+        _keep(self, "expected", frozen(self.expected, np.float64))
+        _keep(self, "weight", _number(self.weight))
+        _keep(self, "penalty", _number(self.penalty))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -141,7 +171,7 @@ class Select:
 
     def __post_init__(self) -> None:
         """Refuse scores that are no numbers, and weights that are not positive."""
-        _check_scale(self.epsilon)
+        _keep(self, "epsilon", _scale(self.epsilon))
         if not self.candidates:
             raise QuestionError("nothing to select from", got="no candidate")
         for candidate in self.candidates:
@@ -163,8 +193,8 @@ class Total:
 
     def __post_init__(self) -> None:
         """Refuse a cap or scale that is none."""
-        _check_scale(self.scale)
-        _check_whole("the cap on a person's rows", self.cap)
+        _keep(self, "scale", _scale(self.scale))
+        _keep(self, "cap", _whole("the cap on a person's rows", self.cap))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -175,7 +205,7 @@ class Units:
 
     def __post_init__(self) -> None:
         """Refuse a question without noise."""
-        _check_scale(self.scale)
+        _keep(self, "scale", _scale(self.scale))
 
 
 Question = Measure | UnitMode | UnitCounts | Select | Total | Units
