@@ -27,6 +27,13 @@ test: lint ## all checks and tests, under ten minutes on 2 cores
 	$(BIN)/python -m pytest --cov --cov-report=
 	$(BIN)/python tests/raises.py
 
+audit: install ## every promise tried hard: 500 pairs, all small worlds, 200 kills, 10,000 bad inputs
+	UNDERSTUDY_AUDIT=1 $(BIN)/python -m pytest -q --durations=10 tests/audit tests/leaks tests/session tests/ledger
+	$(BIN)/understudy audit --pairs 500 --statistical
+
+zoo: install ## planted bugs, one at a time: each must be caught by its named test
+	$(BIN)/python tests/zoo/zoo.py
+
 lint: install ## ruff, strict types, import contracts
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -36,4 +43,4 @@ lint: install ## ruff, strict types, import contracts
 bench-%: install
 	$(BIN)/python benchmarks/$*.py
 
-.PHONY: help install demo test lint
+.PHONY: help install demo test audit zoo lint

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 Currency = Literal["gdp", "pure"]
 
 GRAIN = Fraction(1, 2**80)
+MOST_EPSILON = 1_000_000_000
+"""Beyond this a budget protects nobody, and accounting would take for ever."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,9 +37,11 @@ class Budget:
 
     def __post_init__(self) -> None:
         """Refuse what is no budget."""
-        if not _is_number(self.epsilon) or not 0 < self.epsilon < math.inf:
+        if not _is_number(self.epsilon) or not 0 < self.epsilon <= MOST_EPSILON:
             raise BudgetError(
-                "epsilon must be positive", got=self.epsilon, allowed="a number above 0"
+                "epsilon must be positive, and a bound",
+                got=self.epsilon,
+                allowed=f"a number above 0, at most {MOST_EPSILON:,}",
             )
         if not _is_number(self.delta) or not 0 <= self.delta < 1:
             raise BudgetError(

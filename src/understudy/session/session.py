@@ -14,7 +14,7 @@ import numpy as np
 
 from understudy.budget import Budget, Unit, bounding_from_dict, bounding_to_dict
 from understudy.engine import DuckDB
-from understudy.errors import LedgerMismatchError
+from understudy.errors import LedgerMismatchError, UnderstudyError
 from understudy.ledger import Ledger, new_key
 from understudy.release import build
 from understudy.schema import Schema
@@ -105,11 +105,19 @@ class Session:
             key = new_key() if ledger is None else ledger.state().key
             engine = opened.enter_context(closing(DuckDB()))
             progress("reading the private table", 0)
-            table = PrivateTable(engine, self.private, schema=self.schema, unit=self.unit, key=key)
+            table = self._table(engine, key)
             if ledger is None:
                 ledger = Ledger.create(self.ledger, budget=self.budget, key=key)
                 opened.enter_context(closing(ledger))
             yield table, ledger
+
+    def _table(self, engine: DuckDB, key: str) -> PrivateTable:
+        """Open the private table; a refusal leaves without the frames that saw its first line."""
+        try:
+            return PrivateTable(engine, self.private, schema=self.schema, unit=self.unit, key=key)
+        except UnderstudyError as error:
+            refusal = error
+        raise refusal.with_traceback(None)
 
     def _door(self, table: PrivateTable, run: Run) -> PrivateDoor:
         """Make the one door that a mechanism is given."""

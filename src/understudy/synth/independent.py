@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from understudy.door import Door
     from understudy.public import Progress
 
+MOST_ROWS = 1_000_000_000
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Independent:
@@ -58,6 +60,13 @@ class Independent:
         people = door.units(scale=scale_upper(people_price, currency, bound=Fraction(1)))
         rows_scale = scale_upper(rows_price, currency, bound=Fraction(cap) ** power)
         rows = max(0, round(door.total(cap=cap, scale=rows_scale)))
+        if rows > MOST_ROWS:
+            raise BudgetError(
+                "noise asks for more rows than can be made",
+                got=f"{rows:.3g} rows, with noise of {rows_scale:.3g}",
+                allowed=f"at most {MOST_ROWS:,}",
+                hint="lower the cap on a person's rows, or raise epsilon or rows_share",
+            )
 
         progress("measuring marginals", 0)
         bound = len(columns) * Fraction(cap) ** power
