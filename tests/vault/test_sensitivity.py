@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from tests.vault.obvious import People
 from tests.vault.worlds import DOMAIN, SCHEMA, obvious, opened, person_rows, questions, worlds
-from understudy.budget import Currency, Gaussian, Laplace, Weights
-from understudy.door import Measure, Query, Question, Rows, Select, Total, UnitCounts
+from understudy.budget import Currency, Gaussian, Laplace, Sample, Weights
+from understudy.door import Measure, Query, Question, Rows, Select, Total, UnitCounts, UnitMode
 from understudy.errors import BudgetError
 from understudy.vault.counts import exact
 from understudy.vault.sensitivity import charge
@@ -111,6 +111,24 @@ def test_the_bound_is_reached_so_no_smaller_charge_would_do() -> None:
     cost = charge(question, SCHEMA, "gdp").grains("gdp") / 2**80
     # Nine weights of floor(2¹⁶·5/9) fall short of 5 by less than 9·2⁻¹⁶.
     assert spent <= cost <= spent * 1.0001
+
+
+def test_a_person_one_beyond_every_cap_counts_for_no_more_than_the_cap() -> None:
+    """Seven rows in seven cells and a cap of six, counted by the engine."""
+    own = [(i % 3, i % 2, i % 4) for i in range(7)]
+    clique, cells = ("a", "b", "c"), np.arange(24)
+    query = Query(clique=clique, scale=1.0)
+    with opened({"p": own}) as table:
+
+        def whole(question: Question) -> int:
+            return int(exact(question, table).sum())
+
+        weighed = whole(Measure(queries=(query,), bounding=Weights(6), price=99.0))
+        assert 6 * 2**16 - 7 < weighed <= 6 * 2**16
+        assert whole(Measure(queries=(query,), bounding=Sample(6), price=99.0)) == 6
+        assert whole(Total(cap=6, scale=1.0)) == 6
+        assert whole(UnitCounts(clique=clique, cells=cells, times=(1,), most=6, scale=1.0)) == 6
+        assert whole(UnitMode(clique=clique, scale=1.0)) == 1
 
 
 def test_a_person_with_twenty_cells_costs_twenty_not_one() -> None:

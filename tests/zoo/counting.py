@@ -1,0 +1,284 @@
+"""Bugs of counting: whose rows they are, how many of them count, in which domain."""
+
+from __future__ import annotations
+
+from tests.zoo.bug import Bug
+
+SENSITIVITY = "tests/vault/test_sensitivity.py"
+SESSION = "tests/session/test_session.py"
+ENGINE = "tests/engine/test_duckdb.py"
+DOOR = "tests/vault/test_door.py"
+COUNTED = f"{SENSITIVITY}::test_the_engine_counts_what_the_obvious_version_counts"
+CAPPED = f"{SENSITIVITY}::test_a_person_one_beyond_every_cap_counts_for_no_more_than_the_cap"
+ALONE = f"{SENSITIVITY}::test_a_person_alone_moves_no_more_than_is_charged"
+
+COUNTING = (
+    Bug(
+        name="the list of values is completed from the private rows",
+        kind="the domain is read from the data",
+        file="vault/table.py",
+        old="        query = encoder(self.schema.modelled, kinds, table=source",
+        new="""        from dataclasses import replace
+
+        from understudy.schema import Categorical
+
+        for c in self.schema.modelled:
+            if isinstance(c, Categorical):
+                seen = e.fetch(f"SELECT DISTINCT {quote(c.table_column)} AS v FROM source")["v"]
+                known = {*c.keys, *c.null_keys}
+                more = {v.strip() for v in seen.tolist() if isinstance(v, str)} - known
+                wider = replace(c, values=(*c.values, *sorted(more)))
+                self.schema = self.schema.with_columns(wider)
+        query = encoder(self.schema.modelled, kinds, table=source""",
+        caught_by=f"{ENGINE}::test_csv_is_read_by_the_letter",
+    ),
+    Bug(
+        name="a table of counts ends at the largest value found",
+        kind="the domain is read from the data",
+        file="vault/counts.py",
+        old="counts = np.zeros(cells(table.schema, clique), dtype=np.int64)",
+        new='counts = np.zeros(found["cell"][here].max(initial=0) + 1, dtype=np.int64)',
+        caught_by=COUNTED,
+    ),
+    Bug(
+        name="a number beyond the declared bounds is not pulled inside",
+        kind="the domain is read from the data",
+        file="schema/sql.py",
+        old="WHEN {r} > {high} THEN {above} ELSE",
+        new="ELSE",
+        caught_by="tests/schema/test_encoders_agree.py::test_every_number_agrees",
+    ),
+    Bug(
+        name="the type of a CSV column is guessed from its cells",
+        kind="the domain is read from the data",
+        file="engine/duckdb.py",
+        old="""f"{literal(n)}: 'VARCHAR'" for n in names)""",
+        new="""f"{literal(n)}: 'VARCHAR'" for n in names)
+    if not lower.endswith(".gz"):
+        return f"read_csv({options}, header = true)\"""",
+        caught_by=f"{ENGINE}::test_csv_columns_are_texts_whatever_they_hold",
+    ),
+    Bug(
+        name="the number of rows is told without noise",
+        kind="an exact number is taken as public",
+        file="vault/door.py",
+        old='return float(self._values(Total(cap=cap, scale=scale), "number of rows")[0])',
+        new="return float(exact(Total(cap=cap, scale=scale), self._table)[0])",
+        caught_by=f"{SESSION}::test_a_run_gives_rows_and_says_what_they_cost",
+    ),
+    Bug(
+        name="the release has as many rows as the private table",
+        kind="an exact number is taken as public",
+        file="session/session.py",
+        old="        run.close()\n        state = run.state()\n",
+        new="""        run.close()
+        state = run.state()
+        true = int(table.engine.fetch("SELECT count(*) AS n FROM rows")["n"][0])
+        for name, codes in synthesis.codes.items():
+            synthesis.codes[name] = np.resize(codes, true)
+        if synthesis.people is not None:
+            object.__setattr__(synthesis, "people", np.resize(synthesis.people, true))
+""",
+        caught_by=f"{SESSION}::test_a_release_has_the_noisy_number_of_rows_and_ids_of_its_own",
+    ),
+    Bug(
+        name="all counts of a table share one draw of noise, so that their differences are exact",
+        kind="an exact number is taken as public",
+        file="vault/door.py",
+        old="noise = draw(shape, scale * steps, len(part), entropy=self._entropy)",
+        new="noise = draw(shape, scale * steps, 1, entropy=self._entropy)",
+        caught_by=f"{DOOR}::test_an_answer_is_the_count_and_the_samplers_own_noise",
+    ),
+    Bug(
+        name="the number of rows forgets the cap on a person",
+        kind="the bound on a person is not kept",
+        file="vault/counts.py",
+        old='capped = f"CASE WHEN n < {question.cap} THEN n ELSE {question.cap} END"',
+        new='capped = "n"',
+        caught_by=f"{SESSION}::test_a_persons_rows_count_up_to_a_cap",
+    ),
+    Bug(
+        name="a selection forgets the cap on a person",
+        kind="the bound on a person is not kept",
+        file="vault/counts.py",
+        old="[c.clique for c in question.candidates], question.bounding)",
+        new="[c.clique for c in question.candidates], type(question.bounding)(2**31 - 1))",
+        caught_by=COUNTED,
+    ),
+    Bug(
+        name="weights are rounded up, so that a person weighs more than the cap",
+        kind="the bound on a person is not kept",
+        file="vault/table.py",
+        old="ELSE floor(CAST({one * cap} AS DOUBLE) / n) END",
+        new="ELSE ceil(CAST({one * cap} AS DOUBLE) / n) END",
+        caught_by=CAPPED,
+    ),
+    Bug(
+        name="a person with one row more than the cap is not weighed down",
+        kind="the bound on a person is not kept",
+        file="vault/table.py",
+        old='weight = f"CASE WHEN n <= {cap} THEN {one}',
+        new='weight = f"CASE WHEN n <= {cap} + 1 THEN {one}',
+        caught_by=CAPPED,
+    ),
+    Bug(
+        name="a sample keeps one row too many of a person",
+        kind="the bound on a person is not kept",
+        file="vault/table.py",
+        old="AS placed WHERE place <= {cap}",
+        new="AS placed WHERE place <= {cap} + 1",
+        caught_by=CAPPED,
+    ),
+    Bug(
+        name="one cell too many of a person is counted",
+        kind="the bound on a person is not kept",
+        file="vault/counts.py",
+        old="WHERE turn <= {question.most} AND",
+        new="WHERE turn <= {question.most} + 1 AND",
+        caught_by=CAPPED,
+    ),
+    Bug(
+        name="a person counts for every label and not for the most common one alone",
+        kind="the bound on a person is not kept",
+        file="vault/counts.py",
+        old="WHERE place = 1 GROUP BY label",
+        new="GROUP BY label",
+        caught_by=CAPPED,
+    ),
+    Bug(
+        name='1, "1" and 1.0 are three people',
+        kind="one person is counted as several",
+        file="schema/sql.py",
+        old="THEN substr({t}, 1, instr({t}, '.') - 1) ELSE {t} END",
+        new="THEN {t} ELSE {t} END",
+        caught_by=f"{ENGINE}::test_a_number_and_its_texts_are_one_person",
+    ),
+    Bug(
+        name="a blank before an id makes another person",
+        kind="one person is counted as several",
+        file="schema/sql.py",
+        old="""return f"trim(BOTH ' ' FROM CAST({x} AS VARCHAR))\"""",
+        new="""return f"CAST({x} AS VARCHAR)\"""",
+        caught_by=f"{ENGINE}::test_a_number_and_its_texts_are_one_person",
+    ),
+    Bug(
+        name="every row without an id is a person of its own",
+        kind="one person is counted as several",
+        file="vault/table.py",
+        old="return f\"coalesce({texts[0]}, '')\" if",
+        new='return f"coalesce({texts[0]}, CAST(s AS VARCHAR))" if',
+        caught_by=f"{SESSION}::test_people_are_counted_by_the_unit",
+    ),
+    Bug(
+        name="a person of a week is split into the moments of the week",
+        kind="one person is counted as several",
+        file="budget/unit.py",
+        old='names.append(f"{column.table_column}:{column.part}")',
+        new="names.append(column.table_column)",
+        caught_by=f"{SESSION}::test_a_date_time_column_in_a_unit_is_its_part_and_not_its_moment",
+    ),
+    Bug(
+        name='the two-part ids ("1", "23") and ("12", "3") are one person',
+        kind="different people are taken for one",
+        file="vault/table.py",
+        old="""f"CAST(length({t}) AS VARCHAR) || ':' || {t}" for t in texts""",
+        new="""f"{t}" for t in texts""",
+        caught_by=f"{SESSION}::test_parts_of_an_id_are_kept_apart",
+    ),
+    Bug(
+        name="large ids lose their last digit where one id is missing",
+        kind="different people are taken for one",
+        file="engine/held.py",
+        old="out = np.asarray(series.to_numpy(dtype=object)).copy()",
+        new="out = np.asarray(series.to_numpy(dtype=float, na_value=0)).astype(object)",
+        caught_by=f"{ENGINE}::test_a_missing_id_costs_no_whole_number_its_digits",
+    ),
+    Bug(
+        name="ids of bytes that are no text are all the same",
+        kind="different people are taken for one",
+        file="schema/reading.py",
+        old='value.decode("utf-8", "backslashreplace") if isinstance(value, bytes)',
+        new='value.decode("utf-8", "replace") if isinstance(value, bytes)',
+        caught_by=f"{SESSION}::test_different_binary_ids_are_different_people",
+    ),
+    Bug(
+        name="a tie between labels goes to whichever comes first in the file",
+        kind="one person's arrival moves another's rows",
+        file="vault/counts.py",
+        old="ORDER BY n DESC, {hashed})",
+        new="ORDER BY n DESC)",
+        caught_by=COUNTED,
+    ),
+    Bug(
+        name="the first rows of the file are kept of a person",
+        kind="one person's arrival moves another's rows",
+        file="vault/table.py",
+        old="(PARTITION BY person ORDER BY h, {codes}) AS place",
+        new="(PARTITION BY person) AS place",
+        caught_by=COUNTED,
+    ),
+    Bug(
+        name="the choice of rows depends on a person's place in the file",
+        kind="one person's arrival moves another's rows",
+        file="vault/table.py",
+        old="""who = "CAST(length(p.id) AS VARCHAR) || ':' || p.id\"""",
+        new="""who = "CAST(p.person AS VARCHAR)\"""",
+        caught_by=COUNTED,
+    ),
+    Bug(
+        name="the sensitivity grows with the cap and not with its square",
+        kind="the sensitivity is too small",
+        file="vault/sensitivity.py",
+        old="squared_sensitivity=cap**2 * worst",
+        new="squared_sensitivity=cap * worst",
+        caught_by=f"{SENSITIVITY}::test_the_bound_is_reached_so_no_smaller_charge_would_do",
+    ),
+    Bug(
+        name="the number of rows is charged by the cap and not by its square",
+        kind="the sensitivity is too small",
+        file="vault/sensitivity.py",
+        old="bound = Fraction(question.cap) ** (2 if",
+        new="bound = Fraction(question.cap) ** (1 if",
+        caught_by=ALONE,
+    ),
+    Bug(
+        name="Laplace noise is charged by the L2 norm",
+        kind="the sensitivity is too small",
+        file="vault/sensitivity.py",
+        old='power = 2 if currency == "gdp" else 1\n    least',
+        new="power = 2\n    least",
+        caught_by=ALONE,
+    ),
+    Bug(
+        name="several sums that hold one cell are charged as one",
+        kind="the sensitivity is too small",
+        file="vault/sensitivity.py",
+        old="return np.bincount(query.rows.cells, minlength=size)",
+        new="return np.minimum(1, np.bincount(query.rows.cells, minlength=size))",
+        caught_by=ALONE,
+    ),
+    Bug(
+        name="a person in twenty cells is charged as if in one",
+        kind="the sensitivity is too small",
+        file="vault/sensitivity.py",
+        old="return noise_charge(question.scale, currency, bound=Fraction(question.most))",
+        new="return noise_charge(question.scale, currency, bound=Fraction(1))",
+        caught_by=f"{SENSITIVITY}::test_a_person_with_twenty_cells_costs_twenty_not_one",
+    ),
+    Bug(
+        name="a table of counts asked twice is charged once",
+        kind="the sensitivity is too small",
+        file="vault/sensitivity.py",
+        old="by_clique.setdefault(frozenset(query.clique), []).append(query)",
+        new="by_clique[frozenset(query.clique)] = [query]",
+        caught_by=f"{SENSITIVITY}::test_the_same_clique_in_another_order_is_priced_safely",
+    ),
+    Bug(
+        name="a sum may count one cell twice",
+        kind="the sensitivity is too small",
+        file="graph/measurement.py",
+        old="if c.min() < 0 or len(np.unique(pairs)) < len(c):",
+        new="if c.min() < 0:",
+        caught_by=f"{DOOR}::test_rows_that_are_no_sets",
+    ),
+)
