@@ -24,7 +24,7 @@ demo: install ## a simulated city, from private table to release, in demo-out
 
 test: lint ## all checks and tests, under ten minutes on 2 cores
 	rm -f .coverage
-	$(BIN)/python -m pytest --cov --cov-report=
+	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal --cov --cov-report=
 	$(BIN)/python tests/raises.py
 
 audit: install ## every promise tried hard: 500 pairs, all small worlds, 200 kills, 10,000 bad inputs
