@@ -79,7 +79,7 @@ COUNTING = (
         if synthesis.people is not None:
             object.__setattr__(synthesis, "people", np.resize(synthesis.people, true))
 """,
-        caught_by=f"{SESSION}::test_a_release_has_the_noisy_number_of_rows_and_ids_of_its_own",
+        caught_by=f"{SESSION}::test_a_release_has_the_noisy_number_of_rows",
     ),
     Bug(
         name="all counts of a table share one draw of noise, so that their differences are exact",
