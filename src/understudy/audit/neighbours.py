@@ -46,16 +46,20 @@ class Pair:
 
 
 def pairs(count: int, seed: int) -> Iterator[Pair]:
-    """Make random pairs; in every other one the person has 2, 5, 17 or 64 rows."""
+    """Make random pairs; in every other one the person has 2, 5, 17 or 64 rows.
+
+    In some the person is the one of all rows without an id, in some every row is a person.
+    """
     for number in range(count):
         rng = np.random.default_rng([seed, number])
-        each_row = number % 10 == 9
+        each_row = number % 10 == 8
         sizes = [int(n) for n in rng.geometric(0.4, size=int(rng.integers(2, 12)))]
         sizes[0] = MANY_ROWS[number // 2 % 4] if number % 2 else int(rng.integers(1, 4))
         if each_row:
             sizes = [1] * len(sizes)
         people = [_rows(rng, size) for size in sizes]
-        table, neighbour = _laid_out(people, rng), _laid_out([None, *people[1:]], rng)
+        names = ["" if number % 7 == 3 else "0", *map(str, range(1, len(people)))]
+        table, neighbour = _laid_out(names, people, rng), _laid_out(names[1:], people[1:], rng)
         if rng.random() < 0.5:
             table, neighbour = neighbour, table
         cap = 1 if each_row else int(rng.choice(CAPS))
@@ -64,7 +68,7 @@ def pairs(count: int, seed: int) -> Iterator[Pair]:
             unit=Unit.each_row() if each_row else Unit("id", nulls="one"),
             bounding=Weights(cap) if rng.random() < 0.5 else Sample(cap),
             budget=Budget(
-                epsilon=float(rng.uniform(0.1, 5)), delta=0.0 if number % 5 == 4 else 1e-6
+                epsilon=float(rng.uniform(0.1, 5)), delta=0.0 if number % 3 == 2 else 1e-6
             ),
             table=table,
             neighbour=neighbour,
@@ -80,10 +84,10 @@ def _rows(rng: np.random.Generator, size: int) -> list[tuple[str, str, str]]:
 
 
 def _laid_out(
-    people: Sequence[list[tuple[str, str, str]] | None], rng: np.random.Generator
+    names: Sequence[str], people: Sequence[list[tuple[str, str, str]]], rng: np.random.Generator
 ) -> Table:
     """Write people's rows into one table, in an order of no meaning."""
-    flat = [(str(i), *row) for i, rows in enumerate(people) for row in rows or ()]
+    flat = [(name, *row) for name, rows in zip(names, people, strict=True) for row in rows]
     order = rng.permutation(len(flat))
     columns = ("id", "a", "b", "c")
     return {
