@@ -17,7 +17,7 @@ def rows_of(door: Any) -> int:
 
 
 def honest(door: Any, rng: np.random.Generator, progress: Progress) -> Synthesis:
-    return Independent().run(door, rng=rng, progress=progress)
+    return Independent().run(door, public=None, rng=rng, progress=progress)
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,9 @@ class OtherScale:
 
     name: ClassVar[str] = "other-scale"
 
-    def run(self, door: Any, *, rng: np.random.Generator, progress: Progress) -> Synthesis:
+    def run(
+        self, door: Any, *, public: Any, rng: np.random.Generator, progress: Progress
+    ) -> Synthesis:
         door.units(scale=1000.0 + rows_of(door))
         return honest(door, rng, progress)
 
@@ -37,9 +39,13 @@ class OneMore:
 
     name: ClassVar[str] = "one-more"
 
-    def run(self, door: Any, *, rng: np.random.Generator, progress: Progress) -> Synthesis:
+    def run(
+        self, door: Any, *, public: Any, rng: np.random.Generator, progress: Progress
+    ) -> Synthesis:
         people_share = 0.5 if rows_of(door) % 2 else 0.4
-        return Independent(people_share=people_share).run(door, rng=rng, progress=progress)
+        return Independent(people_share=people_share).run(
+            door, public=None, rng=rng, progress=progress
+        )
 
 
 @dataclass(frozen=True)
@@ -48,7 +54,9 @@ class ExactRows:
 
     name: ClassVar[str] = "exact-rows"
 
-    def run(self, door: Any, *, rng: np.random.Generator, progress: Progress) -> Synthesis:
+    def run(
+        self, door: Any, *, public: Any, rng: np.random.Generator, progress: Progress
+    ) -> Synthesis:
         made = honest(door, rng, progress)
         codes = {n: np.resize(c, rows_of(door)) for n, c in made.codes.items()}
         people = None if made.people is None else np.resize(made.people, rows_of(door))
@@ -61,7 +69,9 @@ class Telling:
 
     name: ClassVar[str] = "telling"
 
-    def run(self, door: Any, *, rng: np.random.Generator, progress: Progress) -> Synthesis:
+    def run(
+        self, door: Any, *, public: Any, rng: np.random.Generator, progress: Progress
+    ) -> Synthesis:
         made = honest(door, rng, progress)
         return replace(made, notes=(*made.notes, f"The table has {rows_of(door)} rows."))
 
@@ -72,7 +82,9 @@ class Denoised:
 
     name: ClassVar[str] = "denoised"
 
-    def run(self, door: Any, *, rng: np.random.Generator, progress: Progress) -> Synthesis:
+    def run(
+        self, door: Any, *, public: Any, rng: np.random.Generator, progress: Progress
+    ) -> Synthesis:
         made = honest(door, rng, progress)
         first = replace(
             made.measurements[0], values=made.measurements[0].values * 0 + rows_of(door)

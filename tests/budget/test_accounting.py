@@ -27,8 +27,8 @@ from dp_accounting.pld import privacy_loss_distribution as pld
 from tests.vault.worlds import DOMAIN, KEY, SCHEMA, obvious, opened
 from understudy.budget import (
     GRAIN,
-    Bounding,
     Budget,
+    Capped,
     Charge,
     Currency,
     Laplace,
@@ -97,7 +97,7 @@ def query_of(rng: random.Random, cliques: Sequence[Clique]) -> Query:
     return Query(clique=clique, scale=scale_of(rng), rows=rows)
 
 
-def bounding_of(rng: random.Random) -> Bounding:
+def bounding_of(rng: random.Random) -> Capped:
     kind = Weights if rng.random() < 0.5 else Sample
     return kind(rng.choice([1, 2, 3, 5, 20, 150]))
 
@@ -159,7 +159,12 @@ def cell_of(row: Row, clique: Clique) -> int:
     return number
 
 
-def people(bounding: Bounding, rng: random.Random) -> Iterator[Person]:
+def capped(question: Measure) -> Capped:
+    assert isinstance(question.bounding, Capped)
+    return question.bounding
+
+
+def people(bounding: Capped, rng: random.Random) -> Iterator[Person]:
     """Everyone whose rows lie in one cell or two, and some in three: full and over-full."""
     cap = bounding.cap
     for cells in [*combinations_with_replacement(CELLS, 2), *(rng.sample(CELLS, 3) for _ in CELLS)]:
@@ -202,7 +207,7 @@ def tried(question: Measure, currency: Currency, rng: random.Random) -> Fraction
         for row in CELLS
     }
     worst = 0
-    for person in people(question.bounding, rng):
+    for person in people(capped(question), rng):
         moved: Counter[int] = Counter()
         for row, weight in person.items():
             for part in touching[row]:
@@ -230,7 +235,7 @@ def documented(question: Measure, currency: Currency) -> Fraction:
             for row in CELLS
         }
         whole += max(costs.values())
-    return whole * Fraction(question.bounding.cap) ** power
+    return whole * Fraction(capped(question).cap) ** power
 
 
 def ceiling(cost: Fraction) -> int:

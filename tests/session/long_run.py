@@ -49,7 +49,9 @@ class Long:
     name: ClassVar[str] = "long"
     questions: int
 
-    def run(self, door: Door, *, rng: np.random.Generator, progress: Progress) -> Synthesis:
+    def run(
+        self, door: Door, *, public: Any, rng: np.random.Generator, progress: Progress
+    ) -> Synthesis:
         """Ask people, rows, a marginal and labels in turn."""
         del rng, progress
         handed, pipe = TOLD

@@ -107,7 +107,9 @@ class Counting:
     name: ClassVar[str] = "counting"
     cap: int = 1000
 
-    def run(self, door: Door, *, rng: np.random.Generator, progress: Progress) -> Synthesis:
+    def run(
+        self, door: Door, *, public: Any, rng: np.random.Generator, progress: Progress
+    ) -> Synthesis:
         del rng, progress
         people, rows = door.units(scale=0.01), door.total(cap=self.cap, scale=0.01)
         codes = {name: np.zeros(1, dtype=np.int32) for name in door.schema.domain}
@@ -124,7 +126,9 @@ class Failing:
     error: ClassVar[type[BaseException]] = BudgetError
     after: int
 
-    def run(self, door: Door, *, rng: np.random.Generator, progress: Progress) -> Synthesis:
+    def run(
+        self, door: Door, *, public: Any, rng: np.random.Generator, progress: Progress
+    ) -> Synthesis:
         del progress
         answers = []
         for i, price in enumerate(split(door.grains, door.currency, [1, 1, 1])):

@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.budget import Bounding, Weights
+from understudy.budget import Capped, Weights
 from understudy.door import Measure, Question, Select, Total, UnitCounts, UnitMode
 from understudy.graph import Clique
 
@@ -42,7 +42,7 @@ class Obvious:
     def size(self, clique: Clique) -> int:
         return math.prod(self.domain[n] for n in clique)
 
-    def weighted(self, person: str, bounding: Bounding) -> list[tuple[Row, int]]:
+    def weighted(self, person: str, bounding: Capped) -> list[tuple[Row, int]]:
         """A person's rows with their whole-number weights."""
         rows, cap = self.people[person], bounding.cap
         if isinstance(bounding, Weights):
@@ -58,7 +58,7 @@ class Obvious:
             keyed.append((self.hashed(person, written), row))
         return [(row, 1) for _, row in sorted(keyed)[:cap]]
 
-    def marginal(self, clique: Clique, bounding: Bounding) -> NDArray[np.int64]:
+    def marginal(self, clique: Clique, bounding: Capped) -> NDArray[np.int64]:
         counts = np.zeros(self.size(clique), dtype=np.int64)
         for person in self.people:
             for row, weight in self.weighted(person, bounding):
@@ -70,7 +70,7 @@ class Obvious:
             case Measure():
                 parts = []
                 for query in question.queries:
-                    counts = self.marginal(query.clique, question.bounding)
+                    counts = self.marginal(query.clique, capped(question))
                     if query.rows is not None:
                         starts = query.rows.starts
                         sets = [query.rows.cells[a:b] for a, b in pairwise(starts)]
@@ -118,8 +118,14 @@ class Obvious:
         out = []
         for candidate in question.candidates:
             unit = question.bounding.unit_weight
-            counts = self.marginal(candidate.clique, question.bounding) * (2**16 // unit)
+            counts = self.marginal(candidate.clique, capped(question)) * (2**16 // unit)
             expected = [round(float(e) * 2**16) for e in candidate.expected]
             distance = sum(abs(int(a) - b) for a, b in zip(counts, expected, strict=True))
             out.append(distance - round(candidate.penalty * 2**16))
         return np.array(out)
+
+
+def capped(question: Measure | Select) -> Capped:
+    """The bounding of a question, which is no `Norm` here."""
+    assert isinstance(question.bounding, Capped)
+    return question.bounding

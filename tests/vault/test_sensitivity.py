@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tests.vault.obvious import People
 from tests.vault.worlds import DOMAIN, SCHEMA, obvious, opened, person_rows, questions, worlds
-from understudy.budget import Currency, Gaussian, Laplace, Sample, Weights
+from understudy.budget import Currency, Gaussian, Laplace, Norm, Sample, Weights
 from understudy.door import Measure, Query, Question, Rows, Select, Total, UnitCounts, UnitMode
 from understudy.errors import BudgetError
 from understudy.vault.counts import exact
@@ -92,6 +92,7 @@ def test_and_the_largest_single_count_is_within_the_bound(
 ) -> None:
     moved = obvious({"someone": own}).exact(question)
     if isinstance(question, Measure):
+        assert not isinstance(question.bounding, Norm)
         assert moved.max() <= question.bounding.cap * question.bounding.unit_weight
     elif isinstance(question, Total):
         assert moved.max() <= question.cap

@@ -16,7 +16,7 @@ COUNTING = (
     Bug(
         name="the list of values is completed from the private rows",
         kind="the domain is read from the data",
-        file="vault/table.py",
+        file="engine/coded.py",
         old="        query = encoder(self.schema.modelled, kinds, table=source",
         new="""        from dataclasses import replace
 
@@ -101,8 +101,8 @@ COUNTING = (
         name="a selection forgets the cap on a person",
         kind="the bound on a person is not kept",
         file="vault/counts.py",
-        old="[c.clique for c in question.candidates], question.bounding)",
-        new="[c.clique for c in question.candidates], type(question.bounding)(2**31 - 1))",
+        old="weighted = table.bounded(question.bounding)",
+        new="weighted = table.bounded(type(question.bounding)(2**31 - 1))",
         caught_by=COUNTED,
     ),
     Bug(
@@ -164,7 +164,7 @@ COUNTING = (
     Bug(
         name="every row without an id is a person of its own",
         kind="one person is counted as several",
-        file="vault/table.py",
+        file="engine/coded.py",
         old="return f\"coalesce({texts[0]}, '')\" if",
         new='return f"coalesce({texts[0]}, CAST(s AS VARCHAR))" if',
         caught_by=f"{SESSION}::test_people_are_counted_by_the_unit",
@@ -180,7 +180,7 @@ COUNTING = (
     Bug(
         name='the two-part ids ("1", "23") and ("12", "3") are one person',
         kind="different people are taken for one",
-        file="vault/table.py",
+        file="engine/coded.py",
         old="""f"CAST(length({t}) AS VARCHAR) || ':' || {t}" for t in texts""",
         new="""f"{t}" for t in texts""",
         caught_by=f"{SESSION}::test_parts_of_an_id_are_kept_apart",

@@ -150,7 +150,7 @@ SILENCE = (
     Bug(
         name="the columns that are there are listed, in a file without a header its values",
         kind="a private value or count is seen",
-        file="vault/table.py",
+        file="engine/coded.py",
         old='got="no " + ", ".join(map(repr, missing)),',
         new='got="no " + ", ".join(map(repr, missing)), allowed=", ".join(kinds),',
         caught_by=f"{CANARIES}::test_a_refused_file_names_no_line_and_no_value"
@@ -184,8 +184,8 @@ SILENCE = (
         name="an asker's own code is given exact counts",
         kind="a private value or count is seen",
         file="vault/counts.py",
-        old="if type(part) not in {Query, Rows, Candidate, Weights, Sample}:",
-        new="if not isinstance(part, (Query, Rows, Candidate, Weights, Sample)):",
+        old="if type(part) not in {Query, Rows, Candidate, Weights, Sample, Norm}:",
+        new="if not isinstance(part, (Query, Rows, Candidate, Weights, Sample, Norm)):",
         caught_by=f"{DOOR}::test_records_of_an_askers_own_making_are_refused",
     ),
     Bug(

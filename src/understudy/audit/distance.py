@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from understudy.budget import Gaussian, Laplace
+from understudy.budget import Gaussian, Laplace, Norm
 from understudy.budget.bounding import FRACTION_BITS
 from understudy.door import Measure, Select, Total
 from understudy.errors import AuditError
@@ -27,18 +27,19 @@ def check_distance(question: Question, moved: NDArray[np.int64], schema: Schema)
     """Refuse a distance above what is declared; give the largest share of it that was reached.
 
     L2 is held against what a ledger of ``gdp`` is charged, L1 against one of ``pure``, both
-    in units of the noise; L∞ against what a person may weigh in a single number.
+    in units of the noise; L∞ against what a person may weigh in a single number.  `Norm` is an
+    L2 bound and declares no L1.
     """
     if isinstance(question, Select):
         shares = {"L∞": float(np.abs(moved).max()) / (question.bounding.cap * 2**FRACTION_BITS)}
     else:
         rows, scales = in_rows(question, moved, schema)
         whitened = np.abs(rows) / scales
-        shares = {
-            "L1": float(whitened.sum()) / _declared(question, schema, "pure"),
-            "L2": float(np.sqrt((whitened**2).sum())) / _declared(question, schema, "gdp"),
-            "L∞": float(np.abs(rows).max(initial=0.0)) / _largest(question),
-        }
+        shares = {}
+        if not (isinstance(question, Measure) and isinstance(question.bounding, Norm)):
+            shares["L1"] = float(whitened.sum()) / _declared(question, schema, "pure")
+        shares["L2"] = float(np.sqrt((whitened**2).sum())) / _declared(question, schema, "gdp")
+        shares["L∞"] = float(np.abs(rows).max(initial=0.0)) / _largest(question)
     for norm, share in shares.items():
         if share > ROUNDING:
             raise AuditError(
@@ -67,7 +68,7 @@ def in_rows(
 
 def _declared(question: Question, schema: Schema, currency: str) -> float:
     """Give the distance, in units of the noise, that a question's charge stands for."""
-    if isinstance(question, Measure):
+    if isinstance(question, Measure) and not isinstance(question.bounding, Norm):
         question = replace(question, price=ANY_PRICE)
     squares, sums = 0.0, 0.0
     for event in charge(question, schema, "gdp" if currency == "gdp" else "pure").events:
@@ -78,10 +79,13 @@ def _declared(question: Question, schema: Schema, currency: str) -> float:
     return float(np.sqrt(squares)) if currency == "gdp" else sums
 
 
-def _largest(question: Question) -> int:
+def _largest(question: Question) -> float:
     """Give the most that a person may add to one number of an answer."""
     match question:
+        case Measure() if isinstance(question.bounding, Norm):
+            return question.price * max(q.scale for q in question.queries)
         case Measure():
+            assert not isinstance(question.bounding, Norm)  # noqa: S101  the case above
             return question.bounding.cap
         case Total():
             return question.cap

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from understudy.budget import Budget, Sample, Unit, Weights
+from understudy.budget import Budget, Norm, Sample, Unit, Weights
 from understudy.schema import Categorical, Id, Integer, Schema
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ class Pair:
     budget: Budget
     table: Table
     neighbour: Table
+    public: Table | None
     apart: int
     """The number of rows of the person who is in one of them only."""
 
@@ -48,7 +49,8 @@ class Pair:
 def pairs(count: int, seed: int) -> Iterator[Pair]:
     """Make random pairs; in every other one the person has 2, 5, 17 or 64 rows.
 
-    In some the person is the one of all rows without an id, in some every row is a person.
+    In some the person is the one of all rows without an id, in some every row is a person, and
+    in some there is a public table beside.
     """
     for number in range(count):
         rng = np.random.default_rng([seed, number])
@@ -62,18 +64,29 @@ def pairs(count: int, seed: int) -> Iterator[Pair]:
         table, neighbour = _laid_out(names, people, rng), _laid_out(names[1:], people[1:], rng)
         if rng.random() < 0.5:
             table, neighbour = neighbour, table
+        pure = number % 3 == 2
         cap = 1 if each_row else int(rng.choice(CAPS))
         yield Pair(
             schema=SCHEMA,
             unit=Unit.each_row() if each_row else Unit("id", nulls="one"),
-            bounding=Weights(cap) if rng.random() < 0.5 else Sample(cap),
-            budget=Budget(
-                epsilon=float(rng.uniform(0.1, 5)), delta=0.0 if number % 3 == 2 else 1e-6
-            ),
+            bounding=_bounding(rng, cap, pure=pure),
+            budget=Budget(epsilon=float(rng.uniform(0.1, 5)), delta=0.0 if pure else 1e-6),
+            public=_public(rng) if number % 4 == 1 else None,
             table=table,
             neighbour=neighbour,
             apart=sizes[0],
         )
+
+
+def _bounding(rng: np.random.Generator, cap: int, *, pure: bool) -> Bounding:
+    kinds: tuple[Bounding, ...] = (Weights(cap), Sample(cap), Norm())
+    return kinds[int(rng.integers(2 if pure else 3))]
+
+
+def _public(rng: np.random.Generator) -> Table:
+    """Make a public table; the people in it are nobody's neighbours."""
+    people = [_rows(rng, int(size)) for size in rng.geometric(0.3, size=8)]
+    return _laid_out([f"public {i}" for i in range(len(people))], people, rng)
 
 
 def _rows(rng: np.random.Generator, size: int) -> list[tuple[str, str, str]]:

@@ -50,6 +50,7 @@ def replay(mechanism: Mechanism, pair: Pair) -> Replayed:
     with tempfile.TemporaryDirectory() as folder:
         session = _Watched(
             private=pair.table,
+            public=pair.public,
             schema=pair.schema,
             unit=pair.unit,
             bounding=pair.bounding,

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from understudy.audit.distance import check_distance
-from understudy.budget import Sample, Unit, Weights
+from understudy.budget import Norm, Sample, Unit, Weights
 from understudy.budget.bounding import FRACTION_BITS
 from understudy.door import (
     Candidate,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from understudy.budget import Bounding
+    from understudy.budget import Bounding, Capped
     from understudy.door import Question
 
     Person = tuple[int, ...]
@@ -57,8 +57,11 @@ SCHEMA = Schema(
     ),
 )
 BOTH = ("a", "b")
+PRICE = 8.0
+"""Enough for every cap, and too little for some people under `Norm`."""
 COARSE = Rows(np.array([0, 3, 6, 8]), np.array([0, 1, 2, 2, 3, 4, 4, 5]))
-BOUNDINGS: tuple[Bounding, ...] = (Weights(1), Sample(1), Weights(3))
+CAPPED: tuple[Capped, ...] = (Weights(1), Sample(1), Weights(3))
+BOUNDINGS: tuple[Bounding, ...] = (*CAPPED, Norm())
 QUESTIONS: tuple[Question, ...] = (
     *(
         Measure(
@@ -69,7 +72,7 @@ QUESTIONS: tuple[Question, ...] = (
                 Query(clique=(), scale=5.0),
             ),
             bounding=bounding,
-            price=1e9,
+            price=PRICE,
         )
         for bounding in BOUNDINGS
     ),
@@ -129,12 +132,12 @@ def _answers(people: dict[int, Person]) -> Answers:
     with closing(DuckDB()) as engine:
         table = PrivateTable(engine, data, schema=SCHEMA, unit=Unit("id"), key=KEY)
         answers = [exact(question, table) for question in QUESTIONS]
-        for bounding, measured in zip(BOUNDINGS, answers, strict=False):
+        for bounding, measured in zip(CAPPED, answers, strict=False):
             _check_selection(table, bounding, measured[:MOST_CELLS])
     return answers
 
 
-def _check_selection(table: PrivateTable, bounding: Bounding, marginal: NDArray[np.int64]) -> None:
+def _check_selection(table: PrivateTable, bounding: Capped, marginal: NDArray[np.int64]) -> None:
     candidate = Candidate(clique=BOTH, expected=EXPECTED, penalty=0.5)
     found = exact(Select(candidates=(candidate,), epsilon=1.0, bounding=bounding), table)
     step = 2**FRACTION_BITS

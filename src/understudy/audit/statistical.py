@@ -29,7 +29,7 @@ from understudy.vault.counts import exact
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from understudy.budget import Budget, Charge
+    from understudy.budget import Bounding, Budget, Charge
     from understudy.door import Question
     from understudy.synth import Mechanism
 
@@ -40,6 +40,8 @@ LIKELY = 0.05
 CAP = 5
 DOMAIN = {"a": 3, "b": 2, "c": 4}
 KEY = "0" * 32
+WORST = Weights(CAP)
+"""The bounding that the worst pair is made for: there a person reaches the bound."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,9 +65,15 @@ class _Weighing(PrivateDoor):
     """A door that weighs each answer: was it this table, or the other?"""
 
     def __init__(
-        self, tables: tuple[PrivateTable, PrivateTable], here: int, run: Tape, counts: Counts
+        self,
+        tables: tuple[PrivateTable, PrivateTable],
+        here: int,
+        run: Tape,
+        *,
+        bounding: Bounding,
+        counts: Counts,
     ) -> None:
-        super().__init__(tables[here], run=run, bounding=Weights(CAP))
+        super().__init__(tables[here], run=run, bounding=bounding)
         self._tables, self._here, self._counts = tables, here, counts
         self.ratio = 0.0
         """ln of how much likelier the answers are on the first table than on the second."""
@@ -103,14 +111,23 @@ class _Weighing(PrivateDoor):
 Counts = dict[str, list["Whole"]]
 
 
-def measure_loss(mechanism: Mechanism, *, budget: Budget, runs: int) -> Loss:
+def measure_loss(
+    mechanism: Mechanism, *, budget: Budget, runs: int, bounding: Bounding = WORST
+) -> Loss:
     """Run a mechanism on a table and on its worst neighbour, half of the runs on each."""
     engines, each = (DuckDB(), DuckDB()), runs // 2
     try:
         tables = _worst_pair(engines)
         counts: Counts = {}
         doors = [
-            [_run(mechanism, _Weighing(tables, here, Tape(budget), counts), i) for i in range(each)]
+            [
+                _run(
+                    mechanism,
+                    _Weighing(tables, here, Tape(budget), bounding=bounding, counts=counts),
+                    i,
+                )
+                for i in range(each)
+            ]
             for here in (0, 1)
         ]
     finally:
@@ -131,7 +148,7 @@ def measure_loss(mechanism: Mechanism, *, budget: Budget, runs: int) -> Loss:
 
 def _run(mechanism: Mechanism, door: _Weighing, number: int) -> tuple[float, int]:
     """Run once; give the answers' ratio and what was spent."""
-    mechanism.run(door, rng=np.random.default_rng(number), progress=lambda *_: None)
+    mechanism.run(door, public=None, rng=np.random.default_rng(number), progress=lambda *_: None)
     return door.ratio, door.budget.grains - door.grains
 
 

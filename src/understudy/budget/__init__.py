@@ -2,6 +2,8 @@
 
 from understudy.budget.bounding import (
     Bounding,
+    Capped,
+    Norm,
     Sample,
     Weights,
     bounding_from_dict,
@@ -17,7 +19,13 @@ from understudy.budget.budget import (
     price_lower,
     split,
 )
-from understudy.budget.calibration import RULES, Rule, noise_charge, scale_upper
+from understudy.budget.calibration import (
+    RULES,
+    Rule,
+    noise_charge,
+    scale_upper,
+    selection_epsilon_lower,
+)
 from understudy.budget.charges import Charge, Event, Gaussian, Laplace, Selection
 from understudy.budget.gaussian import (
     delta_upper,
@@ -33,11 +41,13 @@ __all__ = [
     "RULES",
     "Bounding",
     "Budget",
+    "Capped",
     "Charge",
     "Currency",
     "Event",
     "Gaussian",
     "Laplace",
+    "Norm",
     "Rule",
     "Sample",
     "Selection",
@@ -56,5 +66,6 @@ __all__ = [
     "price_grains",
     "price_lower",
     "scale_upper",
+    "selection_epsilon_lower",
     "split",
 ]

@@ -1,7 +1,9 @@
 """Boundings: how much of a person may enter a count.  The vault enforces them.
 
-Both give a person's weighted rows a sum of at most C, so any query whose cells each touch
-rows of total squared weight 1 moves by at most C in L2, and in L1 (triangle inequality).
+`Weights` and `Sample` give a person's rows a total weight of at most C, so any query whose
+cells each touch rows of total squared weight 1 moves by at most C in L2, and in L1 (triangle
+inequality).  `Norm` bounds what a person does to one question's whole answer, in units of its
+noise.
 """
 
 from __future__ import annotations
@@ -61,18 +63,42 @@ class Sample:
         return f"at most {self.cap} rows of a person, chosen by a keyed hash"
 
 
-Bounding = Weights | Sample
+@dataclass(frozen=True, slots=True)
+class Norm:
+    """One weight on all rows of a person, so that they move a question by its price at most.
 
-_KINDS: dict[str, type[Bounding]] = {"weights": Weights, "sample": Sample}
+    The weight is min(1, price / length), rounded down to 2⁻¹⁶, where the length is that of
+    all the person adds to the question's answers, each in units of its own noise.  A person
+    whose rows fall in many cells is short, and is not weighed down.
+    """
+
+    kind: ClassVar[str] = "norm"
+    unit_weight: ClassVar[int] = 2**FRACTION_BITS
+
+    def __str__(self) -> str:
+        """Say it in one phrase."""
+        return "each question weighs a person's rows down to what its price allows"
+
+
+Capped = Weights | Sample
+"""Boundings with a cap on a person's rows, which bound an L1 score too."""
+Bounding = Capped | Norm
+
+_KINDS: dict[str, type[Capped]] = {"weights": Weights, "sample": Sample}
 
 
 def bounding_to_dict(bounding: Bounding) -> dict[str, Any]:
     """Write a bounding as plain data."""
+    if isinstance(bounding, Norm):
+        return {"kind": bounding.kind}
     return {"kind": bounding.kind, "cap": bounding.cap}
 
 
 def bounding_from_dict(data: dict[str, Any]) -> Bounding:
     """Read a bounding from plain data."""
+    if data.get("kind") == Norm.kind:
+        return Norm()
     if data.get("kind") not in _KINDS:
-        raise BudgetError("unknown bounding", got=data.get("kind"), allowed=", ".join(_KINDS))
+        allowed = ", ".join((*_KINDS, Norm.kind))
+        raise BudgetError("unknown bounding", got=data.get("kind"), allowed=allowed)
     return _KINDS[data["kind"]](data["cap"])

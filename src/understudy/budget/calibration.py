@@ -12,7 +12,7 @@ import math
 from typing import TYPE_CHECKING, Literal
 
 from understudy.budget.budget import GRAIN, Budget, price_grains
-from understudy.budget.charges import Charge, Gaussian, Laplace
+from understudy.budget.charges import Charge, Gaussian, Laplace, Selection
 from understudy.budget.gaussian import mu_lower
 from understudy.errors import BudgetError
 
@@ -118,6 +118,23 @@ def scale_upper(price: float, currency: Currency, *, bound: Fraction) -> float:
     while noise_charge(near, currency, bound=bound).grains(currency) * GRAIN > allowed:
         near = math.nextafter(near, math.inf)
     return near
+
+
+def selection_epsilon_lower(price: float, currency: Currency) -> float:
+    """Give the ε of a selection whose exact cost is within a price, and near it.
+
+    >>> round(selection_epsilon_lower(0.5, "gdp"), 6), selection_epsilon_lower(0.5, "pure")
+    (0.800155, 0.5)
+    """
+    allowed = price_grains(price, currency)
+    epsilon = price
+    if currency == "gdp":
+        # The inverse of μ = 2Φ⁻¹(1/(1+e^(−ε/2))).
+        far = price / math.sqrt(8)
+        epsilon = 2 * math.log(math.erfc(-far) / math.erfc(far))
+    while Charge((Selection(epsilon=epsilon),)).grains(currency) > allowed:
+        epsilon *= 1 - 1e-12
+    return epsilon
 
 
 def noise_charge(scale: float, currency: Currency, *, bound: Fraction) -> Charge:

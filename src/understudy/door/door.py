@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from understudy.budget import Bounding, Budget, Currency, Unit
+    from understudy.budget import Bounding, Budget, Capped, Currency, Unit
     from understudy.door.questions import Candidate, Query
     from understudy.graph import Clique, Measurement
     from understudy.schema import Schema
@@ -65,7 +65,7 @@ class Door(Protocol):
     ) -> NDArray[np.float64]:
         """Ask how many people were in a cell exactly t times: an array cells × times."""
 
-    def select(self, candidates: Sequence[Candidate], *, epsilon: float, bounding: Bounding) -> int:
+    def select(self, candidates: Sequence[Candidate], *, epsilon: float, bounding: Capped) -> int:
         """Ask which candidate the model gets most wrong."""
 
     def total(self, *, cap: int, scale: float) -> float:

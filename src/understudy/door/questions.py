@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from understudy.budget import Bounding
+from understudy.budget import Bounding, Capped
 from understudy.budget.bounding import bounding_to_dict
 from understudy.errors import BudgetError, QuestionError
 from understudy.graph import frozen
@@ -167,10 +167,17 @@ class Select:
 
     candidates: tuple[Candidate, ...]
     epsilon: float
-    bounding: Bounding
+    bounding: Capped
 
     def __post_init__(self) -> None:
         """Refuse scores that are no numbers, and weights that are not positive."""
+        if not isinstance(self.bounding, Capped):
+            raise QuestionError(
+                "a selection needs a cap on a person's rows",
+                got=self.bounding,
+                allowed="Weights or Sample",
+                hint="Norm bounds an L2 length, which says nothing of an L1 score",
+            )
         _keep(self, "epsilon", _scale(self.epsilon))
         if not self.candidates:
             raise QuestionError("nothing to select from", got="no candidate")

@@ -1,5 +1,6 @@
 """Runs SQL where tables live: DuckDB, embedded."""
 
+from understudy.engine.coded import CodedTable
 from understudy.engine.duckdb import DuckDB
 
-__all__ = ["DuckDB"]
+__all__ = ["CodedTable", "DuckDB"]

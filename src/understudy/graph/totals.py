@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from understudy.graph.domain import Domain
-    from understudy.graph.measurement import Measurement
+    from understudy.graph.measurement import Clique, Measurement
 
 EXACT = 1e-7
 DROWNED = 1e-6
@@ -35,8 +35,11 @@ def totals(domain: Domain, measurements: Sequence[Measurement]) -> dict[str | No
     """
     found: dict[str | None, float] = {}
     for group in {m.group for m in measurements}:
-        read = [_read(domain, m) for m in measurements if m.group == group]
-        known = [one for one in read if one is not None]
+        by_clique: dict[Clique, list[Measurement]] = {}
+        for m in measurements:
+            if m.group == group:
+                by_clique.setdefault(m.clique, []).append(m)
+        known = [one for ms in by_clique.values() for one in _readings(domain, ms)]
         if known:
             weight = sum(1 / variance for _, variance in known)
             mean = sum(value / variance for value, variance in known) / weight
@@ -48,6 +51,38 @@ def totals(domain: Domain, measurements: Sequence[Measurement]) -> dict[str | No
                 hint="measure a whole marginal in it, or its total",
             )
     return found
+
+
+def _readings(domain: Domain, ms: Sequence[Measurement]) -> list[tuple[float, float]]:
+    """Give the totals that measurements of one clique add up to, with their variances."""
+    together = _together(domain, ms) if len(ms) > 1 else None
+    if together is not None:
+        return [together]
+    return [one for one in (_read(domain, m) for m in ms) if one is not None]
+
+
+def _together(domain: Domain, ms: Sequence[Measurement]) -> tuple[float, float] | None:
+    """Add all answers up, each by a power of its precision, if every cell then counts alike.
+
+    So it is for queries whose columns all have norm 1, in L2 or in L1 (AdaGrid's).
+    """
+    for power in (2, 1):
+        cover = np.zeros(domain.cells(ms[0].clique))
+        total = variance = 0.0
+        for m in ms:
+            if m.weights is not None:
+                return None
+            weight = (ms[0].scale / m.scale) ** power
+            if m.rows is None:
+                cover += weight
+            else:
+                cover += weight * np.bincount(m.rows.cells, minlength=len(cover))
+            total += weight * float(m.values.sum())
+            variance += weight**2 * len(m.values) * m.scale**2
+        mean = float(cover.mean())
+        if np.abs(cover - mean).max() <= EXACT * mean:
+            return total / mean, variance / mean**2
+    return None
 
 
 def _read(domain: Domain, m: Measurement) -> tuple[float, float] | None:

@@ -1,6 +1,7 @@
 """What anyone may see: public tables, and the tables that mechanisms make."""
 
 from understudy.public.synthesis import Progress, Synthesis
-from understudy.public.table import read_public
+from understudy.public.table import PublicTable, read_public
+from understudy.public.within import Within, bins_within
 
-__all__ = ["Progress", "Synthesis", "read_public"]
+__all__ = ["Progress", "PublicTable", "Synthesis", "Within", "bins_within", "read_public"]

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import numpy as np
     from numpy.typing import NDArray
 
     from understudy.door import Measurement
+    from understudy.public.within import Within
     from understudy.schema import Codes
 
 Progress = Callable[[str, float], None]
@@ -27,3 +30,7 @@ class Synthesis:
     measurements: tuple[Measurement, ...]
     notes: tuple[str, ...] = ()
     """What a reader of the release should know, in sentences."""
+    within: Mapping[str, Within] = field(default_factory=dict)
+    """Public values to draw from within the bins of a column; evenly where there are none."""
+    details: Mapping[str, Any] = field(default_factory=dict)
+    """What the mechanism did, as plain data for the manifest."""

@@ -1,20 +1,116 @@
-"""A public table: read by the same engine as a private one, free of charge."""
+"""A public table: read and encoded by the same engine as a private one, free of charge."""
 
 from __future__ import annotations
 
+from contextlib import closing
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from understudy.engine import DuckDB
+import numpy as np
+
+from understudy.budget import Unit
+from understudy.engine import CodedTable, DuckDB
+from understudy.errors import MissingColumnError, UsageError
 
 if TYPE_CHECKING:
-    from understudy.schema import Array
+    from numpy.typing import NDArray
+
+    from understudy.graph import Clique
+    from understudy.schema import Array, Schema
+
+    Cells = NDArray[np.int64]
 
 
 def read_public(data: object, *, delimiter: str = ",", quote: str = '"') -> dict[str, Array]:
     """Read a file or a table in memory that anyone may see, as column name → array."""
-    engine = DuckDB()
-    try:
+    with closing(DuckDB()) as engine:
         engine.attach(data, name="source", delimiter=delimiter, quote_mark=quote)
         return engine.fetch("SELECT * FROM source")
-    finally:
-        engine.close()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PublicTable:
+    """Rows that anyone may see, as codes, those of one person together."""
+
+    schema: Schema
+    codes: dict[str, Array]
+    """The codes of every modelled column."""
+    people: NDArray[np.int64] | None
+    """The number of each row's person, rising from 0; None where the table does not tell."""
+    numbers: dict[str, NDArray[np.float64]]
+    """What numeric columns read, NaN where it is no number."""
+
+    @classmethod
+    def read(cls, data: object, *, schema: Schema, unit: Unit) -> PublicTable:
+        """Read and encode a table; without the unit's columns its people are not known."""
+        try:
+            return cls._read(data, schema, unit, told=True)
+        except MissingColumnError:
+            if unit.is_row:
+                raise
+        return cls._read(data, schema, Unit.each_row(), told=False)
+
+    @classmethod
+    def _read(cls, data: object, schema: Schema, unit: Unit, *, told: bool) -> PublicTable:
+        with closing(DuckDB()) as engine:
+            table = CodedTable(engine, data, schema=schema, unit=unit, numbers=True)
+            # By codes too, so that the order of a file decides nothing.
+            order = ", ".join(("id", *table.code.values(), *table.number.values()))
+            found = engine.fetch(
+                "SELECT r.*, p.id FROM rows AS r JOIN people AS p ON p.person = r.person "
+                f"ORDER BY {order}"
+            )
+        if not len(found["id"]):
+            raise UsageError("the public table has no rows that the schema can read")
+        _, people = np.unique(found["person"], return_inverse=True)
+        first = np.ones(len(people), dtype=bool)
+        first[1:] = people[1:] != people[:-1]
+        return cls(
+            schema=schema,
+            codes={name: found[code] for name, code in table.code.items()},
+            people=np.cumsum(first) - 1 if told else None,
+            numbers={name: found[kept] for name, kept in table.number.items()},
+        )
+
+    def __len__(self) -> int:
+        """Count the rows."""
+        return len(next(iter(self.codes.values())))
+
+    def cells(self, clique: Clique) -> Cells:
+        """Give the number of each row's cell, the last column fastest."""
+        number = np.zeros(len(self), dtype=np.int64)
+        for name in clique:
+            number *= self.schema.domain[name]
+            number += self.codes[name]
+        return number
+
+    def marginal(self, clique: Clique) -> Cells:
+        """Count the rows of every cell."""
+        size = int(np.prod([self.schema.domain[n] for n in clique], dtype=np.int64))
+        return np.bincount(self.cells(clique), minlength=size)
+
+    def sizes(self) -> Cells:
+        """Count the rows of every person."""
+        return np.bincount(self.known_people("how many rows people have"))
+
+    def known_people(self, what: str) -> NDArray[np.int64]:
+        """Give the number of each row's person, or say what cannot be had without."""
+        if self.people is None:
+            raise UsageError(
+                f"the public table does not tell {what}",
+                got="no column of the unit in it",
+                hint="give a public table with the unit's columns, or none",
+            )
+        return self.people
+
+    def take(self, rows: Array) -> PublicTable:
+        """Keep some rows, given by their places or a mask; people keep their order."""
+        people = (
+            None if self.people is None else np.unique(self.people[rows], return_inverse=True)[1]
+        )
+        return PublicTable(
+            schema=self.schema,
+            codes={n: c[rows] for n, c in self.codes.items()},
+            people=people,
+            numbers={n: v[rows] for n, v in self.numbers.items()},
+        )

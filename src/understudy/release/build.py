@@ -36,12 +36,14 @@ def build(
 ) -> Release:
     """Decode a synthesis and say in a manifest what it is and what it cost."""
     columns = ids(synthesis, schema=schema, unit=unit) | schema.decode(synthesis.codes, rng)
+    for name, within in synthesis.within.items():
+        columns[name] = within.redraw(columns[name], synthesis.codes[name], rng)
     manifest = {
         "what": "synthetic rows made by Understudy; none of them is anybody's",
         "table": schema.name,
         "rows": len(next(iter(columns.values()))),
         "guarantee": guarantee(budget, unit=unit, bounding=bounding),
-        "mechanism": mechanism,
+        "mechanism": {**mechanism, **synthesis.details},
         "charges": [_charge(what, charge, budget) for what, charge in charges],
         "notes": [*synthesis.notes, *_warnings(synthesis, budget)],
         "ledger": ledger,

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from understudy.budget import Budget, Unit, bounding_from_dict, bounding_to_dict
+from understudy.budget import Budget, Norm, Unit, bounding_from_dict, bounding_to_dict
 from understudy.engine import DuckDB
-from understudy.errors import LedgerMismatchError, UnderstudyError
+from understudy.errors import BudgetError, LedgerMismatchError, UnderstudyError
 from understudy.ledger import Ledger, new_key
+from understudy.public import PublicTable
 from understudy.release import build
 from understudy.schema import Schema
 from understudy.synth import mechanism_from_dict, mechanism_to_dict
@@ -40,6 +41,8 @@ class Session:
     """A private table with its schema, unit, bounding, budget and ledger."""
 
     private: object = field(repr=False, compare=False)
+    public: object = field(default=None, repr=False, compare=False)
+    """A table that anyone may see, with the private one's columns; None for none."""
     schema: Schema
     unit: Unit
     bounding: Bounding
@@ -47,7 +50,12 @@ class Session:
     ledger: Path
 
     def __post_init__(self) -> None:
-        """Say whom the unit means in the table's own terms."""
+        """Say whom the unit means in the table's own terms; refuse what cannot go together."""
+        if isinstance(self.bounding, Norm) and self.budget.currency == "pure":
+            raise BudgetError(
+                "Norm bounds people in L2, and pure epsilon needs L1",
+                hint="use Weights or Sample, or a delta above 0",
+            )
         object.__setattr__(self, "unit", self.unit.resolved(self.schema))
 
     def run(
@@ -123,13 +131,21 @@ class Session:
         """Make the one door that a mechanism is given."""
         return PrivateDoor(table, run=run, bounding=self.bounding)
 
+    def _public(self, progress: Progress) -> PublicTable | None:
+        if self.public is None:
+            return None
+        progress("reading the public table", 0)
+        return PublicTable.read(self.public, schema=self.schema, unit=self.unit)
+
     def _finish(
         self, mechanism: Mechanism, table: PrivateTable, run: Run, progress: Progress
     ) -> Release:
         state = run.state()
         rng = np.random.default_rng(int(state.request["sampling_seed"]))
         try:
-            synthesis = mechanism.run(self._door(table, run), rng=rng, progress=progress)
+            synthesis = mechanism.run(
+                self._door(table, run), public=self._public(progress), rng=rng, progress=progress
+            )
         except Exception:
             # A run that failed before its first charge holds nothing back.
             if not run.state().reservations:
@@ -153,6 +169,7 @@ class Session:
 def open_session(
     *,
     private: object,
+    public: object = None,
     schema: Schema | str | Path,
     unit: Unit,
     bounding: Bounding,
@@ -163,6 +180,7 @@ def open_session(
     declared = schema if isinstance(schema, Schema) else Schema.read(schema)
     return Session(
         private=private,
+        public=public,
         schema=declared,
         unit=unit,
         bounding=bounding,
@@ -172,7 +190,7 @@ def open_session(
 
 
 def reopen_session(
-    ledger: str | Path, *, number: int | None = None, private: object = None
+    ledger: str | Path, *, number: int | None = None, private: object = None, public: object = None
 ) -> tuple[Session, dict[str, Any]]:
     """Open the session that a run was begun with, and give the note kept with it."""
     path = Path(ledger)
@@ -186,6 +204,7 @@ def reopen_session(
     note = run.request["note"]
     session = Session(
         private=private if private is not None else note.get("private"),
+        public=public if public is not None else note.get("public"),
         schema=Schema.from_dict(run.request["schema"]),
         unit=state.unit,
         bounding=bounding_from_dict(run.request["bounding"]),

@@ -1,6 +1,14 @@
 """One mechanism a file: programs over a door, a public table and the graph engine."""
 
+from understudy.synth.adagrid import AdaGrid
 from understudy.synth.independent import Independent
 from understudy.synth.mechanism import MECHANISMS, Mechanism, mechanism_from_dict, mechanism_to_dict
 
-__all__ = ["MECHANISMS", "Independent", "Mechanism", "mechanism_from_dict", "mechanism_to_dict"]
+__all__ = [
+    "MECHANISMS",
+    "AdaGrid",
+    "Independent",
+    "Mechanism",
+    "mechanism_from_dict",
+    "mechanism_to_dict",
+]

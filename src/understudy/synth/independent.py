@@ -1,7 +1,8 @@
 """Independent: every column's own marginal, and nothing of how columns hang together.
 
 The plainest mechanism, and the yardstick of the others.  It asks for the number of people,
-the number of rows and all one-way marginals, in that order.
+the number of rows and all one-way marginals, in that order.  Where no cap is given, it asks
+how many rows people have, and takes a cap from that.
 
 Privacy: three door calls whose prices are shares of the run's budget, composed by the
 ledger; everything after them is post-processing.
@@ -15,20 +16,19 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
-from understudy.budget import scale_upper, split
+from understudy.budget import Norm, scale_upper, split
 from understudy.door import Query
 from understudy.errors import BudgetError
 from understudy.graph import Domain, Model, junction_tree
 from understudy.public import Synthesis
-from understudy.synth.rounding import deal, simplex
+from understudy.synth.people import MOST_TIMES, NEARLY_ALL, noisy_sizes
+from understudy.synth.rounding import check_rows, deal, simplex
 
 if TYPE_CHECKING:
     import numpy as np
 
     from understudy.door import Door
-    from understudy.public import Progress
-
-MOST_ROWS = 1_000_000_000
+    from understudy.public import Progress, PublicTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,25 +48,31 @@ class Independent:
         if not all(0 < s < 1 for s in shares) or sum(shares) >= 1:
             raise BudgetError("shares must be positive and sum to less than 1", got=shares)
 
-    def run(self, door: Door, *, rng: np.random.Generator, progress: Progress) -> Synthesis:
+    def run(
+        self,
+        door: Door,
+        *,
+        public: PublicTable | None,
+        rng: np.random.Generator,
+        progress: Progress,
+    ) -> Synthesis:
         """Ask, fit each marginal, and draw rows."""
-        cap, currency = door.bounding.cap, door.currency
+        del public
+        currency = door.currency
         power = 2 if currency == "gdp" else 1
         shares = [self.people_share, self.rows_share, 1 - self.people_share - self.rows_share]
         people_price, rows_price, price = split(door.grains, currency, shares)
         columns = list(door.schema.domain)
 
         progress("counting people and rows", 0)
-        people = door.units(scale=scale_upper(people_price, currency, bound=Fraction(1)))
+        if isinstance(door.bounding, Norm):
+            sizes = noisy_sizes(door, price=people_price, most=MOST_TIMES)
+            cap, people = sizes.quantile(NEARLY_ALL), float(sizes.shares.sum())
+        else:
+            cap = door.bounding.cap
+            people = door.units(scale=scale_upper(people_price, currency, bound=Fraction(1)))
         rows_scale = scale_upper(rows_price, currency, bound=Fraction(cap) ** power)
-        rows = max(0, round(door.total(cap=cap, scale=rows_scale)))
-        if rows > MOST_ROWS:
-            raise BudgetError(
-                "noise asks for more rows than can be made",
-                got=f"{rows:.3g} rows, with noise of {rows_scale:.3g}",
-                allowed=f"at most {MOST_ROWS:,}",
-                hint="lower the cap on a person's rows, or raise epsilon or rows_share",
-            )
+        rows = check_rows(door.total(cap=cap, scale=rows_scale))
 
         progress("measuring marginals", 0)
         bound = len(columns) * Fraction(cap) ** power

@@ -6,13 +6,14 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from understudy.errors import UsageError
+from understudy.synth.adagrid import AdaGrid
 from understudy.synth.independent import Independent
 
 if TYPE_CHECKING:
     import numpy as np
 
     from understudy.door import Door
-    from understudy.public import Progress, Synthesis
+    from understudy.public import Progress, PublicTable, Synthesis
 
 
 class Mechanism(Protocol):
@@ -20,15 +21,22 @@ class Mechanism(Protocol):
 
     name: ClassVar[str]
 
-    def run(self, door: Door, *, rng: np.random.Generator, progress: Progress) -> Synthesis:
+    def run(
+        self,
+        door: Door,
+        *,
+        public: PublicTable | None,
+        rng: np.random.Generator,
+        progress: Progress,
+    ) -> Synthesis:
         """Ask questions and make a synthetic table.
 
-        Every question must follow from the settings, the schema and earlier answers
-        alone, so that a run can be resumed; ``rng`` is for drawing rows.
+        Every question must follow from the settings, the schema, the public table and earlier
+        answers alone, so that a run can be resumed; ``rng`` is for drawing rows.
         """
 
 
-MECHANISMS: dict[str, type[Mechanism]] = {m.name: m for m in (Independent,)}
+MECHANISMS: dict[str, type[Mechanism]] = {m.name: m for m in (Independent, AdaGrid)}
 
 
 def mechanism_to_dict(mechanism: Mechanism) -> dict[str, Any]:

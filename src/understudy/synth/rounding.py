@@ -6,8 +6,25 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from understudy.errors import BudgetError
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+
+MOST_ROWS = 1_000_000_000
+
+
+def check_rows(rows: float) -> int:
+    """Give a noisy number of rows as one that can be made."""
+    if rows > MOST_ROWS:
+        raise BudgetError(
+            "noise asks for more rows than can be made",
+            got=f"{rows:.3g} rows",
+            allowed=f"at most {MOST_ROWS:,}",
+            hint="lower the cap on a person's rows, or raise epsilon",
+        )
+    return max(0, round(rows))
 
 
 def simplex(values: NDArray[np.float64], *, total: float) -> NDArray[np.float64]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from understudy.budget import Sample, Weights
+from understudy.budget import Norm, Sample, Weights
 from understudy.budget.bounding import FRACTION_BITS
 from understudy.door import (
     Candidate,
@@ -25,13 +25,13 @@ from understudy.door import (
     Units,
 )
 from understudy.errors import QuestionError
+from understudy.vault.norm import normed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
-    from understudy.budget import Bounding
     from understudy.door import Question
     from understudy.graph import Clique
     from understudy.schema import Schema
@@ -108,7 +108,7 @@ def _check_types(question: Question) -> None:
         case _:
             pass
     for part in parts:
-        if type(part) not in {Query, Rows, Candidate, Weights, Sample}:
+        if type(part) not in {Query, Rows, Candidate, Weights, Sample, Norm}:
             raise QuestionError("a question is made of the door's own records", got=type(part))
 
 
@@ -122,26 +122,16 @@ def outermost(cliques: Iterable[Clique]) -> list[Clique]:
     return outer
 
 
-def packed(table: PrivateTable, clique: Clique) -> str:
-    """Compose the number of a row's cell, the last column fastest."""
-    number = "CAST(0 AS BIGINT)"
-    for name in clique:
-        number = f"({number} * {table.schema.domain[name]} + {table.code[name]})"
-    return number
-
-
-def marginals(
-    table: PrivateTable, cliques: Sequence[Clique], bounding: Bounding
-) -> dict[Clique, Whole]:
-    """Count the weighted marginals of many cliques in one pass."""
+def marginals(table: PrivateTable, cliques: Sequence[Clique], weighted: str) -> dict[Clique, Whole]:
+    """Count the marginals of many cliques in one pass over a table of weighted rows."""
     outer = outermost(cliques)
-    keys = ", ".join(f"{packed(table, c)} AS k{i}" for i, c in enumerate(outer))
+    keys = ", ".join(f"{table.packed(c)} AS k{i}" for i, c in enumerate(outer))
     names = [f"k{i}" for i in range(len(outer))]
     sets = ", ".join(f"({k})" for k in names)
     which = " ".join(f"WHEN grouping({k}) = 0 THEN {i}" for i, k in enumerate(names))
     found = table.engine.fetch(
         f"SELECT CASE {which} END AS which, coalesce({', '.join(names)}) AS cell, "
-        f"CAST(sum(w) AS BIGINT) AS n FROM (SELECT {keys}, w FROM {table.bounded(bounding)}) AS r "
+        f"CAST(sum(w) AS BIGINT) AS n FROM (SELECT {keys}, w FROM {weighted}) AS r "
         f"GROUP BY GROUPING SETS ({sets})"
     )
     full = {}
@@ -183,7 +173,9 @@ def exact(question: Question, table: PrivateTable) -> Whole:
 
 
 def _measure(question: Measure, table: PrivateTable) -> Whole:
-    found = marginals(table, [q.clique for q in question.queries], question.bounding)
+    bounding = question.bounding
+    weighted = normed(question, table) if isinstance(bounding, Norm) else table.bounded(bounding)
+    found = marginals(table, [q.clique for q in question.queries], weighted)
     sums = [
         found[q.clique] if q.rows is None else q.rows.sums(found[q.clique])
         for q in question.queries
@@ -198,11 +190,11 @@ def _total(question: Total, table: PrivateTable) -> Whole:
 
 
 def _unit_mode(question: UnitMode, table: PrivateTable) -> Whole:
-    cell = packed(table, question.clique)
+    cell = table.packed(question.clique)
     label, join, size = "cell", "", cells(table.schema, question.clique)
     if question.labels is not None:
         size = int(question.labels.max()) + 1
-        _hold(table, "labels", {"cell": np.arange(len(question.labels)), "label": question.labels})
+        table.hold("labels", {"cell": np.arange(len(question.labels)), "label": question.labels})
         label, join = "label", "JOIN labels USING (cell) WHERE label >= 0"
     tallied = (
         f"SELECT person, {label} AS label, count(*) AS n "
@@ -222,8 +214,8 @@ def _unit_mode(question: UnitMode, table: PrivateTable) -> Whole:
 
 
 def _unit_counts(question: UnitCounts, table: PrivateTable) -> Whole:
-    _hold(table, "asked", {"cell": question.cells, "place": np.arange(len(question.cells))})
-    cell = packed(table, question.clique)
+    table.hold("asked", {"cell": question.cells, "place": np.arange(len(question.cells))})
+    cell = table.packed(question.clique)
     tallied = (
         f"SELECT person, place, count(*) AS n FROM (SELECT person, {cell} AS cell FROM rows) "
         "AS r JOIN asked USING (cell) GROUP BY person, place"
@@ -247,7 +239,8 @@ def _unit_counts(question: UnitCounts, table: PrivateTable) -> Whole:
 
 def _distances(question: Select, table: PrivateTable) -> Whole:
     """Give the L1 distances less the penalties, in steps of 2⁻¹⁶ of a row."""
-    found = marginals(table, [c.clique for c in question.candidates], question.bounding)
+    weighted = table.bounded(question.bounding)
+    found = marginals(table, [c.clique for c in question.candidates], weighted)
     step = 2**FRACTION_BITS
     up = step // question.bounding.unit_weight
     distances = [
@@ -256,9 +249,3 @@ def _distances(question: Select, table: PrivateTable) -> Whole:
         for c in question.candidates
     ]
     return np.array(distances, dtype=np.int64)
-
-
-def _hold(table: PrivateTable, name: str, columns: dict[str, Whole]) -> None:
-    """Put a question's own public arrays where the query can join them."""
-    table.engine.run(f"DROP TABLE IF EXISTS {name}")
-    table.engine.load(name, columns)

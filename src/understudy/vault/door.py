@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from understudy.budget import Norm
 from understudy.door import Measure, Measurement, Select, Total, UnitCounts, UnitMode, Units, plan
 from understudy.errors import InternalError, UnderstudyError
 from understudy.noise import SYSTEM, choose, draw, steps_per_unit
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from understudy.budget import Bounding, Budget, Charge, Currency, Unit
+    from understudy.budget import Bounding, Budget, Capped, Charge, Currency, Unit
     from understudy.door import Candidate, Clique, Query, Question
     from understudy.ledger import Run
     from understudy.noise import Entropy, Shape
@@ -84,13 +85,21 @@ class PrivateDoor:
     def measure(self, queries: Sequence[Query], *, price: float) -> tuple[Measurement, ...]:
         """Ask noisy linear queries over weighted row marginals, for at most a price."""
         question = Measure(queries=tuple(queries), bounding=self.bounding, price=price)
-        noisy = self._ask(question, f"{len(question.queries)} marginals")
+        # Weighed for this question alone, people make a table whose total is its own.
+        group = f"question {self._asked}" if isinstance(self.bounding, Norm) else None
+        noisy = self._ask(question, f"{len({q.clique for q in queries})} marginals")
         out, start = [], 0
         for query, (size, steps) in zip(question.queries, self._lattice(question), strict=True):
             values = noisy[start : start + size] / steps
             start += size
             out.append(
-                Measurement(clique=query.clique, values=values, scale=query.scale, rows=query.rows)
+                Measurement(
+                    clique=query.clique,
+                    values=values,
+                    scale=query.scale,
+                    rows=query.rows,
+                    group=group,
+                )
             )
         return tuple(out)
 
@@ -115,7 +124,7 @@ class PrivateDoor:
         noisy = self._values(question, f"people by {' × '.join(clique)} and times")
         return noisy.reshape(len(cells), len(times))
 
-    def select(self, candidates: Sequence[Candidate], *, epsilon: float, bounding: Bounding) -> int:
+    def select(self, candidates: Sequence[Candidate], *, epsilon: float, bounding: Capped) -> int:
         """Ask which candidate the model gets most wrong."""
         question = Select(candidates=tuple(candidates), epsilon=epsilon, bounding=bounding)
         return int(self._ask(question, f"one of {len(question.candidates)} marginals")[0])

@@ -8,7 +8,9 @@ that differ by one person and all of their rows:
   moves every query row that holds j: whitened by the noise scales its squared length is
   Σ over cliques of Σ over rows r ∋ j of 1/s_r² ≤ Σ over cliques of max_j (…).  By the
   triangle inequality the person moves the whole vector by at most C times the root of that.
-  In L1, for Laplace, the same with 1/s_r in place of its square.
+  In L1, for Laplace, the same with 1/s_r in place of its square.  Under `Norm` a person is
+  weighed so that they move the whitened vector by the price (`understudy.vault.norm`), and
+  the price is the charge; an L2 bound says nothing of L1, so there it is refused.
 - **UnitMode.**  A person has one most common label: one count moves by 1.
 - **UnitCounts.**  At most k cells of a person count, each in at most one count: L1 = k,
   L2 = √k.
@@ -30,6 +32,7 @@ from understudy.budget import (
     Charge,
     Gaussian,
     Laplace,
+    Norm,
     Selection,
     epsilon_of,
     mu_upper,
@@ -68,6 +71,14 @@ def charge(question: Question, schema: Schema, currency: Currency) -> Charge:
 
 
 def _measure_charge(question: Measure, schema: Schema, currency: Currency) -> Charge:
+    if isinstance(question.bounding, Norm):
+        if currency == "pure":
+            raise BudgetError(
+                "Norm bounds people in L2, and pure epsilon needs L1",
+                hint="use Weights or Sample, or a delta above 0",
+            )
+        price_grains(question.price, currency)
+        return Charge((Gaussian(squared_sensitivity=Fraction(question.price) ** 2, sigma=1.0),))
     by_clique: dict[frozenset[str], list[Query]] = {}
     for query in question.queries:
         by_clique.setdefault(frozenset(query.clique), []).append(query)

@@ -1,0 +1,23 @@
+"""Metrics of a real table against a synthetic one: for the custodian, never part of a release."""
+
+from understudy.evaluate.comparison import NOTICE, Comparison, Distances, compare
+from understudy.evaluate.table import Coded
+from understudy.evaluate.trips import TripScore, trip_score
+from understudy.evaluate.variation import one_way, pairs, total_variation, triples
+from understudy.evaluate.yardsticks import resample, subsample
+
+__all__ = [
+    "NOTICE",
+    "Coded",
+    "Comparison",
+    "Distances",
+    "TripScore",
+    "compare",
+    "one_way",
+    "pairs",
+    "resample",
+    "subsample",
+    "total_variation",
+    "trip_score",
+    "triples",
+]

@@ -1,0 +1,139 @@
+"""A coded table: what every metric reads, real or synthetic."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.errors import QuestionError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+Codes = NDArray[np.integer[Any]]
+Counts = NDArray[np.int64]
+
+LARGEST_KEY = 2**62
+"""Cells are numbered in 64-bit whole numbers, with a bit to spare."""
+DENSE_CELLS = 2**25
+"""More cells than this are counted by sorting rows, not in an array with a place for each."""
+BLOCK = 2**18
+"""How many rows are packed at a time: few enough to stay in a processor's cache."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Coded:
+    """A table in codes: one whole number from 0 a row and column.
+
+    It has no repr of its rows, so that none of them shows in a traceback.
+
+    >>> table = Coded(codes={"a": np.array([0, 1, 1, 1])}, sizes={"a": 3}, people=None)
+    >>> table.rows, table.histogram(["a"]).tolist()
+    (4, [0.25, 0.75, 0.0])
+    """
+
+    codes: Mapping[str, Codes]
+    sizes: Mapping[str, int]
+    """How many codes each column may take."""
+    people: NDArray[np.int64] | None
+    """The number of each row's person; None where each row is one."""
+
+    def __post_init__(self) -> None:
+        """Refuse columns that do not fit together, and codes outside their column."""
+        if not self.codes or set(self.codes) != set(self.sizes):
+            raise QuestionError(
+                "a coded table needs a column, and a size for each",
+                got=f"codes of {', '.join(self.codes)}; sizes of {', '.join(self.sizes)}",
+            )
+        for name, codes in self.codes.items():
+            self._check_whole_numbers(f"column {name}", codes)
+            # The codes themselves are private: the message says only what is allowed.
+            if self.rows and not 0 <= codes.min() <= codes.max() < self.sizes[name]:
+                raise QuestionError(
+                    f"column {name} has codes outside its size",
+                    allowed=f"0 to {self.sizes[name] - 1}",
+                )
+        if self.people is not None:
+            self._check_whole_numbers("people", self.people)
+
+    def _check_whole_numbers(self, what: str, values: Codes) -> None:
+        if values.dtype.kind not in "iu" or values.ndim != 1:
+            raise QuestionError(
+                f"{what} of a coded table must be an array of whole numbers",
+                got=f"{values.dtype} in {values.ndim} dimensions",
+            )
+        if len(values) != self.rows:
+            raise QuestionError(f"{what} of a coded table has another number of rows than others")
+
+    @property
+    def rows(self) -> int:
+        """Give the number of rows."""
+        return len(next(iter(self.codes.values())))
+
+    def cells(self, names: Sequence[str]) -> int:
+        """Give the number of cells of a clique; refuse columns that the table does not have."""
+        unknown = [name for name in names if name not in self.sizes]
+        if unknown:
+            raise QuestionError(
+                "columns that the table does not have",
+                got=", ".join(unknown),
+                allowed=", ".join(self.sizes),
+            )
+        cells = math.prod(self.sizes[name] for name in names)
+        if cells > LARGEST_KEY:
+            raise QuestionError(
+                f"too many cells to number: {', '.join(names)}", got=cells, allowed=f"{LARGEST_KEY}"
+            )
+        return cells
+
+    def keys(self, names: Sequence[str], rows: slice = slice(None)) -> Counts:
+        """Number each row's cell of a clique, the last column running fastest."""
+        keys = self.codes[names[0]][rows].astype(np.int64)
+        for name in names[1:]:
+            keys *= self.sizes[name]
+            # A sum of int64 and uint64 would be a float; codes below their size fit int64.
+            np.add(keys, self.codes[name][rows], out=keys, casting="unsafe")
+        return keys
+
+    def counts(self, names: Sequence[str]) -> Counts:
+        """Count the rows in each cell of a clique."""
+        cells = self.cells(names)
+        if cells > DENSE_CELLS:
+            raise QuestionError(
+                f"too many cells for a histogram: {', '.join(names)}",
+                got=cells,
+                allowed=f"{DENSE_CELLS}",
+            )
+        counts = np.zeros(cells, np.int64)
+        # A block's counts are added to all cells at once: blocks grow with the cells.
+        block = max(BLOCK, 4 * cells)
+        for begin in range(0, self.rows, block):
+            rows = slice(begin, begin + block)
+            counts += np.bincount(self.keys(names, rows), minlength=cells)
+        return counts
+
+    def histogram(self, names: Sequence[str]) -> NDArray[np.float64]:
+        """Give each cell's share of the rows, flat, the last column running fastest."""
+        return self.counts(names) / max(self.rows, 1)
+
+    def take(self, index: NDArray[np.int64]) -> Coded:
+        """Give the rows of these numbers, in their order, with their people."""
+        return Coded(
+            codes={name: codes[index] for name, codes in self.codes.items()},
+            sizes=dict(self.sizes),
+            people=None if self.people is None else self.people[index],
+        )
+
+
+def check_alike(real: Coded, synthetic: Coded) -> None:
+    """Refuse tables whose columns or sizes differ: their cells would not be the same cells."""
+    if dict(real.sizes) != dict(synthetic.sizes):
+        differ = {name for name, _ in real.sizes.items() ^ synthetic.sizes.items()}
+        raise QuestionError(
+            "the two tables must have the same columns and sizes",
+            got=f"a difference in {', '.join(sorted(differ))}",
+        )

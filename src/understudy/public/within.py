@@ -1,0 +1,58 @@
+"""Within a bin: the values that a public table has there, to undo a discretisation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from understudy.schema import Numeric
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from understudy.public.table import PublicTable
+    from understudy.schema import Array, Codes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Within:
+    """The public values of a numeric column, bin by bin."""
+
+    values: Array
+    starts: NDArray[np.int64]
+    """Bin b has values[starts[b]:starts[b + 1]]."""
+
+    @classmethod
+    def of(cls, public: PublicTable, name: str) -> Within:
+        """Gather a column's values; one that the schema does not hold itself is left out."""
+        column = public.schema[name]
+        assert isinstance(column, Numeric)  # noqa: S101  others have no bins
+        values, codes = public.numbers[name], public.codes[name]
+        kept = (values >= column.edges[0]) & (values <= column.edges[-1])
+        kept &= codes < column.values_count
+        if column.whole:
+            kept &= values == np.floor(values)
+        values, codes = values[kept], codes[kept]
+        if column.whole:
+            values = values.astype(np.int64)
+        # Within a bin the order is the table's, which a file's order does not change.
+        order = np.argsort(codes, kind="stable")
+        counts = np.bincount(codes, minlength=column.values_count)
+        return cls(values[order], np.concatenate(([0], np.cumsum(counts))))
+
+    def redraw(self, drawn: Array, codes: Codes, rng: np.random.Generator) -> Array:
+        """Put public values in place of drawn ones, in the bins that have any."""
+        bins = np.minimum(codes, len(self.starts) - 1)
+        counts = np.append(np.diff(self.starts), 0)[bins]
+        places = self.starts[bins] + np.floor(rng.random(len(codes)) * counts).astype(np.int64)
+        known = counts > 0
+        out = drawn.copy()
+        out[known] = self.values[places[known]]
+        return out
+
+
+def bins_within(public: PublicTable) -> dict[str, Within]:
+    """Gather the values of every numeric column."""
+    return {name: Within.of(public, name) for name in public.numbers}

@@ -1,0 +1,235 @@
+"""AdaGrid: a downward-closed set of marginals, round by round, fine where counts can be large.
+
+After "Adaptive Granularity Mechanism" (the NIST contest's sprint 3; `docs/adagrid.md`, and
+`docs/corrections.md` for what is put right).  Outer cliques and all of their subsets are
+measured, the smallest first.  A cell is counted by itself where every smaller marginal found
+it large enough to be told from noise, and within coarser sums elsewhere
+(`understudy.synth.granularity`); a graphical model is fitted to all of it, rows are drawn from
+it, and people are given to the rows with the help of public data.
+
+Privacy: one door call a round, whose prices add up to the run's budget less what the number of
+rows, the number of rows a person, or the choice of cliques took of it; composition by the
+ledger, adaptively.  Everything else is public or post-processing.
+
+The config, the plan, the run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from understudy.budget import Norm, Weights, split
+from understudy.errors import BudgetError, QuestionError, UsageError
+from understudy.graph import Domain, estimate
+from understudy.public import Synthesis, bins_within
+from understudy.synth.cliques import check_cliques, public_cliques
+from understudy.synth.granularity import closure
+from understudy.synth.levels import some_people
+from understudy.synth.people import meet
+from understudy.synth.rounding import check_rows
+from understudy.synth.rounds import Rounds
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from understudy.door import Clique, Door
+    from understudy.public import Progress, PublicTable
+    from understudy.schema import Codes
+    from understudy.synth.people import Crowd
+
+MOST_ITERATIONS = 400
+"""What is left of the loss after so many is far below the noise (`make bench-adagrid`)."""
+GIVEN_LIMIT = 400_000_000
+CHOSEN_LIMIT = 16_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdaGrid:
+    """Adaptive granularity."""
+
+    name: ClassVar[str] = "adagrid"
+
+    cliques: tuple[Clique, ...] = ()
+    """The outer cliques; chosen from public data, or under DP, where there are none."""
+    copies: tuple[tuple[Clique, int], ...] = ()
+    """How often some cliques are asked in place of once; more is less noise for them."""
+    targets: tuple[str, ...] = ()
+    """Columns that belong in every clique, where cliques are chosen."""
+    threshold: float = 5.0
+    """A cell is plausible if it is this many times its noise."""
+    most_cells: int = 2_000_000
+    """The most cells of a clique."""
+    model_limit: int | None = None
+    """The most bytes of one table a clique of the model; where it is None, 400 MB for cliques
+    that are given, and 16 MB for cliques that are chosen."""
+    ids_by: tuple[str, ...] = ()
+    """The columns by which rows are given to public people; the targets where there are none."""
+    most_each: int | None = None
+    """The most rows of a synthetic person; the bounding's cap where it is None."""
+    within: Literal["evenly", "public"] = "evenly"
+    """How values are drawn within a bin."""
+    rows_share: float = 0.02
+    """The share of the budget for the number of rows, under `Norm`."""
+    people_share: float = 0.02
+    """The share for how many rows people have, where no public table tells."""
+    selection_share: float = 0.1
+    """The share for choosing cliques, where none are given and there is no public table."""
+    published: bool = False
+    """Calibrate by Rényi's conversion as the document's figures do, not by its formula."""
+
+    def __post_init__(self) -> None:
+        """Refuse settings that cannot be, and take lists for tuples."""
+        for name in ("cliques", "copies", "targets", "ids_by"):
+            object.__setattr__(self, name, _tuples(getattr(self, name)))
+        shares = (self.rows_share, self.people_share, self.selection_share)
+        if not all(0 < s < 1 for s in shares) or sum(shares) >= 1:
+            raise BudgetError("shares must be positive and sum to less than 1", got=shares)
+        if self.most_each is not None and self.most_each < 1:
+            raise BudgetError("a person has at least one row", got=self.most_each)
+        if any(times < 1 for _, times in self.copies):
+            raise BudgetError("a clique is asked once at least", got=self.copies)
+        if self.within not in ("evenly", "public") or not self.threshold >= 0:
+            raise UsageError("unknown setting", got=f"{self.within}, {self.threshold}")
+
+    def run(
+        self,
+        door: Door,
+        *,
+        public: PublicTable | None,
+        rng: np.random.Generator,
+        progress: Progress,
+    ) -> Synthesis:
+        """Ask round by round, fit, draw rows, and give them to people."""
+        cliques = self._plan(door, public)
+        prices = self._prices(door, public, selected=cliques is None)
+        progress("counting rows", 0)
+        crowd = meet(door, public, rows_price=prices.get("rows"), people_price=prices.get("people"))
+        rounds = self._rounds(door, public, crowd, prices["marginals"])
+        if cliques is None:
+            rounds.select(prices.get("selection"), progress)
+        else:
+            rounds.ask(closure(cliques), progress)
+        progress("fitting the model", 0)
+        fit = estimate(
+            Domain(door.schema.domain),
+            rounds.measurements,
+            total=crowd.rows,
+            most=MOST_ITERATIONS,
+            watch=lambda state: progress("fitting the model", state.iterations / MOST_ITERATIONS),
+        )
+        progress("drawing rows", 0)
+        codes = fit.model.sample(check_rows(fit.model.total), rng)
+        return Synthesis(
+            codes=codes,
+            people=self._people(door, public, crowd, codes, rng),
+            measurements=tuple(rounds.measurements),
+            notes=_notes(door),
+            within=bins_within(public) if public is not None and self.within == "public" else {},
+            details={"cliques": rounds.told()},
+        )
+
+    def _plan(self, door: Door, public: PublicTable | None) -> list[Clique] | None:
+        """Settle the outer cliques, None where they are to be selected under DP.
+
+        What cannot be is refused here, before anything is spent.
+        """
+        domain = door.schema.domain
+        _check_settings(self, door, public)
+        cliques = list(self.cliques)
+        if cliques:
+            covered = {name for clique in cliques for name in clique}
+            cliques += [(name,) for name in domain if name not in covered]
+        elif public is not None:
+            cliques = public_cliques(
+                public, targets=self.targets, most_cells=self.most_cells, limit=self._limit
+            )
+        check_cliques(
+            cliques or [(name,) for name in domain],
+            domain,
+            most_cells=self.most_cells,
+            limit=self._limit,
+        )
+        return cliques or None
+
+    @property
+    def _limit(self) -> int:
+        return self.model_limit or (GIVEN_LIMIT if self.cliques else CHOSEN_LIMIT)
+
+    def _prices(
+        self, door: Door, public: PublicTable | None, *, selected: bool
+    ) -> dict[str, float]:
+        """Share the budget out among kinds of questions."""
+        shares = {}
+        if isinstance(door.bounding, Norm):
+            shares["rows"] = self.rows_share
+        if not door.unit.is_row and (public is None or public.people is None):
+            shares["people"] = self.people_share
+        if selected and len(door.schema.domain) > 1:
+            shares["selection"] = self.selection_share
+        shares["marginals"] = 1 - sum(shares.values())
+        prices = split(door.grains, door.currency, list(shares.values()))
+        return dict(zip(shares, prices, strict=True))
+
+    def _rounds(self, door: Door, public: PublicTable | None, crowd: Crowd, price: float) -> Rounds:
+        known = public if public is not None and public.people is not None else None
+        return Rounds(
+            door,
+            crowd=crowd,
+            public=some_people(known) if known and isinstance(door.bounding, Norm) else known,
+            price=price,
+            rule="rdp" if self.published else "gdp",
+            copies={frozenset(clique): times for clique, times in self.copies},
+            threshold=self.threshold,
+            most_cells=self.most_cells,
+        )
+
+    def _people(
+        self,
+        door: Door,
+        public: PublicTable | None,
+        crowd: Crowd,
+        codes: dict[str, Codes],
+        rng: np.random.Generator,
+    ) -> NDArray[np.int64] | None:
+        if door.unit.is_row:
+            return None
+        most = self.most_each
+        if most is None and not isinstance(door.bounding, Norm):
+            most = door.bounding.cap
+        return crowd.give(codes, public=public, by=self.ids_by or self.targets, most=most, rng=rng)
+
+
+def _tuples(value: Any) -> Any:  # noqa: ANN401  as JSON gives it
+    return tuple(map(_tuples, value)) if isinstance(value, (list, tuple)) else value
+
+
+def _notes(door: Door) -> tuple[str, ...]:
+    told = "Counts are of bounded rows: standard errors tell of the noise only, not of what the "
+    return (f"{told}bound left out ({door.bounding}).",)
+
+
+def _check_settings(settings: AdaGrid, door: Door, public: PublicTable | None) -> None:
+    """Refuse settings that do not fit the schema, the bounding or the public table."""
+    if settings.published and not (isinstance(door.bounding, Weights) and door.currency == "gdp"):
+        raise UsageError(
+            "the document bounds people by weights, with Gaussian noise",
+            got=f"{door.bounding.kind}, {door.currency}",
+            hint="use Weights and a delta above 0, or leave published out",
+        )
+    named = {*settings.targets, *settings.ids_by, *(n for c, _ in settings.copies for n in c)}
+    unknown = sorted(named - set(door.schema.domain))
+    if unknown:
+        raise QuestionError(
+            "settings name columns that the schema does not model",
+            got=", ".join(unknown),
+            allowed=", ".join(door.schema.domain),
+        )
+    if settings.ids_by and (public is None or public.people is None):
+        raise UsageError(
+            "ids_by needs a public table with the unit's columns",
+            hint="give one, or leave ids_by out: people then follow a noisy distribution",
+        )
+    if settings.within == "public" and public is None:
+        raise UsageError("within = 'public' needs a public table", hint="give one, or use 'evenly'")

@@ -1,0 +1,168 @@
+"""Which marginals to ask for: chosen from public rows, or from the private table under DP."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from understudy.budget import price_grains, selection_epsilon_lower, split
+from understudy.door import Candidate
+from understudy.errors import QuestionError
+from understudy.graph import Domain, model_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from understudy.budget import Capped
+    from understudy.door import Clique, Door
+    from understudy.public import PublicTable
+
+
+def check_cliques(
+    cliques: Sequence[Clique], domain: Mapping[str, int], *, most_cells: int, limit: int
+) -> None:
+    """Refuse cliques of unknown columns, of too many cells, or of too large a model."""
+    for clique in cliques:
+        unknown = [name for name in clique if name not in domain]
+        if unknown or not clique:
+            raise QuestionError(
+                "a clique names columns that the schema does not model",
+                got=", ".join(unknown) or "no column",
+                allowed=", ".join(domain),
+            )
+        size = math.prod(domain[n] for n in clique)
+        if size > most_cells:
+            raise QuestionError(
+                f"the clique {' × '.join(clique)} is too large",
+                got=f"{size:,} cells",
+                allowed=f"at most {most_cells:,}",
+                hint="drop a column of it, declare fewer bins, or raise most_cells",
+            )
+    needed = model_bytes(Domain(dict(domain)), cliques)
+    if needed > limit:
+        raise QuestionError(
+            "the cliques make too large a model together",
+            got=f"{needed / 1e6:,.0f} MB",
+            allowed=f"{limit / 1e6:,.0f} MB",
+            hint="drop a clique, or raise model_limit",
+        )
+
+
+def information(public: PublicTable, clique: Clique) -> float:
+    """Estimate what columns tell of each other, in nats: their total correlation.
+
+    The mean excess of a small sample, half a nat a row for each free cell, is taken off.
+    """
+    counts = public.marginal(clique)
+    held = counts[counts > 0].astype(np.float64)
+    joint = -float(held @ np.log(held / len(public))) / len(public)
+    apart, free = 0.0, len(held) - 1
+    for name in clique:
+        own = public.marginal((name,))
+        own = own[own > 0]
+        apart -= float(own @ np.log(own / len(public))) / len(public)
+        free -= len(own) - 1
+    return apart - joint - free / (2 * len(public))
+
+
+def public_cliques(
+    public: PublicTable, *, targets: Sequence[str], most_cells: int, limit: int
+) -> list[Clique]:
+    """Choose outer cliques by what public columns tell of each other.
+
+    A tree of the most telling pairs comes first.  Then its pairs grow by further columns, and
+    other pairs join, the most telling first, as long as cells and the model's size allow.
+    Targets are in every clique that has room for them.
+    """
+    domain = public.schema.domain
+    chosen = [
+        _with_targets(pair, targets, domain, most_cells)
+        for pair in _tree(_scores(public, most_cells))
+    ]
+    covered = {name for clique in chosen for name in clique}
+    chosen += [_with_targets((n,), targets, domain, most_cells) for n in domain if n not in covered]
+    check_cliques(chosen, domain, most_cells=most_cells, limit=limit)
+    for pair in _scores(public, most_cells):
+        if any(set(pair) <= set(c) for c in chosen):
+            continue
+        for grown in (_with_targets(pair, targets, domain, most_cells), pair):
+            if model_bytes(Domain(domain), [*chosen, grown]) <= limit:
+                chosen.append(grown)
+                break
+    return [c for c in chosen if not any(set(c) < set(o) for o in chosen)]
+
+
+def _with_targets(
+    clique: Clique, targets: Sequence[str], domain: Mapping[str, int], most_cells: int
+) -> Clique:
+    grown = clique
+    for name in targets:
+        if name not in grown and math.prod(domain[n] for n in (*grown, name)) <= most_cells:
+            grown = (name, *grown)
+    return grown
+
+
+def _scores(public: PublicTable, most_cells: int) -> dict[Clique, float]:
+    """Give the pairs that are not too large, the most telling first."""
+    domain = public.schema.domain
+    scores = {
+        pair: information(public, pair)
+        for pair in itertools.combinations(domain, 2)
+        if domain[pair[0]] * domain[pair[1]] <= most_cells
+    }
+    return dict(sorted(scores.items(), key=lambda item: -item[1]))
+
+
+def _tree(scores: Mapping[Clique, float]) -> list[Clique]:
+    """Join columns by the best pairs, never in a circle."""
+    joined: dict[str, frozenset[str]] = {}
+    tree: list[Clique] = []
+    for a, b in scores:
+        one, other = joined.get(a, frozenset({a})), joined.get(b, frozenset({b}))
+        if one != other:
+            tree.append((a, b))
+            joined |= dict.fromkeys(one | other, one | other)
+    return tree
+
+
+def select_pairs(
+    door: Door,
+    ones: Mapping[str, NDArray[np.float64]],
+    *,
+    price: float,
+    bounding: Capped,
+    most_cells: int,
+) -> list[Clique]:
+    """Choose a tree of pairs that columns taken as independent get most wrong, under DP.
+
+    Each choice is among the pairs that join two parts of the tree so far.
+    """
+    domain = door.schema.domain
+    pairs = [
+        p for p in itertools.combinations(domain, 2) if domain[p[0]] * domain[p[1]] <= most_cells
+    ]
+    parts = {name: frozenset({name}) for name in domain}
+    grains = price_grains(price, door.currency)
+    prices = split(grains, door.currency, [1.0] * max(1, len(domain) - 1))
+    chosen: list[Clique] = []
+    for share in prices:
+        open_pairs = [p for p in pairs if parts[p[0]] != parts[p[1]]]
+        if not open_pairs:
+            break
+        candidates = [
+            Candidate(clique=p, expected=_independent(ones[p[0]], ones[p[1]])) for p in open_pairs
+        ]
+        epsilon = selection_epsilon_lower(share, door.currency)
+        a, b = open_pairs[door.select(candidates, epsilon=epsilon, bounding=bounding)]
+        chosen.append((a, b))
+        parts |= dict.fromkeys(parts[a] | parts[b], parts[a] | parts[b])
+    return chosen
+
+
+def _independent(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.outer(a, b / max(float(b.sum()), 1e-9)).reshape(-1)

@@ -1,0 +1,147 @@
+"""Levels: how much noise each clique of a round gets, and what that does, on public data.
+
+`Weights` and `Sample` have one sensitivity for every clique, so noise differs only by how
+often a clique is asked.  Under `Norm` a person's length on a clique is what counts: with B² the
+squared length of most people on a clique of n rows, the noise Σ n·σ is least for a price of
+Σ B²/σ² where σ ∝ (B²/n)^⅓.  The level, between too much noise and too many people weighed
+down, is tried on public people: the error of a clique is the distance between their weighted
+and their plain marginal, plus the noise of the private table's size; a cell's error is no more
+than what it holds.  All of this is public, and none of it can break a promise.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from understudy.door import Clique
+    from understudy.public import PublicTable
+    from understudy.synth.granularity import Grid
+
+    Numbers = NDArray[np.float64]
+
+TYPICAL = 0.9
+"""The quantile of people's lengths that noise is shaped for."""
+TRIED = 24
+"""How many levels are tried."""
+FEWEST = 0.02
+"""The least share of people that a level leaves as they are."""
+ENOUGH_ROWS = 400_000
+"""Of a longer public table some people are taken, with all of their rows."""
+MEAN_SIZE = math.sqrt(2 / math.pi)
+"""The mean of |z| for a standard Gaussian z."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trial:
+    """Public people, seen through the rows that a round asks."""
+
+    public: PublicTable
+    people: NDArray[np.int64]
+    grids: tuple[Grid, ...]
+    squares: Numbers
+    """The squared length of every person on every grid, with noise of 1."""
+
+    @classmethod
+    def of(cls, public: PublicTable, grids: Sequence[Grid]) -> Trial:
+        """Measure public people on the rows of some grids."""
+        people = public.known_people("how rows of one person go together")
+        squares = np.stack([_squares(public, people, grid) for grid in grids])
+        return cls(public, people, tuple(grids), squares)
+
+    def lengths(self, scales: Numbers) -> Numbers:
+        """Give every person's length, in units of the noise of each grid."""
+        lengths: Numbers = np.sqrt((self.squares / scales[:, None] ** 2).sum(axis=0))
+        return lengths
+
+    def error(self, weights: Numbers, scales: Numbers, *, rows: float, shares: Numbers) -> float:
+        """Estimate the error of all marginals, from people's weights and the grids' noise."""
+        each = weights[self.people]
+        kept = max(float(each.mean()), 1e-9)
+        errors = []
+        for grid, scale in zip(self.grids, scales, strict=True):
+            cells = self.public.cells(grid.clique)
+            size = len(grid.plausible)
+            plain = np.bincount(cells, minlength=size) / len(cells)
+            weighted = np.bincount(cells, weights=each, minlength=size) / each.sum()
+            bias = 0.5 * float(np.abs(weighted - plain).sum())
+            errors.append(bias + _noise(grid, plain, scale / (kept * rows)))
+        return float(np.dot(errors, shares) / shares.sum())
+
+
+def _squares(public: PublicTable, people: NDArray[np.int64], grid: Grid) -> Numbers:
+    cells, size = public.cells(grid.clique), int(people[-1]) + 1
+    total = np.zeros(size)
+    for family in grid.families:
+        places = family.places[cells]
+        held = places >= 0
+        keys, counts = np.unique(people[held] * family.count + places[held], return_counts=True)
+        total += (
+            np.bincount(keys // family.count, weights=counts**2.0, minlength=size) / family.square
+        )
+    return total
+
+
+def _noise(grid: Grid, plain: Numbers, scale: float) -> float:
+    """Estimate what noise does to a grid's rows, as shares of the table."""
+    error = 0.0
+    for family in grid.families:
+        held = family.places >= 0
+        shares = np.bincount(family.places[held], weights=plain[held], minlength=family.count)
+        spread = MEAN_SIZE * scale * math.sqrt(family.square)
+        error += 0.5 * float(np.minimum(shares, spread).sum())
+    return error
+
+
+def some_people(public: PublicTable) -> PublicTable:
+    """Take as many people of a long public table as are enough."""
+    if len(public) <= ENOUGH_ROWS:
+        return public
+    people = public.known_people("how rows of one person go together")
+    count = int(people[-1]) + 1
+    # The choice is public and the same every time, so that a run can be resumed.
+    kept = np.random.default_rng(0).random(count) < ENOUGH_ROWS / len(public)
+    kept[0] = True
+    return public.take(kept[people])
+
+
+def norm_scales(
+    grids: Sequence[Grid],
+    *,
+    shares: Mapping[Clique, float],
+    price: float,
+    public: PublicTable | None,
+    rows: float,
+    cap: int,
+) -> dict[Clique, float]:
+    """Choose every grid's noise under `Norm`, for a price.
+
+    Without public people a person is taken to have ``cap`` rows, all in one cell: such a
+    person is just not weighed down.
+    """
+    weight = np.array([shares[g.clique] for g in grids])
+    counts = np.array([g.rows for g in grids], dtype=np.float64)
+    if public is None:
+        shape = np.cbrt(1 / (counts * weight))
+        level = cap * math.sqrt(float((1 / shape**2).sum())) / price
+        return dict(zip((g.clique for g in grids), level * shape, strict=True))
+    trial = Trial.of(public, grids)
+    typical = np.maximum(np.quantile(trial.squares, TYPICAL, axis=1), 1e-3)
+    shape = np.cbrt(typical / (counts * weight))
+    lengths = trial.lengths(shape)
+    quantiles = 1 - np.geomspace(1e-4, 1 - FEWEST, TRIED)
+    levels = np.unique(np.quantile(lengths, [*quantiles, 1.0])) / price
+    errors = [
+        trial.error(np.minimum(1, price * level / lengths), level * shape, rows=rows, shares=weight)
+        for level in levels
+    ]
+    best = levels[int(np.argmin(errors))]
+    return dict(zip((g.clique for g in grids), (best * shape).tolist(), strict=True))

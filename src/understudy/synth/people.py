@@ -1,0 +1,204 @@
+"""Whose rows they are: synthetic people, from public ones or from a noisy distribution."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from understudy.budget import Norm, Weights, price_grains, scale_upper, split
+from understudy.synth.rounding import simplex
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from understudy.budget import Capped
+    from understudy.door import Door
+    from understudy.public import PublicTable
+    from understudy.schema import Codes
+
+    Numbers = NDArray[np.int64]
+
+MOST_TIMES = 256
+"""Where no cap is given, people with more rows than this are told from each other no more."""
+NEARLY_ALL = 0.99
+"""The share of people whose rows are all counted, where noisy sizes give the cap."""
+TYPICAL = 0.9
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sizes:
+    """How many rows people have: the share of people with 1, 2, … rows."""
+
+    shares: NDArray[np.float64]
+
+    def quantile(self, share: float) -> int:
+        """Give the number of rows that this share of people does not pass."""
+        return int(np.searchsorted(np.cumsum(self.shares), share * self.shares.sum())) + 1
+
+    def deal(self, rows: int, rng: np.random.Generator) -> Numbers:
+        """Give every row a person, with as many rows each as people have."""
+        people = np.zeros(0, dtype=np.int64)
+        mean = float(self.shares @ np.arange(1, len(self.shares) + 1))
+        while people.sum() < rows:
+            more = 1 + int((rows - people.sum()) / mean)
+            drawn = rng.choice(len(self.shares), size=more, p=self.shares / self.shares.sum()) + 1
+            people = np.concatenate((people, drawn))
+        dealt = np.repeat(np.arange(len(people)), people)[:rows]
+        return rng.permutation(dealt)
+
+
+def noisy_sizes(door: Door, *, price: float, most: int) -> Sizes:
+    """Ask how many people have 1, 2, … rows, and how many there are in all.
+
+    A person is in one of the counts only, and those with more rows than ``most`` in none:
+    what is missing from the number of people is theirs.
+    """
+    shape_price, people_price = split(price_grains(price, door.currency), door.currency, [1, 1])
+    one = Fraction(1)
+    counts = door.unit_counts(
+        (),
+        cells=np.zeros(1, dtype=np.int64),
+        times=tuple(range(1, most + 1)),
+        most=1,
+        scale=scale_upper(shape_price, door.currency, bound=one),
+    ).reshape(-1)
+    people = door.units(scale=scale_upper(people_price, door.currency, bound=one))
+    counts[-1] += max(0.0, people - counts.sum())
+    return Sizes(simplex(counts, total=max(people, 1.0)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Crowd:
+    """What is known of people before any marginal is asked."""
+
+    rows: float | None
+    """The noisy number of rows, under `Norm`; else the marginals tell."""
+    sizes: Sizes | None
+    """How many rows people have, where no public table tells."""
+    typical: int
+    """The rows of a person who is not to be weighed down, where no public people show it."""
+    bounding: Capped
+    """What bounds a selection."""
+
+    def give(
+        self,
+        codes: Mapping[str, Codes],
+        *,
+        public: PublicTable | None,
+        by: Sequence[str],
+        most: int | None,
+        rng: np.random.Generator,
+    ) -> Numbers:
+        """Give every synthetic row a person, with at most so many rows each."""
+        if self.sizes is not None:
+            given = self.sizes.deal(len(next(iter(codes.values()))), rng)
+        else:
+            assert public is not None  # noqa: S101  else the sizes were asked
+            given = public_people(codes, public=public, by=by, rng=rng)
+        return given if most is None else capped(given, most)
+
+
+def meet(
+    door: Door, public: PublicTable | None, *, rows_price: float | None, people_price: float | None
+) -> Crowd:
+    """Ask how many rows people have, and there are, as far as a price is given for it."""
+    sizes, bounding = None, door.bounding
+    if people_price is not None:
+        most = MOST_TIMES if isinstance(bounding, Norm) else min(MOST_TIMES, bounding.cap)
+        sizes = noisy_sizes(door, price=people_price, most=most)
+    if not isinstance(bounding, Norm):
+        return Crowd(rows=None, sizes=sizes, typical=bounding.cap, bounding=bounding)
+    assert rows_price is not None  # noqa: S101  under Norm nothing else tells the number of rows
+    cap = typical = 1
+    if sizes is not None:
+        cap, typical = sizes.quantile(NEARLY_ALL), sizes.quantile(TYPICAL)
+    elif not door.unit.is_row:
+        assert public is not None  # noqa: S101  else the sizes were asked
+        cap = typical = best_cap(public, rows_price)
+    scale = scale_upper(rows_price, door.currency, bound=Fraction(cap) ** 2)
+    rows = max(1.0, door.total(cap=cap, scale=scale))
+    return Crowd(rows=rows, sizes=sizes, typical=typical, bounding=Weights(cap))
+
+
+def best_cap(public: PublicTable, price: float) -> int:
+    """Give the cap at which a noisy number of rows is nearest to the truth, on public people."""
+    sizes = np.sort(public.sizes())
+    caps = np.unique(np.quantile(sizes, np.linspace(0.5, 1, 200)).astype(np.int64))
+    lost = [float(np.maximum(sizes - cap, 0).sum()) for cap in caps]
+    errors = np.array(lost) ** 2 + (caps / price) ** 2
+    return int(caps[np.argmin(errors)])
+
+
+def public_people(
+    codes: Mapping[str, Codes], *, public: PublicTable, by: Sequence[str], rng: np.random.Generator
+) -> Numbers:
+    """Give every row to a public person who has rows like it, in the columns ``by``.
+
+    Public rows of a cell are handed out in an order of people that is the same everywhere; a
+    cell's row that is handed out again is a double's of that person.  So a table of half the
+    size has half of the people, one of double the size everyone twice, each with the rows they
+    have.  A cell that public data do not have is looked for by fewer columns.
+    """
+    people = public.known_people("whose rows are whose")
+    rank = rng.permutation(int(people[-1]) + 1)[people]
+    rows = len(next(iter(codes.values())))
+    shuffled = rng.permutation(rows)
+    donor, double = np.full(rows, -1, dtype=np.int64), np.zeros(rows, dtype=np.int64)
+    for depth in range(len(by), -1, -1):
+        left = shuffled[donor[shuffled] < 0]
+        wanted, known = _cell(codes, public, by[:depth], left)
+        order = np.lexsort((rank, known))
+        size = int(max(known.max(initial=0), wanted.max(initial=0))) + 1
+        starts = np.concatenate(([0], np.cumsum(np.bincount(known, minlength=size))))
+        place = _places(wanted)
+        held = np.diff(starts)[wanted]
+        found = held > 0
+        turn = place[found] % held[found]
+        donor[left[found]] = people[order[starts[wanted[found]] + turn]]
+        double[left[found]] = place[found] // held[found]
+    return _numbered(donor, double)
+
+
+def capped(people: Numbers, most: int) -> Numbers:
+    """Let nobody have more than so many rows: what is beyond fills new people, up to as many each.
+
+    >>> np.bincount(capped(np.zeros(7, dtype=np.int64), 3)).tolist()
+    [3, 3, 1]
+    """
+    return _numbered(people, _places(people) // most)
+
+
+def _numbered(people: Numbers, part: Numbers) -> Numbers:
+    """Number the parts of people from 0 on."""
+    _, numbers = np.unique(people * (part.max(initial=0) + 1) + part, return_inverse=True)
+    return numbers
+
+
+def _cell(
+    codes: Mapping[str, Codes], public: PublicTable, by: Sequence[str], rows: Numbers
+) -> tuple[Numbers, Numbers]:
+    """Number the cells of some synthetic rows, and of all public ones."""
+    wanted = np.zeros(len(rows), dtype=np.int64)
+    for name in by:
+        wanted = wanted * public.schema.domain[name] + codes[name][rows]
+    return wanted, public.cells(tuple(by))
+
+
+def _places(groups: Numbers) -> Numbers:
+    """Give every element its place among those of its group, in order.
+
+    >>> _places(np.array([5, 3, 5, 5, 3])).tolist()
+    [0, 0, 1, 2, 1]
+    """
+    order = np.argsort(groups, kind="stable")
+    ordered = groups[order]
+    first = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1]))[: len(groups)])
+    sizes = np.diff(np.append(first, len(groups)))
+    places = np.empty(len(groups), dtype=np.int64)
+    places[order] = np.arange(len(groups)) - np.repeat(first, sizes)
+    return places

@@ -1,0 +1,134 @@
+"""Rounds of measurements: marginals by size, each asked as the smaller ones suggest."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from understudy.budget import RULES, Norm, price_grains, price_lower, split
+from understudy.synth.cliques import select_pairs
+from understudy.synth.granularity import Grid, children, widened
+from understudy.synth.levels import norm_scales
+from understudy.synth.rounding import simplex
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from understudy.budget import Rule
+    from understudy.door import Clique, Door, Measurement
+    from understudy.public import Progress, PublicTable
+    from understudy.synth.people import Crowd
+
+SLACK = 1 + 1e-12
+"""Noise is widened by this much, so that rounding never costs more than there is."""
+
+
+class Rounds:
+    """What was asked of a door, and what is plausible after it."""
+
+    def __init__(
+        self,
+        door: Door,
+        *,
+        crowd: Crowd,
+        public: PublicTable | None,
+        price: float,
+        rule: Rule,
+        copies: Mapping[frozenset[str], int],
+        threshold: float,
+        most_cells: int,
+    ) -> None:
+        """Begin, with a price for all rounds together."""
+        self.measurements: list[Measurement] = []
+        self._door, self._crowd, self._public = door, crowd, public
+        self._price, self._rule, self._copies = price, rule, copies
+        self._threshold, self._most_cells = threshold, most_cells
+        self._grids: dict[Clique, Grid] = {}
+        self._scales: dict[Clique, float] = {}
+
+    def ask(self, cliques: Sequence[Clique], progress: Progress) -> None:
+        """Ask for marginals that are known beforehand, the smallest first."""
+        rounds = [list(same) for _, same in groupby(sorted(cliques, key=len), key=len)]
+        times = [sum(map(self._times, cliques)) for cliques in rounds]
+        for number, now in enumerate(rounds):
+            progress("measuring marginals", number / len(rounds))
+            self._ask(now, times, number)
+
+    def select(self, price: float | None, progress: Progress) -> None:
+        """Ask for every column, select pairs of them under DP, and ask for these."""
+        domain = self._door.schema.domain
+        times = [sum(self._times((name,)) for name in domain), len(domain) - 1]
+        times = times[: 1 if price is None else 2]
+        progress("measuring marginals", 0)
+        self._ask([(name,) for name in domain], times, 0)
+        if price is None:
+            return
+        ones = {m.clique[0]: simplex(m.values, total=m.values.sum()) for m in self.measurements}
+        progress("choosing pairs", 0)
+        pairs = select_pairs(
+            self._door,
+            ones,
+            price=price,
+            bounding=self._crowd.bounding,
+            most_cells=self._most_cells,
+        )
+        progress("measuring marginals", 0.5)
+        self._ask(pairs, times, 1)
+
+    def told(self) -> list[dict[str, Any]]:
+        """Say what was asked, as plain data."""
+        return [
+            {
+                "clique": list(clique),
+                "times": self._times(clique),
+                "scale": self._scales[clique],
+                "cells": len(grid.plausible),
+                "rows": grid.rows,
+                "column_norm": grid.norm(),
+            }
+            for clique, grid in self._grids.items()
+        ]
+
+    def _times(self, clique: Clique) -> int:
+        return self._copies.get(frozenset(clique), 1)
+
+    def _ask(self, cliques: Sequence[Clique], times: Sequence[int], number: int) -> None:
+        """Ask one round, of which ``times`` tells how often all of them ask a marginal."""
+        domain = self._door.schema.domain
+        grids = [Grid.of(c, tuple(domain[n] for n in c), children(c, self._grids)) for c in cliques]
+        if isinstance(self._door.bounding, Norm):
+            price = split(price_grains(self._price, "gdp"), "gdp", times)[number]
+            scales = norm_scales(
+                grids,
+                shares={c: self._times(c) for c in cliques},
+                price=price,
+                public=self._public,
+                rows=self._crowd.rows or 1.0,
+                cap=self._crowd.typical,
+            )
+        else:
+            # What it costs follows from the noise, and is no more than what is left.
+            price = price_lower(self._door.grains, self._door.currency)
+            scales = {c: self._scale(c, sum(times)) for c in cliques}
+        asked = [g.queries(scales[g.clique], self._door.currency) for g in grids]
+        answers = iter(self._door.measure([q for queries in asked for q in queries], price=price))
+        for grid, queries in zip(grids, asked, strict=True):
+            measured = [next(answers) for _ in queries]
+            self.measurements += measured
+            self._grids[grid.clique] = grid.after(measured, self._threshold)
+            self._scales[grid.clique] = scales[grid.clique]
+
+    def _scale(self, clique: Clique, times: int) -> float:
+        """Give a clique's noise where people are bounded by a cap, ``times`` asked in all."""
+        door = self._door
+        assert not isinstance(door.bounding, Norm)  # noqa: S101  the caller has looked
+        cap = door.bounding.cap
+        if self._rule != "gdp":
+            scale = cap * RULES[self._rule](door.budget, times)
+        elif door.currency == "gdp":
+            scale = cap * math.sqrt(times) / self._price * SLACK
+        else:
+            scale = cap * times / self._price * SLACK
+        return widened(scale, Fraction(1, self._times(clique)), door.currency)

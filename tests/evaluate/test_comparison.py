@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.evaluate.tables import random_table
+from understudy.errors import QuestionError
+from understudy.evaluate import compare, one_way, pairs, trip_score, triples
+
+ROLES: dict[str, Any] = {"place": "place", "time": "time", "edge": ("place", "to")}
+REAL, MADE = random_table(0, rows=3000, people=60), random_table(1, rows=2500, people=50, skew=2)
+
+
+def test_a_comparison_gathers_every_metric_of_every_table() -> None:
+    found = compare(REAL, MADE, **ROLES, count=5, seed=3)
+    assert found.synthetic.columns == one_way(REAL, MADE)
+    assert found.synthetic.pairs == pairs(REAL, MADE)
+    assert found.synthetic.triples == triples(REAL, MADE, count=5, seed=3)
+    assert found.synthetic.trips == trip_score(REAL, MADE, **ROLES)
+    assert list(found.yardsticks) == ["resample", "10 % of rows", "1 % of rows"]
+    assert [each.rows for each in found.yardsticks.values()] == [3000, 300, 30]
+    for each in found.yardsticks.values():
+        assert list(each.triples) == list(found.synthetic.triples)
+
+
+def test_yardsticks_lie_in_their_order() -> None:
+    found = compare(REAL, MADE, **ROLES)
+    for figure in ("columns, mean", "pairs, mean", "triples, mean"):
+        values = [each.summary()[figure] for each in found.yardsticks.values()]
+        assert values == sorted(values)
+    scores = [each.trips.score for each in found.yardsticks.values() if each.trips]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_the_real_table_itself_is_at_no_distance() -> None:
+    same = compare(REAL, REAL, **ROLES).synthetic.summary()
+    assert same.pop("trip score") == 1000
+    assert {name: v for name, v in same.items() if v} == {
+        "  k-marginal": 1,
+        "  graph edges": 1,
+        "  people": 1,
+    }
+
+
+def test_the_text_says_first_that_it_is_private() -> None:
+    text = compare(REAL, MADE, **ROLES).table()
+    first = text.splitlines()[0]
+    assert "contains private information: exact differences from the private table" in first
+    assert "not part of any release" in first
+    for word in ("trip score", "k-marginal", "resample", "1 % of rows", "place × fare", "company"):
+        assert word in text, word
+
+
+def test_the_text_shows_what_was_measured() -> None:
+    found = compare(REAL, MADE, **ROLES)
+    line = next(li for li in found.table().splitlines() if li.startswith("pairs, mean"))
+    each = [found.synthetic, *found.yardsticks.values()]
+    assert line.split()[2:] == [f"{d.summary()['pairs, mean']:.5f}" for d in each]
+
+
+def test_the_worst_pairs_come_worst_first() -> None:
+    found = compare(REAL, MADE).synthetic
+    values = [found.pairs[pair] for pair in found.worst_pairs()]
+    assert values == sorted(found.pairs.values(), reverse=True)[:10]
+    assert len(found.worst_pairs(3)) == 3
+
+
+def test_plain_data_goes_through_json_and_says_that_it_is_private() -> None:
+    for roles in (ROLES, {}):
+        found = compare(REAL, MADE, **roles)
+        data = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+        assert "private information" in data["notice"]
+        assert data["synthetic"]["pairs"][0] == {
+            "columns": ["place", "time"],
+            "variation": found.synthetic.pairs["place", "time"],
+        }
+        assert set(data["yardsticks"]) == set(found.yardsticks)
+        assert (data["synthetic"]["trips"] is None) == (not roles)
+
+
+def test_a_table_of_one_column_has_no_pairs_and_its_text_still_reads() -> None:
+    real, made = (random_table(i, sizes={"only": 3}) for i in (0, 1))
+    found = compare(real, made)
+    assert list(found.synthetic.summary()) == ["columns, mean", "columns, largest"]
+    assert "worst pairs" not in found.table()
+    assert found.synthetic.columns == one_way(real, made)
+
+
+def test_an_empty_synthetic_table_is_as_far_as_can_be() -> None:
+    found = compare(REAL, random_table(0, rows=0), **ROLES).synthetic
+    assert set(found.pairs.values()) == {1.0}
+
+
+def test_the_same_seed_gives_the_same_comparison() -> None:
+    assert compare(REAL, MADE, seed=1) == compare(REAL, MADE, seed=1)
+    assert compare(REAL, MADE, seed=1) != compare(REAL, MADE, seed=2)
+
+
+def test_progress_is_told_stage_by_stage() -> None:
+    told: list[tuple[str, float]] = []
+    compare(REAL, MADE, progress=lambda stage, done: told.append((stage, done)))
+    stages = list(dict.fromkeys(stage for stage, _ in told))
+    assert stages == ["synthetic", "resample", "10 % of rows", "1 % of rows"]
+    for stage in stages:
+        shares = [done for name, done in told if name == stage]
+        assert shares == sorted(shares)
+        assert (shares[0], shares[-1]) == (0, 1)
+
+
+def test_what_cannot_be_compared_is_refused() -> None:
+    with pytest.raises(QuestionError, match="that has rows"):
+        compare(random_table(0, rows=0), MADE)
+    with pytest.raises(QuestionError, match="name all three or none"):
+        compare(REAL, MADE, place="place")
+    with pytest.raises(QuestionError, match="same columns"):
+        compare(REAL, random_table(0, sizes={"a": 2}))
+
+
+def test_a_worse_table_is_farther() -> None:
+    """The figures can tell: noise on one column moves them all."""
+    codes = dict(MADE.codes) | {"fare": np.zeros(MADE.rows, np.int64)}
+    worse = type(MADE)(codes=codes, sizes=MADE.sizes, people=MADE.people)
+    near, far = (compare(REAL, t, **ROLES).synthetic.summary() for t in (MADE, worse))
+    for figure in ("columns, mean", "pairs, mean", "triples, mean", "pairs, largest"):
+        assert far[figure] > near[figure]
+    assert far["trip score"] < near["trip score"]

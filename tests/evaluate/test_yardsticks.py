@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.evaluate import obvious
+from tests.evaluate.tables import random_table
+from understudy.errors import QuestionError
+from understudy.evaluate import Coded, resample, subsample
+
+NUMBERED = Coded(codes={"row": np.arange(1000)}, sizes={"row": 1000}, people=np.arange(1000) // 10)
+
+
+def test_a_subsample_is_a_share_of_the_rows_each_once_with_its_person() -> None:
+    drawn = subsample(NUMBERED, 0.1, np.random.default_rng(0))
+    assert drawn.rows == 100
+    assert len(set(drawn.codes["row"])) == 100
+    assert drawn.people is not None
+    assert drawn.people.tolist() == (drawn.codes["row"] // 10).tolist()
+
+
+def test_a_resample_has_as_many_rows_some_of_them_more_than_once() -> None:
+    drawn = resample(NUMBERED, np.random.default_rng(0))
+    assert drawn.rows == 1000
+    assert 580 < len(set(drawn.codes["row"])) < 690  # 1 − 1/e of them, give or take
+    assert drawn.people is not None
+    assert drawn.people.tolist() == (drawn.codes["row"] // 10).tolist()
+
+
+def test_every_row_is_drawn_about_equally_often() -> None:
+    rng, hits = np.random.default_rng(0), np.zeros(1000)
+    for _ in range(400):
+        hits[subsample(NUMBERED, 0.5, rng).codes["row"]] += 1
+    assert hits.min() > 200 - 50
+    assert hits.max() < 200 + 50
+
+
+def test_a_subsample_of_everything_is_everything_and_of_little_is_one_row() -> None:
+    table, rng = random_table(0), np.random.default_rng(0)
+    assert obvious.rows_of(subsample(table, 1, rng)) == obvious.rows_of(table)
+    assert subsample(table, 1e-6, rng).rows == 1
+
+
+def test_tables_without_rows_give_none() -> None:
+    empty, rng = random_table(0, rows=0), np.random.default_rng(0)
+    assert resample(empty, rng).rows == 0
+    assert subsample(empty, 0.5, rng).rows == 0
+
+
+@pytest.mark.parametrize("share", [0, -1, 1.5, float("nan")])
+def test_what_is_not_a_share_is_refused(share: float) -> None:
+    with pytest.raises(QuestionError, match="must be a share"):
+        subsample(random_table(0), share, np.random.default_rng(0))
