@@ -34,6 +34,9 @@ audit: install ## every promise tried hard: 500 pairs, all small worlds, 200 kil
 zoo: install ## planted bugs, one at a time: each must be caught by its named test
 	$(BIN)/python tests/zoo/zoo.py
 
+mutants: install ## small changes to the privacy rooms: each must be caught, or be explained
+	$(BIN)/python tests/mutants.py
+
 lint: install ## ruff, strict types, import contracts
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -43,4 +46,4 @@ lint: install ## ruff, strict types, import contracts
 bench-%: install
 	$(BIN)/python benchmarks/$*.py
 
-.PHONY: help install demo test audit zoo lint
+.PHONY: help install demo test audit zoo mutants lint

@@ -21,19 +21,21 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from understudy.budget import Budget, Sample, Unit, Weights
+    from understudy.budget import Budget, Norm, Sample, Unit, Weights
     from understudy.public import read_public
     from understudy.release import Release
     from understudy.schema import Schema
     from understudy.session import Session
     from understudy.session import open_session as open  # noqa: A004
-    from understudy.synth import Independent
+    from understudy.synth import AdaGrid, Independent
 
 __version__ = version("understudy")
 
 __all__ = [
+    "AdaGrid",
     "Budget",
     "Independent",
+    "Norm",
     "Release",
     "Sample",
     "Schema",
@@ -46,8 +48,10 @@ __all__ = [
 ]
 
 _HOMES = {
+    "AdaGrid": ("synth", "AdaGrid"),
     "Budget": ("budget", "Budget"),
     "Independent": ("synth", "Independent"),
+    "Norm": ("budget", "Norm"),
     "Release": ("release", "Release"),
     "Sample": ("budget", "Sample"),
     "Schema": ("schema", "Schema"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import FrozenInstanceError, fields
 from fractions import Fraction
 from typing import Any
 
@@ -17,6 +18,7 @@ from understudy.budget import (
     Event,
     Gaussian,
     Laplace,
+    Norm,
     Sample,
     Selection,
     Unit,
@@ -24,6 +26,8 @@ from understudy.budget import (
     bounding_from_dict,
     bounding_to_dict,
     epsilon_of,
+    mu_of_pure_upper,
+    mu_of_selection_upper,
     mu_upper,
     price_grains,
     price_lower,
@@ -178,3 +182,55 @@ def test_a_unit_means_what_the_schema_declares() -> None:
     assert unit == Unit("tailnum", "when:week", "crew", nulls="one")
     assert unit.resolved(schema) == unit
     assert Unit.each_row().resolved(schema).is_row
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        Budget(epsilon=1.0, delta=1e-6),
+        Unit("taxi"),
+        Weights(3),
+        Sample(3),
+        Charge((Selection(epsilon=1.0),)),
+        Selection(epsilon=1.0),
+        Laplace(sensitivity=Fraction(1), scale=1.0),
+        Gaussian(squared_sensitivity=Fraction(1), sigma=1.0),
+    ],
+    ids=lambda r: type(r).__name__,
+)
+def test_what_was_declared_cannot_change(record: Any) -> None:
+    for field in fields(record):
+        with pytest.raises(FrozenInstanceError):
+            setattr(record, field.name, getattr(record, field.name))
+
+
+def test_the_largest_epsilon_and_caps_are_taken_and_no_larger_ones() -> None:
+    assert Budget(epsilon=1e9, delta=1e-6).price > 0
+    with pytest.raises(BudgetError, match="epsilon must be positive"):
+        Budget(epsilon=math.nextafter(1e9, math.inf), delta=1e-6)
+    for cap in (1, 2**31 - 1):
+        assert Weights(cap).cap == Sample(cap).cap == cap
+
+
+def test_a_delta_that_is_true_is_none() -> None:
+    with pytest.raises(BudgetError, match="delta must be a probability"):
+        Budget(epsilon=1, delta=False)
+
+
+@pytest.mark.parametrize("epsilon", [0.25, 1.0, 8.0])
+def test_a_pure_event_in_a_gaussian_ledger_costs_the_square_of_its_mu(epsilon: float) -> None:
+    def grains(mu: float) -> int:
+        return math.ceil(Fraction(mu) ** 2 / GRAIN)
+
+    laplace = Charge((Laplace(sensitivity=Fraction(2), scale=2 / epsilon),))
+    assert laplace.grains("gdp") == grains(mu_of_pure_upper(epsilon))
+    selection = Charge((Selection(epsilon=epsilon),))
+    assert selection.grains("gdp") == grains(mu_of_selection_upper(epsilon))
+    assert (
+        laplace.grains("pure") == selection.grains("pure") == math.ceil(Fraction(epsilon) / GRAIN)
+    )
+
+
+def test_a_weighted_row_is_counted_in_steps_of_a_65536th_and_a_sampled_one_whole() -> None:
+    assert Weights.unit_weight == Norm.unit_weight == 2**16
+    assert Sample.unit_weight == 1

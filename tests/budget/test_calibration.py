@@ -3,15 +3,31 @@
 from __future__ import annotations
 
 import math
+from contextlib import closing
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from understudy.budget import RULES, Budget, noise_charge, price_grains, scale_upper, split
+from understudy.budget import (
+    GRAIN,
+    RULES,
+    Budget,
+    Charge,
+    Currency,
+    Selection,
+    epsilon_of,
+    noise_charge,
+    price_grains,
+    scale_upper,
+    selection_epsilon_lower,
+    split,
+)
 from understudy.budget.calibration import Rule
-from understudy.errors import BudgetError
+from understudy.errors import BudgetError, BudgetExhaustedError
+from understudy.ledger import Ledger
 
 CENSUS = 2.2820610e-12
 
@@ -72,6 +88,38 @@ def test_every_rule_keeps_the_budget_and_gdp_needs_least(
         assert sigma >= exact * (1 - 1e-9), name
 
 
+@given(st.floats(0.05, 100), st.floats(-12, -1), st.integers(1, 100))
+@settings(max_examples=60, deadline=None)
+def test_the_classical_rule_keeps_the_budget_at_every_epsilon(
+    epsilon: float, exponent: float, questions: int
+) -> None:
+    """Its proof ends at epsilon 1 and so does its use: above, it draws the noise of 1."""
+    budget = Budget(epsilon=epsilon, delta=10.0**exponent)
+    sigma = RULES["classical"](budget, questions)
+    assert noise_charge(sigma, "gdp", bound=Fraction(questions)).grains("gdp") <= budget.grains
+    if epsilon / questions > 1:
+        least = Budget(epsilon=questions, delta=10.0**exponent)
+        assert sigma == pytest.approx(RULES["classical"](least, questions))
+
+
+@pytest.mark.parametrize("epsilon", [10, 20, 50])
+def test_the_classical_formula_beyond_1_is_charged_for_the_noise_it_lacks(
+    epsilon: float, tmp_path: Path
+) -> None:
+    """Used there regardless, its noise costs more than the budget: a run refuses it."""
+    budget = Budget(epsilon=epsilon, delta=1e-6)
+    sigma = math.sqrt(2 * math.log(1.25 / budget.delta)) / budget.epsilon
+    charge = noise_charge(sigma, "gdp", bound=Fraction(1))
+    assert charge.grains("gdp") == math.ceil(1 / Fraction(sigma) ** 2 / GRAIN)
+    assert charge.grains("gdp") > budget.grains
+    assert epsilon_of(charge.grains("gdp"), "gdp", budget.delta) > epsilon
+    with closing(Ledger.create(tmp_path / "l.ledger", budget=budget)) as ledger:
+        run = ledger.begin(budget, {})
+        with pytest.raises(BudgetExhaustedError):
+            run.reserve(0, "plan", "a question", charge)
+        run.reserve(0, "plan", "a question", noise_charge(9.0, "gdp", bound=Fraction(1)))
+
+
 @given(
     st.floats(1e-6, 1e3),
     st.sampled_from(["gdp", "pure"]),
@@ -123,3 +171,14 @@ def test_a_tiny_price_is_calibrated_at_once_and_none_is_refused() -> None:
     assert noise_charge(scale, "gdp", bound=Fraction(1)).grains("gdp") <= tiny.grains
     with pytest.raises(BudgetError, match="more than a grain"):
         scale_upper(1e-30, "gdp", bound=Fraction(1))
+
+
+@given(st.floats(1e-3, 30), st.sampled_from(["gdp", "pure"]))
+@settings(max_examples=40, deadline=None)
+def test_the_epsilon_of_a_selection_is_within_its_price_and_near_it(
+    price: float, currency: Currency
+) -> None:
+    epsilon = selection_epsilon_lower(price, currency)
+    allowed = price_grains(price, currency)
+    assert Charge((Selection(epsilon=epsilon),)).grains(currency) <= allowed
+    assert Charge((Selection(epsilon=epsilon * (1 + 1e-9)),)).grains(currency) > allowed

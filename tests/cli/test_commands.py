@@ -24,7 +24,7 @@ from understudy.ledger import Ledger
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-COMMANDS = ("demo", "synth", "resume", "ledger")
+COMMANDS = ("demo", "synth", "recipes", "resume", "ledger", "evaluate", "audit")
 HEAVY = ("numpy", "duckdb", "scipy", "rich", "pandas", "pyarrow", "sqlite3", "mpmath", "yaml")
 
 

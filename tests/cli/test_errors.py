@@ -168,11 +168,17 @@ CASES: dict[str, Case] = {
     "delta above one": (synth(delta=1.5), BudgetError, ("got 1.5",)),
     "negative delta": (synth(delta=-0.1), BudgetError, ("got -0.1",)),
     "delta of no number": (synth(delta="nan"), BudgetError, ("got nan",)),
-    "bounding without a cap": (synth(bounding="weights"), BudgetError, ("weights:C or sample:C",)),
+    "bounding without a cap": (synth(bounding="weights"), BudgetError, ("weights:C, sample:C",)),
     "bounding of nothing": (synth(bounding="weights:0"), BudgetError, ("got 0", "1 to 2^31 - 1")),
     "bounding of no digits": (synth(bounding="weights:²"), BudgetError, ("got weights:²",)),
     "bounding of many digits": (synth(bounding="weights:" + "9" * 5000), BudgetError, ("a cap",)),
-    "unknown bounding": (synth(bounding="norm:5"), BudgetError, ("got norm", "weights, sample")),
+    "unknown bounding": (synth(bounding="magic:5"), BudgetError, ("got magic", "weights, sample")),
+    "norm with a cap": (synth(bounding="norm:5"), BudgetError, ("no cap", "got norm:5", "or norm")),
+    "norm without a delta": (
+        synth(bounding="norm", delta=0, mechanism="adagrid"),
+        BudgetError,
+        ("L2", "Hint:"),
+    ),
     "unit of no name": (synth(unit=" , "), BudgetError, ("at least one column",)),
     "unit named twice": (synth(unit="taxi,taxi"), BudgetError, ("each once",)),
     # The command line itself
@@ -181,6 +187,66 @@ CASES: dict[str, Case] = {
     "unknown null rule": (synth(null_ids="each"), UsageError, ("each", "drop")),
     "budget left out": (synth(epsilon=None), UsageError, ("--epsilon",)),
     "unit left out": (synth(unit=None), UsageError, ("--unit",)),
+    "several left out": (
+        synth(unit=None, bounding=None, delta=None),
+        UsageError,
+        ("required without --recipe: --unit, --bounding, --delta", "Hint: understudy synth --help"),
+    ),
+    "parameters without a recipe": (
+        synth(parameters="parameters.json"),
+        UsageError,
+        ("for --recipe only", "got --parameters"),
+    ),
+    "published without a recipe": (
+        lambda p: [*p.synth(), "--published"],
+        UsageError,
+        ("for --recipe only", "got --published"),
+    ),
+    # Settings
+    "settings missing": (synth(settings="none.toml"), MissingFileError, ("none.toml",)),
+    "settings that do not parse": (
+        with_file("s.toml", "threshold = [", settings="FILE"),
+        UsageError,
+        ("s.toml does not parse", "allowed: TOML"),
+    ),
+    "settings of no text": (with_file("s.toml", b"\xff", settings="FILE"), UsageError, ("UTF-8",)),
+    "unknown setting": (
+        with_file("s.toml", "colour = 1", settings="FILE", mechanism="adagrid"),
+        UsageError,
+        ("adagrid has no such setting", "got colour", "allowed: cliques, "),
+    ),
+    "setting of another mechanism": (
+        with_file("s.toml", "threshold = 5.0", settings="FILE"),
+        UsageError,
+        ("independent has no such setting", "got threshold", "people_share"),
+    ),
+    "setting of another type": (
+        with_file("s.toml", 'threshold = "high"', settings="FILE", mechanism="adagrid"),
+        UsageError,
+        ("threshold", "got 'high'", "allowed: a number"),
+    ),
+    "clique that is no list": (
+        with_file("s.toml", 'cliques = ["hour"]', settings="FILE", mechanism="adagrid"),
+        UsageError,
+        ("cliques", "got ['hour']", "allowed: [[a text, …], …]"),
+    ),
+    "setting that cannot be": (
+        with_file("s.toml", "rows_share = 2.0", settings="FILE", mechanism="adagrid"),
+        BudgetError,
+        ("shares",),
+    ),
+    # The public table
+    "public table missing": (synth(public="none.csv"), MissingFileError, ("none.csv",)),
+    "public table without a column": (
+        with_file("p.csv", "taxi,hour\n1,2\n", public="FILE"),
+        MissingColumnError,
+        ("'colour'",),
+    ),
+    "public table without rows": (
+        with_file("p.csv", "taxi,colour,hour\n", public="FILE"),
+        UsageError,
+        ("public table has no rows",),
+    ),
     "no command": (lambda _: [], UsageError, ("command", "Hint: understudy --help")),
     "unknown command": (lambda _: ["sing"], UsageError, ("'sing'", "synth", "Hint:")),
     "unknown option": (lambda p: [*p.synth(), "--seed=1"], UsageError, ("--seed=1",)),

@@ -117,3 +117,73 @@ def test_a_total_that_is_given_is_not_looked_for() -> None:
     rows = Rows(np.array([0, 1]), np.array([0]))
     part = Measurement(clique=("a",), values=np.array([7.0]), scale=0.1, rows=rows)
     assert estimate(DOMAIN, [part], total=20.0).model.total == pytest.approx(20)
+
+
+# Fine and coarse rows of one clique
+
+
+def spread(power: int, *, squares: tuple[int, ...] = (1, 2)) -> list[Measurement]:
+    """Cells 0 to 3 of c: 0 and 1 by themselves, 2 and 3 in a row each and in one together.
+
+    The coefficients of the coarse rows are 1/√2 in L2 and 1/2 in L1, so that every column has
+    norm 1.
+    """
+    fine = Rows(np.array([0, 1, 2]), np.array([0, 1]))
+    coarse = Rows(np.array([0, 2, 3, 4]), np.array([2, 3, 2, 3]))
+    scales = [3.0 * (np.sqrt(s) if power == 2 else s) for s in squares]
+    return [
+        Measurement(clique=("c",), values=np.array([10.0, 20.0]), scale=scales[0], rows=fine),
+        Measurement(
+            clique=("c",), values=np.array([70.0, 30.0, 44.0]), scale=scales[1], rows=coarse
+        ),
+    ]
+
+
+@pytest.mark.parametrize("power", [2, 1])
+def test_fine_and_coarse_rows_say_the_total_together(power: int) -> None:
+    """Neither says it alone; by a power of their precision they count every cell once."""
+    ms = spread(power)
+    for m in ms:
+        assert totals(DOMAIN, [m]) == {}
+    # The coarse rows weigh 1/2 each: (70 + 30 + 44) / 2 is cells 2 and 3.
+    assert totals(DOMAIN, ms)[None] == pytest.approx(30 + 72)
+    assert totals(DOMAIN, ms[::-1])[None] == pytest.approx(30 + 72)
+
+
+@pytest.mark.parametrize(("power", "variance"), [(2, 2 * 9 + 3 * 18 / 4), (1, 2 * 9 + 3 * 36 / 4)])
+def test_together_they_weigh_by_their_variance_beside_others(power: int, variance: float) -> None:
+    ms = [*spread(power), whole(130.0, 5.0)]
+    mean = (102 / variance + 130 / 25) / (1 / variance + 1 / 25)
+    assert totals(DOMAIN, ms)[None] == pytest.approx(mean)
+
+
+def test_rows_that_do_not_count_every_cell_alike_say_what_each_says_alone() -> None:
+    """Two whole marginals and a part: the part says nothing, and hinders nothing."""
+    table = Measurement(clique=("c",), values=np.full(4, 25.0), scale=2.0)
+    part = Measurement(
+        clique=("c",), values=np.array([9.0]), scale=2.0, rows=Rows(np.array([0, 1]), np.array([0]))
+    )
+    assert totals(DOMAIN, [table, part])[None] == pytest.approx(100)
+    other = Measurement(clique=("c",), values=np.full(4, 30.0), scale=2.0)
+    assert totals(DOMAIN, [table, other])[None] == pytest.approx(110)
+
+
+def test_groups_are_read_apart_though_they_share_a_clique() -> None:
+    one = [replace(m, group="g") for m in spread(2)]
+    other = Measurement(clique=("c",), values=np.full(4, 2.0), scale=1.0, group="h")
+    assert totals(DOMAIN, [*one, other]) == pytest.approx({"g": 102.0, "h": 8.0})
+
+
+def test_weighted_rows_are_not_taken_together() -> None:
+    fine, coarse = spread(2)
+    weighed = replace(coarse, weights=np.ones(4))
+    assert totals(DOMAIN, [fine, weighed]) == {}
+
+
+def test_a_table_is_fitted_to_fine_and_coarse_rows_of_a_group() -> None:
+    """The group's table is a tenth of the real one, whose size another question tells."""
+    ms = [replace(m, group="g") for m in spread(2)]
+    exact = [10.0, 20.0, 30.0, 40.0]
+    ms[1] = replace(ms[1], values=np.array([70.0, 30.0, 40.0]))
+    fit = estimate(DOMAIN, ms, total=1000.0)
+    assert fit.model.marginal("c").tolist() == pytest.approx([10 * e for e in exact], rel=0.01)

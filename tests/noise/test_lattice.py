@@ -222,3 +222,34 @@ def test_scales_out_of_reach(scale: float) -> None:
 def test_scales_in_steps_out_of_reach() -> None:
     with pytest.raises(BudgetError, match="in steps out of reach"):
         draw("gaussian", 0.5, 1)
+
+
+@pytest.mark.parametrize(
+    ("scale", "least", "steps"),
+    [(16.0, 1, 1), (15.999, 1, 2), (1.0, 2**16, 2**16), (2.0**-20, 1, 2**24), (2.0**52, 1, 1)],
+)
+def test_scales_at_the_edge(scale: float, least: int, steps: int) -> None:
+    assert steps_per_unit(scale, at_least=least) == steps
+
+
+@pytest.mark.parametrize(
+    ("scale", "least"),
+    [
+        (math.nextafter(2.0**-20, 0), 1),
+        (math.nextafter(2.0**52, math.inf), 1),
+        (2.0**36 + 1, 2**16),
+    ],
+)
+def test_scales_just_beyond_it(scale: float, least: int) -> None:
+    with pytest.raises(BudgetError, match="out of reach"):
+        steps_per_unit(scale, at_least=least)
+
+
+def test_scales_in_steps_at_the_edge_and_beyond() -> None:
+    """Above 2⁵² a step is less than float64 can tell, and the rounding would not be exact."""
+    for shape in SHAPES:
+        for scale in (1.0, 2.0**52):
+            assert len(draw(shape, scale, 3)) == 3
+        for scale in (math.nextafter(1.0, 0), math.nextafter(2.0**52, math.inf), math.nan):
+            with pytest.raises(BudgetError, match="in steps out of reach"):
+                draw(shape, scale, 1)

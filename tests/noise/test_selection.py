@@ -106,6 +106,60 @@ def test_the_error_bound_covers_the_interval(word: int) -> None:
                 assert np.isinf(error[0])
 
 
+@given(
+    st.one_of(st.integers(1, 2**128 - 2), st.integers(1, 99), st.integers(2**128 - 99, 2**128 - 2)),
+    st.fractions(min_value=-(10**9), max_value=0),
+)
+@settings(max_examples=100, deadline=None)
+def test_the_ends_of_a_key_are_certain(prefix: int, base: Fraction) -> None:
+    """Held against three times the digits: no rounding carries an end past the truth."""
+    mp = mpmath.mp.clone()
+    mp.prec = 128 + 128
+    low, high = selection._ends(mp, mp.mpf(base.numerator) / base.denominator, prefix, 128)
+    with mpmath.workprec(768):
+        fixed = mpmath.mpf(base.numerator) / base.denominator
+        ends = [
+            fixed - mpmath.log(-mpmath.log(mpmath.mpf(number) / mpmath.mpf(2) ** 128))
+            for number in (prefix, prefix + 1)
+        ]
+        assert low < ends[0] < ends[1] < high
+        # And they are hardly wider than what is not known, so that more bits do decide.
+        assert high - low < ends[1] - ends[0] + mpmath.mpf(2) ** -150
+
+
+@pytest.mark.parametrize(("bits", "winner"), [(0, 1), (2**64 - 1, 0)])
+@pytest.mark.parametrize("word", [2**64 - 2, 1])
+def test_a_number_known_but_roughly_wins_or_loses_by_its_further_bits(
+    word: int, bits: int, winner: int
+) -> None:
+    """The first is known to a few bits only, the second well: neither may be left out."""
+    far = 1.5 * 2.0**-64
+    middle = -np.log(-np.log(far)) if word == 1 else -np.log(-np.log1p(-far))
+    even = -np.log(np.log(2))
+    # At the middle of its interval the first would have just the second's key.
+    score, rate = round(10**6 * float(even - middle)), Fraction(1, 10**6)
+    assert choose([score, 0], rate, entropy=Words([word, 2**63, bits, 0])) == winner
+
+
+def test_close_calls_between_different_scores_are_decided_rightly() -> None:
+    """Words chosen so that the keys all but meet, though the scores do not."""
+    scores, rate, seen = [0, 7], Fraction(1, 5), set()
+    with mpmath.workprec(400):
+        whole, gap = mpmath.mpf(2) ** 128, mpmath.mpf(7) / 5
+        for word in (2**61, 2**62 + 99, 3 * 2**61):
+            key = gap - mpmath.log(-mpmath.log(mpmath.mpf(word) / 2**64))
+            near = int(mpmath.exp(-mpmath.exp(-key)) * 2**64)
+            for step in (-2, -1, 0, 1, 2):
+                more = [2**62, 2**61]
+                drawn = [(near + step) * 2**64 + more[0], word * 2**64 + more[1]]
+                keys = [-mpmath.log(-mpmath.log(d / whole)) for d in drawn]
+                right = int(keys[1] + gap > keys[0])
+                chosen = choose(scores, rate, entropy=Words([near + step, word, *more]))
+                assert chosen == right
+                seen.add(chosen)
+    assert seen == {0, 1}
+
+
 def test_scores_of_any_size_do_not_overflow() -> None:
     huge = 10**40
     assert choose([huge, 0], Fraction(1)) == 0

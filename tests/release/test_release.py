@@ -134,7 +134,7 @@ def test_a_write_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.M
     def full(path: Path) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(release, "_checksum", full)
+    monkeypatch.setattr(release, "checksum", full)
     with pytest.raises(StorageError, match="No space left"):
         made().save(tmp_path / "out")
     assert not list(tmp_path.iterdir())

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 Rule = Literal["gdp", "rdp", "rdp_integer", "classical", "basic"]
 
+MOST_SELECTIVE = 60.0
 SLACK = 1 + 1e-12
 """Rules other than `gdp` are worked out in float64 and widened by this much."""
 
@@ -130,7 +131,8 @@ def selection_epsilon_lower(price: float, currency: Currency) -> float:
     epsilon = price
     if currency == "gdp":
         # The inverse of μ = 2Φ⁻¹(1/(1+e^(−ε/2))).
-        far = price / math.sqrt(8)
+        # Far beyond any use, where the tail would be 0, less than the price is taken.
+        far = min(price, MOST_SELECTIVE) / math.sqrt(8)
         epsilon = 2 * math.log(math.erfc(-far) / math.erfc(far))
     while Charge((Selection(epsilon=epsilon),)).grains(currency) > allowed:
         epsilon *= 1 - 1e-12

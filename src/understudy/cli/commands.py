@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,10 +12,11 @@ from rich.markup import escape
 from rich.table import Table
 
 from understudy.budget import Budget, Unit, bounding_from_dict, epsilon_of
+from understudy.cli import asked
 from understudy.cli.progress import shown
 from understudy.demo import City
 from understudy.engine import DuckDB
-from understudy.errors import BudgetError, LedgerMismatchError, UnderstudyError, UsageError
+from understudy.errors import LedgerMismatchError, UnderstudyError, UsageError
 from understudy.ledger import Ledger, describe_left
 from understudy.public import read_public
 from understudy.release import check_target
@@ -27,24 +27,10 @@ from understudy.synth import mechanism_from_dict
 if TYPE_CHECKING:
     import argparse
 
-    from understudy.budget import Bounding
     from understudy.ledger import RunState, State
     from understudy.release import Format, Release
 
 _DEMO_CAP = 150
-
-
-def _unit(text: str, nulls: Any) -> Unit:  # noqa: ANN401  argparse has checked the choice
-    if text == "each-row":
-        return Unit.each_row()
-    return Unit(*(name.strip() for name in text.split(",")), nulls=nulls)
-
-
-def _bounding(text: str) -> Bounding:
-    kind, _, cap = text.partition(":")
-    if not re.fullmatch("[0-9]{1,10}", cap):
-        raise BudgetError("a bounding needs a cap", got=text, allowed="weights:C or sample:C")
-    return bounding_from_dict({"kind": kind, "cap": int(cap)})
 
 
 def _tell(options: argparse.Namespace, facts: dict[str, Any], lines: list[str]) -> None:
@@ -54,9 +40,12 @@ def _tell(options: argparse.Namespace, facts: dict[str, Any], lines: list[str]) 
         print("\n".join(lines))
 
 
-def _note(private: Path, out: Path, form: Format) -> dict[str, str]:
+def _note(
+    private: str | Path, out: Path, form: Format, public: str | None = None
+) -> dict[str, str]:
     """Say what `resume` needs to know, wherever it is called from."""
-    return {"private": str(private.resolve()), "out": str(out.resolve()), "format": form}
+    note = {"private": str(Path(private).resolve()), "out": str(out.resolve()), "format": form}
+    return note if public is None else note | {"public": str(Path(public).resolve())}
 
 
 def _save(release: Release, out: Path, form: Format, ledger: Path) -> None:
@@ -77,30 +66,46 @@ def _save(release: Release, out: Path, form: Format, ledger: Path) -> None:
 
 def synth(options: argparse.Namespace) -> None:
     """Make a synthetic table from a private one."""
+    asked.check_synth(options)
+    if options.recipe is not None:
+        # Only a recipe needs what contests do.
+        from understudy.cli import recipes as cooking  # noqa: PLC0415
+
+        cooking.run(options)
+        return
     out = Path(options.out)
+    form: Format = options.format or "parquet"
     check_target(out)
+    mechanism = asked.mechanism(options.mechanism, options.settings)
     session = open_session(
         private=options.private,
+        public=options.public,
         schema=options.schema,
-        unit=_unit(options.unit, options.null_ids),
-        bounding=_bounding(options.bounding),
+        unit=asked.unit(options.unit, options.null_ids),
+        bounding=asked.bounding(options.bounding),
         budget=Budget(epsilon=options.epsilon, delta=options.delta),
         ledger=options.ledger,
     )
-    mechanism = mechanism_from_dict({"name": options.mechanism, "settings": {}})
-    note = _note(Path(options.private), out, options.format)
+    note = _note(options.private, out, form, options.public)
     new = not session.ledger.exists()
     with shown(quiet=options.json) as progress:
         release = session.run(mechanism, progress=progress, note=note)
         progress("writing the release", 0)
-        _save(release, out, options.format, session.ledger)
+        _save(release, out, form, session.ledger)
     _report(options, release, out, session.ledger, new=new)
 
 
 def resume(options: argparse.Namespace) -> None:
     """Go on with a run that was cut off, or write a finished one's release again."""
-    private = None if options.private is None else str(options.private)
-    session, note = reopen_session(options.ledger, number=options.run, private=private)
+    session, note = reopen_session(
+        options.ledger, number=options.run, private=options.private, public=options.public
+    )
+    if "recipe" in note and options.out is None:
+        raise UsageError(
+            f"the run is one of the recipe {note['recipe']}",
+            hint="the command that began it goes on with all of its runs; "
+            "--out FOLDER writes this one alone",
+        )
     if "out" not in note and options.out is None:
         raise UsageError(
             "the run was begun from Python and names no folder", allowed="--out FOLDER"
@@ -261,6 +266,21 @@ def audit(options: argparse.Namespace) -> None:
         print(json.dumps({"kept": True, "mechanisms": found}))
     else:
         auditing.show(found)
+
+
+def recipes(options: argparse.Namespace) -> None:
+    """List the recipes."""
+    from understudy.cli import recipes as cooking  # noqa: PLC0415
+
+    cooking.listed(options)
+
+
+def evaluate(options: argparse.Namespace) -> None:
+    """Hold synthetic rows against the private ones."""
+    # Nothing else may look at both.
+    from understudy.cli import evaluate as judging  # noqa: PLC0415
+
+    judging.run(options)
 
 
 def demo(options: argparse.Namespace) -> None:

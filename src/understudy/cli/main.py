@@ -41,6 +41,73 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object, no progress")
 
 
+def _add_unit(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--schema", help="schema file: TOML, or a known metadata file")
+    parser.add_argument(
+        "--unit",
+        metavar="COLUMN[,COLUMN…]",
+        help="the columns that tell people apart, or 'each-row' where every row is a person",
+    )
+    parser.add_argument(
+        "--null-ids",
+        choices=("drop", "one"),
+        help="rows without an id are dropped (default), or together one person",
+    )
+
+
+def _add_recipe(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--recipe", metavar="NAME", help="a contest's; see 'understudy recipes'. With --parameters"
+    )
+    parser.add_argument(
+        "--parameters", metavar="FILE", help="the contest's parameters.json, for --recipe"
+    )
+
+
+def _add_synth(synth: argparse.ArgumentParser) -> None:
+    synth.description = (
+        "Without --recipe, needs --schema, --unit, --bounding, --epsilon and --delta. With "
+        "--recipe, needs --parameters in their place, and --out names the submission's CSV file."
+    )
+    synth.add_argument("private", help="the private table: .csv, .csv.gz or .parquet")
+    synth.add_argument("--public", metavar="FILE", help="a table of its kind that anyone may see")
+    _add_unit(synth)
+    synth.add_argument(
+        "--bounding",
+        metavar="KIND[:C]",
+        help="weights:C or sample:C, with C the most a person's rows may weigh; or norm",
+    )
+    _add_budget(synth, required=False)
+    synth.add_argument("--ledger", required=True, help="the table's ledger; made if there is none")
+    synth.add_argument("--mechanism", metavar="NAME", help="independent (default) or adagrid")
+    synth.add_argument("--settings", metavar="FILE", help="a TOML file of the mechanism's settings")
+    _add_recipe(synth)
+    synth.add_argument(
+        "--published", action="store_true", help="calibrate noise as the recipe's document did"
+    )
+    synth.add_argument("--out", required=True, help="a new folder for the release, or a CSV file")
+    synth.add_argument(
+        "--format", choices=("parquet", "csv"), help="of the rows (default: parquet)"
+    )
+    _add_output(synth)
+
+
+def _add_evaluate(evaluate: argparse.ArgumentParser) -> None:
+    evaluate.description = (
+        "Custodian-only: what it prints holds exact differences from the private table, and is "
+        "no part of any release."
+    )
+    evaluate.add_argument("synthetic", help="a release's folder, or a file of synthetic rows")
+    evaluate.add_argument("--private", required=True, metavar="FILE", help="the private table")
+    _add_unit(evaluate)
+    _add_recipe(evaluate)
+    evaluate.add_argument("--epsilon", type=float, help="which rows of a submission")
+    evaluate.add_argument("--place", metavar="COLUMN", help="for a trip score: where")
+    evaluate.add_argument("--time", metavar="COLUMN", help="for a trip score: when")
+    evaluate.add_argument("--edge", metavar="COLUMN,COLUMN", help="for a trip score: from and to")
+    _add_output(evaluate)
+
+
 def parser() -> argparse.ArgumentParser:
     """Build the parser of all commands."""
     top = _Parser(
@@ -59,40 +126,15 @@ def parser() -> argparse.ArgumentParser:
     demo.add_argument("--delta", type=float, default=1e-9)
     _add_output(demo)
 
-    synth = commands.add_parser("synth", help="make a synthetic table from a private one")
-    synth.add_argument("private", help="the private table: .csv, .csv.gz or .parquet")
-    synth.add_argument(
-        "--schema", required=True, help="schema file: TOML, or a known metadata file"
-    )
-    synth.add_argument(
-        "--unit",
-        required=True,
-        metavar="COLUMN[,COLUMN…]",
-        help="the columns that tell people apart, or 'each-row' where every row is a person",
-    )
-    synth.add_argument(
-        "--null-ids",
-        choices=("drop", "one"),
-        default="drop",
-        help="rows without an id are dropped (default), or together one person",
-    )
-    synth.add_argument(
-        "--bounding",
-        required=True,
-        metavar="KIND:C",
-        help="weights:C or sample:C, with C the most a person's rows may weigh",
-    )
-    _add_budget(synth, required=True)
-    synth.add_argument("--ledger", required=True, help="the table's ledger; made if there is none")
-    synth.add_argument("--mechanism", default="independent", help="independent (default)")
-    synth.add_argument("--out", required=True, help="a new folder for the release")
-    synth.add_argument("--format", choices=("parquet", "csv"), default="parquet")
-    _add_output(synth)
+    _add_synth(commands.add_parser("synth", help="make a synthetic table from a private one"))
+    recipes = commands.add_parser("recipes", help="list the recipes: contests that are known here")
+    _add_output(recipes)
 
     resume = commands.add_parser("resume", help="go on with a run that was cut off")
     resume.add_argument("ledger", help="the ledger of the run")
     resume.add_argument("--run", type=int, help="the run's number; the last one by default")
     resume.add_argument("--private", help="the private table, where it has moved")
+    resume.add_argument("--public", help="the public table, where it has moved")
     resume.add_argument("--out", help="another folder for the release")
     _add_output(resume)
 
@@ -102,6 +144,12 @@ def parser() -> argparse.ArgumentParser:
     _add_budget(ledger, required=False)
     ledger.add_argument("--abandon", type=int, metavar="RUN", help="close an open run for good")
     _add_output(ledger)
+
+    _add_evaluate(
+        commands.add_parser(
+            "evaluate", help="custodian-only: exact differences from the private table"
+        )
+    )
 
     audit = commands.add_parser("audit", help="hold mechanisms against their promise")
     audit.add_argument("--mechanism", help="one of them; all by default")

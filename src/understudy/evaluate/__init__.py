@@ -1,6 +1,7 @@
 """Metrics of a real table against a synthetic one: for the custodian, never part of a release."""
 
 from understudy.evaluate.comparison import NOTICE, Comparison, Distances, compare
+from understudy.evaluate.reading import read_private, read_synthetic
 from understudy.evaluate.table import Coded
 from understudy.evaluate.trips import TripScore, trip_score
 from understudy.evaluate.variation import one_way, pairs, total_variation, triples
@@ -15,6 +16,8 @@ __all__ = [
     "compare",
     "one_way",
     "pairs",
+    "read_private",
+    "read_synthetic",
     "resample",
     "subsample",
     "total_variation",

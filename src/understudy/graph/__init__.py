@@ -6,6 +6,7 @@ from understudy.graph.junction import junction_tree, model_bytes
 from understudy.graph.measurement import Clique, Measurement, Rows, Zeros, frozen
 from understudy.graph.model import Model
 from understudy.graph.storage import load, save
+from understudy.graph.totals import totals
 
 __all__ = [
     "Clique",
@@ -21,4 +22,5 @@ __all__ = [
     "load",
     "model_bytes",
     "save",
+    "totals",
 ]

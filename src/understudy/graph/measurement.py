@@ -62,7 +62,9 @@ class Rows:
             )
         span = int(c.max()) + 1
         pairs = np.repeat(np.arange(len(s) - 1), np.diff(s)) * span + c
-        if c.min() < 0 or len(np.unique(pairs)) < len(c):
+        if not np.all(pairs[1:] > pairs[:-1]):
+            pairs.sort()
+        if c.min() < 0 or np.any(pairs[1:] == pairs[:-1]):
             raise QuestionError("a row names a cell twice, or a negative one")
 
     @property

@@ -26,6 +26,8 @@ EXACT = 1e-7
 DROWNED = 1e-6
 DENSE_CELLS = 1 << 22
 MOST_STEPS = 1000
+FEW_CELLS = 1000
+"""Up to here the best weights of a single measurement's answers are worth their work."""
 
 
 def totals(domain: Domain, measurements: Sequence[Measurement]) -> dict[str | None, float]:
@@ -55,7 +57,10 @@ def totals(domain: Domain, measurements: Sequence[Measurement]) -> dict[str | No
 
 def _readings(domain: Domain, ms: Sequence[Measurement]) -> list[tuple[float, float]]:
     """Give the totals that measurements of one clique add up to, with their variances."""
-    together = _together(domain, ms) if len(ms) > 1 else None
+    if len(ms) == 1 and domain.cells(ms[0].clique) <= FEW_CELLS:
+        alone = _read(domain, ms[0])
+        return [] if alone is None else [alone]
+    together = _together(domain, ms)
     if together is not None:
         return [together]
     return [one for one in (_read(domain, m) for m in ms) if one is not None]

@@ -54,15 +54,17 @@ class PublicTable:
     def _read(cls, data: object, schema: Schema, unit: Unit, *, told: bool) -> PublicTable:
         with closing(DuckDB()) as engine:
             table = CodedTable(engine, data, schema=schema, unit=unit, numbers=True)
-            # By codes too, so that the order of a file decides nothing.
-            order = ", ".join(("id", *table.code.values(), *table.number.values()))
+            # By id and codes, so that the order of a file decides nothing; rows that are people
+            # have no id but their place.
+            ids = () if unit.is_row else ("p.id",)
+            order = ", ".join((*ids, *table.code.values(), *table.number.values()))
             found = engine.fetch(
-                "SELECT r.*, p.id FROM rows AS r JOIN people AS p ON p.person = r.person "
+                "SELECT r.* FROM rows AS r JOIN people AS p ON p.person = r.person "
                 f"ORDER BY {order}"
             )
-        if not len(found["id"]):
+        people = found["person"]
+        if not len(people):
             raise UsageError("the public table has no rows that the schema can read")
-        _, people = np.unique(found["person"], return_inverse=True)
         first = np.ones(len(people), dtype=bool)
         first[1:] = people[1:] != people[:-1]
         return cls(

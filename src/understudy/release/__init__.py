@@ -1,6 +1,18 @@
 """Decode, ids, atomic writes, manifest."""
 
 from understudy.release.build import build
-from understudy.release.release import FORMATS, Format, Release, check_target
+from understudy.release.files import check_target, new_file
+from understudy.release.release import FORMATS, Format, Release
+from understudy.release.submission import Submission, manifest_path, write_manifest
 
-__all__ = ["FORMATS", "Format", "Release", "build", "check_target"]
+__all__ = [
+    "FORMATS",
+    "Format",
+    "Release",
+    "Submission",
+    "build",
+    "check_target",
+    "manifest_path",
+    "new_file",
+    "write_manifest",
+]

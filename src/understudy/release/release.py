@@ -6,12 +6,7 @@ all, with the manifest, which holds every other file's checksum, written last.
 
 from __future__ import annotations
 
-import errno
-import hashlib
 import json
-import os
-import shutil
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -19,18 +14,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from understudy.engine import DuckDB
-from understudy.errors import (
-    MissingPackageError,
-    OutputExistsError,
-    StorageError,
-    UnderstudyError,
-    UsageError,
-)
+from understudy.errors import MissingPackageError, UsageError
+from understudy.release.files import check_target, checksum, new_folder
 from understudy.schema import Categorical, Numeric
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from understudy.door import Measurement
     from understudy.schema import Array, Modelled, Schema
 
@@ -69,18 +57,19 @@ class Release:
         check_target(target)
         if format not in FORMATS:
             raise UsageError("unknown format", got=format, allowed=", ".join(FORMATS))
-        return _atomically(target, lambda partial: self._write(partial, format))
+        with new_folder(target) as partial:
+            self._write(partial, format)
+        return target
 
     def _write(self, folder: Path, form: Format) -> None:
         engine = DuckDB()
         try:
-            types = {c.name: _sql_type(c) for c in self.schema.modelled}
-            engine.write(self.columns, folder / f"rows.{form}", types=types)
+            engine.write(self.columns, folder / f"rows.{form}", types=sql_types(self.schema))
             engine.write(self._noisy_table(), folder / f"measurements.{form}", types={})
         finally:
             engine.close()
         (folder / "schema.toml").write_text(self.schema.released().to_toml(), encoding="utf-8")
-        files = {p.name: _checksum(p) for p in sorted(folder.iterdir())}
+        files = {p.name: checksum(p) for p in sorted(folder.iterdir())}
         manifest = json.dumps({**self.manifest, "files": files}, indent=2, ensure_ascii=False)
         (folder / "manifest.json").write_text(manifest + "\n", encoding="utf-8")
 
@@ -114,6 +103,11 @@ class Release:
         return labels
 
 
+def sql_types(schema: Schema) -> dict[str, str]:
+    """Give the types of the modelled columns on disk."""
+    return {c.name: _sql_type(c) for c in schema.modelled}
+
+
 def _sql_type(column: Modelled) -> str:
     """Give the type a column has on disk, whatever values happen to be missing."""
     if isinstance(column, Numeric):
@@ -125,66 +119,3 @@ def _sql_type(column: Modelled) -> str:
                 return name
         return "DOUBLE" if kinds <= {int, float} else "VARCHAR"
     return "BIGINT"
-
-
-def check_target(target: Path) -> None:
-    """Refuse a folder that is there already or cannot be made, before anything is spent on it."""
-    failed: UnderstudyError | None = None
-    try:
-        target.lstat()
-        failed = OutputExistsError(
-            f"{target} exists already", hint="name another folder; nothing is ever overwritten"
-        )
-    except (FileNotFoundError, NotADirectoryError):
-        above = next(folder for folder in target.absolute().parents if folder.exists())
-        if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
-            failed = StorageError(f"no folder can be made in {above}", hint="name another place")
-    except (OSError, ValueError) as error:
-        failed = _trouble(target, error)
-    if failed is not None:
-        raise failed
-
-
-def _atomically(target: Path, write: Callable[[Path], None]) -> Path:
-    """Fill a hidden folder beside the target, and rename it when all is on disk."""
-    failed: UnderstudyError | None = None
-    partial: Path | None = None
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        partial = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-        write(partial)
-        partial.chmod(0o755)
-        for path in (*partial.iterdir(), partial):
-            _sync(path)
-        partial.rename(target)
-        _sync(target.parent)
-    except (OSError, ValueError) as error:
-        failed = _trouble(target, error)
-    finally:
-        if partial is not None and partial.exists():
-            shutil.rmtree(partial, ignore_errors=True)
-    if failed is not None:
-        raise failed
-    return target
-
-
-def _trouble(target: Path, error: OSError | ValueError) -> UnderstudyError:
-    code = error.errno if isinstance(error, OSError) else None
-    if code in {errno.EEXIST, errno.ENOTEMPTY} and target.is_dir():
-        return OutputExistsError(f"{target} exists already")
-    why = error.strerror if isinstance(error, OSError) else "a name that cannot be"
-    return StorageError(f"cannot write {target}", got=why)
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def _checksum(path: Path) -> dict[str, Any]:
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return {"sha256": digest, "bytes": path.stat().st_size}

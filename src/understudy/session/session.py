@@ -48,6 +48,8 @@ class Session:
     bounding: Bounding
     budget: Budget
     ledger: Path
+    total: Budget | None = None
+    """The table's total, where the ledger is yet to be made; this run's budget where None."""
 
     def __post_init__(self) -> None:
         """Say whom the unit means in the table's own terms; refuse what cannot go together."""
@@ -69,6 +71,7 @@ class Session:
 
         ``note`` is kept with the run in the ledger, for whoever resumes it.
         """
+        public = self._public(progress)
         with self._vault(progress, create=True) as (table, ledger):
             ledger.bind(name=self.schema.name, unit=self.unit)
             request = {
@@ -80,13 +83,14 @@ class Session:
                 "note": note or {},
             }
             run = ledger.begin(self.budget, request)
-            return self._finish(mechanism, table, run, progress)
+            return self._finish(mechanism, table, run, public, progress)
 
     def resume(self, number: int | None = None, *, progress: Progress = _silent) -> Release:
         """Go on with an unfinished run, or make a finished one's release again.
 
         Answers that were stored are given again; nothing is drawn or charged twice.
         """
+        public = self._public(progress)
         with self._vault(progress, create=False) as (table, ledger):
             run = ledger.reopen(number)
             ledger.bind(name=self.schema.name, unit=self.unit)
@@ -102,7 +106,7 @@ class Session:
                         hint=f"resume it with the {what} it was begun with",
                     )
             mechanism = mechanism_from_dict(request["mechanism"])
-            return self._finish(mechanism, table, run, progress)
+            return self._finish(mechanism, table, run, public, progress)
 
     @contextmanager
     def _vault(self, progress: Progress, *, create: bool) -> Iterator[tuple[PrivateTable, Ledger]]:
@@ -115,7 +119,7 @@ class Session:
             progress("reading the private table", 0)
             table = self._table(engine, key)
             if ledger is None:
-                ledger = Ledger.create(self.ledger, budget=self.budget, key=key)
+                ledger = Ledger.create(self.ledger, budget=self.total or self.budget, key=key)
                 opened.enter_context(closing(ledger))
             yield table, ledger
 
@@ -132,19 +136,25 @@ class Session:
         return PrivateDoor(table, run=run, bounding=self.bounding)
 
     def _public(self, progress: Progress) -> PublicTable | None:
-        if self.public is None:
-            return None
+        """Read the public table, before the vault is opened: one that is refused costs nothing."""
+        if self.public is None or isinstance(self.public, PublicTable):
+            return self.public
         progress("reading the public table", 0)
         return PublicTable.read(self.public, schema=self.schema, unit=self.unit)
 
     def _finish(
-        self, mechanism: Mechanism, table: PrivateTable, run: Run, progress: Progress
+        self,
+        mechanism: Mechanism,
+        table: PrivateTable,
+        run: Run,
+        public: PublicTable | None,
+        progress: Progress,
     ) -> Release:
         state = run.state()
         rng = np.random.default_rng(int(state.request["sampling_seed"]))
         try:
             synthesis = mechanism.run(
-                self._door(table, run), public=self._public(progress), rng=rng, progress=progress
+                self._door(table, run), public=public, rng=rng, progress=progress
             )
         except Exception:
             # A run that failed before its first charge holds nothing back.

@@ -24,8 +24,8 @@ from understudy.errors import BudgetError, QuestionError, UsageError
 from understudy.graph import Domain, estimate
 from understudy.public import Synthesis, bins_within
 from understudy.synth.cliques import check_cliques, public_cliques
-from understudy.synth.granularity import closure
-from understudy.synth.levels import some_people
+from understudy.synth.granularity import Grid, closure
+from understudy.synth.levels import public_cap
 from understudy.synth.people import meet
 from understudy.synth.rounding import check_rows
 from understudy.synth.rounds import Rounds
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from understudy.budget import Budget
     from understudy.door import Clique, Door
     from understudy.public import Progress, PublicTable
     from understudy.schema import Codes
@@ -93,6 +94,15 @@ class AdaGrid:
         if self.within not in ("evenly", "public") or not self.threshold >= 0:
             raise UsageError("unknown setting", got=f"{self.within}, {self.threshold}")
 
+    def weights(self, public: PublicTable, *, budget: Budget) -> Weights:
+        """Choose a cap for `Weights` from public data, by noise plus bias."""
+        domain = public.schema.domain
+        cliques = closure(self._cliques(domain, public) or [(name,) for name in domain])
+        grids = [Grid.of(c, tuple(domain[n] for n in c), []) for c in cliques]
+        copies = {frozenset(c): times for c, times in self.copies}
+        times = [copies.get(frozenset(c), 1) for c in cliques]
+        return Weights(public_cap(public, grids, times=times, price=budget.price))
+
     def run(
         self,
         door: Door,
@@ -112,10 +122,11 @@ class AdaGrid:
         else:
             rounds.ask(closure(cliques), progress)
         progress("fitting the model", 0)
+        total, evidence = rounds.evidence()
         fit = estimate(
             Domain(door.schema.domain),
-            rounds.measurements,
-            total=crowd.rows,
+            evidence,
+            total=total,
             most=MOST_ITERATIONS,
             watch=lambda state: progress("fitting the model", state.iterations / MOST_ITERATIONS),
         )
@@ -135,8 +146,10 @@ class AdaGrid:
 
         What cannot be is refused here, before anything is spent.
         """
-        domain = door.schema.domain
         _check_settings(self, door, public)
+        return self._cliques(door.schema.domain, public)
+
+    def _cliques(self, domain: dict[str, int], public: PublicTable | None) -> list[Clique] | None:
         cliques = list(self.cliques)
         if cliques:
             covered = {name for clique in cliques for name in clique}
@@ -177,9 +190,10 @@ class AdaGrid:
         return Rounds(
             door,
             crowd=crowd,
-            public=some_people(known) if known and isinstance(door.bounding, Norm) else known,
+            public=known,
             price=price,
             rule="rdp" if self.published else "gdp",
+            share=(price / door.budget.price) ** 2,
             copies={frozenset(clique): times for clique, times in self.copies},
             threshold=self.threshold,
             most_cells=self.most_cells,
@@ -225,6 +239,11 @@ def _check_settings(settings: AdaGrid, door: Door, public: PublicTable | None) -
             "settings name columns that the schema does not model",
             got=", ".join(unknown),
             allowed=", ".join(door.schema.domain),
+        )
+    if settings.copies and not settings.cliques and public is None:
+        raise UsageError(
+            "copies need cliques that are known beforehand",
+            hint="name the cliques, give a public table, or leave copies out",
         )
     if settings.ids_by and (public is None or public.people is None):
         raise UsageError(

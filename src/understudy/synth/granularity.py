@@ -43,11 +43,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Family:
-    """Rows that share no cell: the row of each cell, -1 for none, and 1/coefficient²."""
+    """Rows that share no cell, each of them the fine row of some smaller clique, or of this one.
 
+    Of a lifted row only the implausible cells are left.
+    """
+
+    origin: Clique
+    cells: NDArray[np.int64]
+    """The cell of the origin that each row is."""
     places: Places
-    count: int
+    """The row of each cell, -1 for none."""
     square: int
+    """1/coefficient²."""
+
+    @property
+    def count(self) -> int:
+        """How many rows there are."""
+        return len(self.cells)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,7 +79,7 @@ class Grid:
         plausible = np.ones(size, dtype=bool)
         for child in children:
             plausible &= child.plausible[_projected(clique, shape, child)]
-        families = [_fine(plausible)]
+        families = [_fine(clique, plausible)]
         coarse = ~plausible
         for child in children if coarse.any() else ():
             at = _projected(clique, shape, child)
@@ -163,11 +175,11 @@ def _projected(clique: Clique, shape: tuple[int, ...], child: Grid) -> NDArray[n
     return np.broadcast_to(numbers.transpose(order).reshape(spread), shape).reshape(-1)
 
 
-def _fine(plausible: Mask) -> Family:
+def _fine(clique: Clique, plausible: Mask) -> Family:
     places = np.full(len(plausible), -1, dtype=np.int32)
-    count = int(plausible.sum())
-    places[plausible] = np.arange(count)
-    return Family(places, count, 1)
+    cells = np.flatnonzero(plausible)
+    places[cells] = np.arange(len(cells))
+    return Family(clique, cells, places, 1)
 
 
 def _lifted(family: Family, at: NDArray[np.int64], coarse: Mask, children: int) -> Family:
@@ -176,7 +188,7 @@ def _lifted(family: Family, at: NDArray[np.int64], coarse: Mask, children: int) 
     kept = np.flatnonzero(np.bincount(places[places >= 0], minlength=family.count))
     numbers = np.full(family.count + 1, -1, dtype=np.int32)
     numbers[kept] = np.arange(len(kept))
-    return Family(numbers[places], len(kept), family.square * children)
+    return Family(family.origin, family.cells[kept], numbers[places], family.square * children)
 
 
 def closure(cliques: Sequence[Clique]) -> list[Clique]:

@@ -67,7 +67,7 @@ class Independent:
         progress("counting people and rows", 0)
         if isinstance(door.bounding, Norm):
             sizes = noisy_sizes(door, price=people_price, most=MOST_TIMES)
-            cap, people = sizes.quantile(NEARLY_ALL), float(sizes.shares.sum())
+            cap, people = sizes.quantile(NEARLY_ALL), float(sizes.people.sum())
         else:
             cap = door.bounding.cap
             people = door.units(scale=scale_upper(people_price, currency, bound=Fraction(1)))

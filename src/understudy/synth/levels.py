@@ -47,33 +47,39 @@ class Trial:
     public: PublicTable
     people: NDArray[np.int64]
     grids: tuple[Grid, ...]
-    squares: Numbers
-    """The squared length of every person on every grid, with noise of 1."""
+    plain: tuple[Numbers, ...]
+    """The share of the rows in each cell, a grid after the other."""
+    shares: tuple[tuple[tuple[int, Numbers], ...], ...]
+    """The same for the grids' rows: 1/coefficient² and the shares, family by family."""
 
     @classmethod
     def of(cls, public: PublicTable, grids: Sequence[Grid]) -> Trial:
-        """Measure public people on the rows of some grids."""
-        people = public.known_people("how rows of one person go together")
-        squares = np.stack([_squares(public, people, grid) for grid in grids])
-        return cls(public, people, tuple(grids), squares)
+        """Take public people, and the rows of some grids."""
+        some = some_people(public)
+        people = some.known_people("how rows of one person go together")
+        plain = tuple(some.marginal(grid.clique) / len(some) for grid in grids)
+        shares = tuple(_shares(grid, cells) for grid, cells in zip(grids, plain, strict=True))
+        return cls(some, people, tuple(grids), plain, shares)
 
-    def lengths(self, scales: Numbers) -> Numbers:
-        """Give every person's length, in units of the noise of each grid."""
-        lengths: Numbers = np.sqrt((self.squares / scales[:, None] ** 2).sum(axis=0))
-        return lengths
+    def squares(self) -> Numbers:
+        """Give the squared length of every person on every grid, with noise of 1."""
+        return np.stack([_squares(self.public, self.people, grid) for grid in self.grids])
 
     def error(self, weights: Numbers, scales: Numbers, *, rows: float, shares: Numbers) -> float:
         """Estimate the error of all marginals, from people's weights and the grids' noise."""
         each = weights[self.people]
         kept = max(float(each.mean()), 1e-9)
         errors = []
-        for grid, scale in zip(self.grids, scales, strict=True):
-            cells = self.public.cells(grid.clique)
-            size = len(grid.plausible)
-            plain = np.bincount(cells, minlength=size) / len(cells)
-            weighted = np.bincount(cells, weights=each, minlength=size) / each.sum()
-            bias = 0.5 * float(np.abs(weighted - plain).sum())
-            errors.append(bias + _noise(grid, plain, scale / (kept * rows)))
+        for i, scale in enumerate(scales):
+            cells = self.public.cells(self.grids[i].clique)
+            weighted = np.bincount(cells, weights=each, minlength=len(self.plain[i]))
+            bias = 0.5 * float(np.abs(weighted / each.sum() - self.plain[i]).sum())
+            spread = MEAN_SIZE * scale / (kept * rows)
+            noise = sum(
+                float(np.minimum(shares, spread * math.sqrt(square)).sum())
+                for square, shares in self.shares[i]
+            )
+            errors.append(bias + 0.5 * noise)
         return float(np.dot(errors, shares) / shares.sum())
 
 
@@ -90,15 +96,16 @@ def _squares(public: PublicTable, people: NDArray[np.int64], grid: Grid) -> Numb
     return total
 
 
-def _noise(grid: Grid, plain: Numbers, scale: float) -> float:
-    """Estimate what noise does to a grid's rows, as shares of the table."""
-    error = 0.0
+def _shares(grid: Grid, plain: Numbers) -> tuple[tuple[int, Numbers], ...]:
+    """Give the share of the table that each row of a grid counts."""
+    found: list[tuple[int, Numbers]] = []
     for family in grid.families:
         held = family.places >= 0
-        shares = np.bincount(family.places[held], weights=plain[held], minlength=family.count)
-        spread = MEAN_SIZE * scale * math.sqrt(family.square)
-        error += 0.5 * float(np.minimum(shares, spread).sum())
-    return error
+        counted = np.bincount(family.places[held], weights=plain[held], minlength=family.count)
+        shares: Numbers = np.asarray(counted, dtype=np.float64)
+        # A row that nothing is in has no error that noise could add.
+        found.append((family.square, shares[shares > 0]))
+    return tuple(found)
 
 
 def some_people(public: PublicTable) -> PublicTable:
@@ -111,6 +118,26 @@ def some_people(public: PublicTable) -> PublicTable:
     kept = np.random.default_rng(0).random(count) < ENOUGH_ROWS / len(public)
     kept[0] = True
     return public.take(kept[people])
+
+
+def public_cap(
+    public: PublicTable, grids: Sequence[Grid], *, times: Sequence[int], price: float
+) -> int:
+    """Choose the cap of `Weights` by noise plus bias, for a table as large as the public one."""
+    trial = Trial.of(public, grids)
+    sizes = np.bincount(trial.people)
+    often = np.array(times, dtype=np.float64)
+    caps = np.unique(np.quantile(sizes, np.linspace(0.02, 1, 2 * TRIED)).astype(np.int64))
+    errors = [
+        trial.error(
+            np.minimum(1, cap / sizes),
+            cap * math.sqrt(often.sum()) / price / np.sqrt(often),
+            rows=len(public),
+            shares=often,
+        )
+        for cap in caps
+    ]
+    return int(caps[int(np.argmin(errors))])
 
 
 def norm_scales(
@@ -134,9 +161,10 @@ def norm_scales(
         level = cap * math.sqrt(float((1 / shape**2).sum())) / price
         return dict(zip((g.clique for g in grids), level * shape, strict=True))
     trial = Trial.of(public, grids)
-    typical = np.maximum(np.quantile(trial.squares, TYPICAL, axis=1), 1e-3)
+    squares = trial.squares()
+    typical = np.maximum(np.quantile(squares, TYPICAL, axis=1), 1e-3)
     shape = np.cbrt(typical / (counts * weight))
-    lengths = trial.lengths(shape)
+    lengths: Numbers = np.sqrt((squares / shape[:, None] ** 2).sum(axis=0))
     quantiles = 1 - np.geomspace(1e-4, 1 - FEWEST, TRIED)
     levels = np.unique(np.quantile(lengths, [*quantiles, 1.0])) / price
     errors = [

@@ -32,23 +32,23 @@ TYPICAL = 0.9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sizes:
-    """How many rows people have: the share of people with 1, 2, … rows."""
+    """How many rows people have: the number of people with 1, 2, … rows."""
 
-    shares: NDArray[np.float64]
+    people: NDArray[np.float64]
 
     def quantile(self, share: float) -> int:
         """Give the number of rows that this share of people does not pass."""
-        return int(np.searchsorted(np.cumsum(self.shares), share * self.shares.sum())) + 1
+        return int(np.searchsorted(np.cumsum(self.people), share * self.people.sum())) + 1
 
     def deal(self, rows: int, rng: np.random.Generator) -> Numbers:
         """Give every row a person, with as many rows each as people have."""
-        people = np.zeros(0, dtype=np.int64)
-        mean = float(self.shares @ np.arange(1, len(self.shares) + 1))
-        while people.sum() < rows:
-            more = 1 + int((rows - people.sum()) / mean)
-            drawn = rng.choice(len(self.shares), size=more, p=self.shares / self.shares.sum()) + 1
-            people = np.concatenate((people, drawn))
-        dealt = np.repeat(np.arange(len(people)), people)[:rows]
+        sizes = np.zeros(0, dtype=np.int64)
+        mean = float(self.people @ np.arange(1, len(self.people) + 1)) / float(self.people.sum())
+        while sizes.sum() < rows:
+            more = 1 + int((rows - sizes.sum()) / mean)
+            drawn = rng.choice(len(self.people), size=more, p=self.people / self.people.sum()) + 1
+            sizes = np.concatenate((sizes, drawn))
+        dealt = np.repeat(np.arange(len(sizes)), sizes)[:rows]
         return rng.permutation(dealt)
 
 
@@ -151,7 +151,7 @@ def public_people(
     donor, double = np.full(rows, -1, dtype=np.int64), np.zeros(rows, dtype=np.int64)
     for depth in range(len(by), -1, -1):
         left = shuffled[donor[shuffled] < 0]
-        wanted, known = _cell(codes, public, by[:depth], left)
+        wanted, known = _cells(codes, public, by[:depth], left)
         order = np.lexsort((rank, known))
         size = int(max(known.max(initial=0), wanted.max(initial=0))) + 1
         starts = np.concatenate(([0], np.cumsum(np.bincount(known, minlength=size))))
@@ -179,14 +179,17 @@ def _numbered(people: Numbers, part: Numbers) -> Numbers:
     return numbers
 
 
-def _cell(
+def _cells(
     codes: Mapping[str, Codes], public: PublicTable, by: Sequence[str], rows: Numbers
 ) -> tuple[Numbers, Numbers]:
-    """Number the cells of some synthetic rows, and of all public ones."""
-    wanted = np.zeros(len(rows), dtype=np.int64)
+    """Number the cells of some synthetic rows, and of all public ones, those that there are."""
+    cells = np.zeros(len(rows) + len(public), dtype=np.int64)
     for name in by:
-        wanted = wanted * public.schema.domain[name] + codes[name][rows]
-    return wanted, public.cells(tuple(by))
+        cells *= public.schema.domain[name]
+        cells += np.concatenate((codes[name][rows], public.codes[name]))
+        # Numbered anew after each column, a product of many stays small.
+        cells = np.unique(cells, return_inverse=True)[1]
+    return cells[: len(rows)], cells[len(rows) :]
 
 
 def _places(groups: Numbers) -> Numbers:

@@ -8,7 +8,9 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from understudy.budget import RULES, Norm, price_grains, price_lower, split
+from understudy.graph import Domain, totals
 from understudy.synth.cliques import select_pairs
+from understudy.synth.evidence import Evidence
 from understudy.synth.granularity import Grid, children, widened
 from understudy.synth.levels import norm_scales
 from understudy.synth.rounding import simplex
@@ -36,14 +38,16 @@ class Rounds:
         public: PublicTable | None,
         price: float,
         rule: Rule,
+        share: float,
         copies: Mapping[frozenset[str], int],
         threshold: float,
         most_cells: int,
     ) -> None:
-        """Begin, with a price for all rounds together."""
+        """Begin, with a price for all rounds together, which is a share of the budget."""
         self.measurements: list[Measurement] = []
+        self._asked: list[tuple[Grid, list[Measurement]]] = []
         self._door, self._crowd, self._public = door, crowd, public
-        self._price, self._rule, self._copies = price, rule, copies
+        self._price, self._rule, self._share, self._copies = price, rule, share, copies
         self._threshold, self._most_cells = threshold, most_cells
         self._grids: dict[Clique, Grid] = {}
         self._scales: dict[Clique, float] = {}
@@ -74,8 +78,22 @@ class Rounds:
             bounding=self._crowd.bounding,
             most_cells=self._most_cells,
         )
-        progress("measuring marginals", 0.5)
-        self._ask(pairs, times, 1)
+        if pairs:
+            progress("measuring marginals", 0.5)
+            self._ask(pairs, times, 1)
+
+    def evidence(self) -> tuple[float, list[Measurement]]:
+        """Give the number of rows, and all answers for a table of so many.
+
+        Answers are restated on smaller cliques where they can be.
+        """
+        domain = Domain(self._door.schema.domain)
+        read = totals(domain, self.measurements)
+        total = self._crowd.rows or read[None]
+        found = Evidence(domain.sizes)
+        for grid, measured in self._asked:
+            found.add(grid, measured, factor=read[measured[0].group] / total)
+        return total, found.measurements()
 
     def told(self) -> list[dict[str, Any]]:
         """Say what was asked, as plain data."""
@@ -117,6 +135,7 @@ class Rounds:
         for grid, queries in zip(grids, asked, strict=True):
             measured = [next(answers) for _ in queries]
             self.measurements += measured
+            self._asked.append((grid, measured))
             self._grids[grid.clique] = grid.after(measured, self._threshold)
             self._scales[grid.clique] = scales[grid.clique]
 
@@ -126,7 +145,7 @@ class Rounds:
         assert not isinstance(door.bounding, Norm)  # noqa: S101  the caller has looked
         cap = door.bounding.cap
         if self._rule != "gdp":
-            scale = cap * RULES[self._rule](door.budget, times)
+            scale = cap * RULES[self._rule](door.budget, times) / math.sqrt(min(1.0, self._share))
         elif door.currency == "gdp":
             scale = cap * math.sqrt(times) / self._price * SLACK
         else:

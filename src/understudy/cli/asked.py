@@ -1,0 +1,95 @@
+"""What was asked: from the words of a command line to a unit, a bounding, a mechanism."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from understudy.budget import Norm, Unit, bounding_from_dict
+from understudy.errors import BudgetError, MissingFileError, UsageError
+from understudy.synth import mechanism_from_dict
+
+if TYPE_CHECKING:
+    import argparse
+
+    from understudy.budget import Bounding
+    from understudy.synth import Mechanism
+
+BOUNDINGS = "weights:C, sample:C or norm"
+_OF_A_RUN = ("schema", "unit", "bounding", "epsilon", "delta")
+_OF_A_RECIPE = ("parameters",)
+_NOT_OF_A_RECIPE = (
+    "schema",
+    "unit",
+    "null_ids",
+    "epsilon",
+    "delta",
+    "mechanism",
+    "settings",
+    "format",
+)
+
+
+def unit(text: str, nulls: Any) -> Unit:  # noqa: ANN401  argparse has checked the choice
+    """Read a unit: names of columns, or that each row is a person."""
+    if text == "each-row":
+        return Unit.each_row()
+    return Unit(*(name.strip() for name in text.split(",")), nulls=nulls or "drop")
+
+
+def bounding(text: str) -> Bounding:
+    """Read a bounding: its kind, and its cap where it has one."""
+    if text == Norm.kind:
+        return Norm()
+    kind, _, cap = text.partition(":")
+    if kind == Norm.kind:
+        raise BudgetError("norm has no cap", got=text, allowed=BOUNDINGS)
+    if not re.fullmatch("[0-9]{1,10}", cap):
+        raise BudgetError("a bounding needs a cap", got=text, allowed=BOUNDINGS)
+    return bounding_from_dict({"kind": kind, "cap": int(cap)})
+
+
+def mechanism(name: str | None, settings: str | None) -> Mechanism:
+    """Make the mechanism of a name, with the settings of a TOML file."""
+    given = {} if settings is None else _settings(Path(settings))
+    return mechanism_from_dict({"name": name or "independent", "settings": given})
+
+
+def _settings(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        place = "no UTF-8 text" if isinstance(error, UnicodeDecodeError) else str(error)
+    except (OSError, ValueError):  # a name may itself be impossible
+        raise MissingFileError(f"cannot read the settings file {path}") from None
+    raise UsageError(f"{path.name} does not parse", got=place, allowed="TOML: setting = value")
+
+
+def check_synth(options: argparse.Namespace) -> None:
+    """Refuse options of `synth` that are missing, or that do not go together."""
+    if options.recipe is None:
+        _need(options, _OF_A_RUN, "without --recipe")
+        stray = [name for name in _OF_A_RECIPE if getattr(options, name) is not None]
+        stray += ["published"] * options.published
+        why = "are for --recipe only"
+    else:
+        _need(options, _OF_A_RECIPE, "with --recipe")
+        stray = [name for name in _NOT_OF_A_RECIPE if getattr(options, name) is not None]
+        why = "are the recipe's own, or in --parameters"
+    if stray:
+        raise UsageError(f"options that {why}", got=_flags(stray), hint="leave them out")
+
+
+def _need(options: argparse.Namespace, names: tuple[str, ...], when: str) -> None:
+    missing = [name for name in names if getattr(options, name) is None]
+    if missing:
+        raise UsageError(
+            f"the following arguments are required {when}: {_flags(missing)}",
+            hint="understudy synth --help",
+        )
+
+
+def _flags(names: list[str]) -> str:
+    return ", ".join(f"--{name.replace('_', '-')}" for name in names)

@@ -1,0 +1,113 @@
+"""Reading: a private table and synthetic rows as codes of one schema.
+
+What `read_private` gives is private, row by row.  Only the metrics of this room look at it.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from understudy.budget import Unit
+from understudy.engine import CodedTable, DuckDB
+from understudy.errors import MissingColumnError, MissingFileError, UsageError
+from understudy.evaluate.table import Coded
+from understudy.schema import Categorical
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from understudy.schema import Array, Schema
+
+EPSILON = "epsilon"
+"""The column of a submission that tells its runs apart."""
+
+
+def read_private(data: object, *, schema: Schema, unit: Unit) -> Coded:
+    """Read a private table: its rows as codes, and the number of each row's person."""
+    return _read(data, schema, unit)
+
+
+def read_synthetic(
+    path: Path, *, schema: Schema, unit: Unit, epsilon: float | None = None
+) -> Coded:
+    """Read the rows of a release's folder or of a file, encoded as the private ones are.
+
+    Of a submission, ``epsilon`` chooses the rows.  Rows that do not tell whose they are, are
+    taken for a person each.
+    """
+    file, released = _rows_of(path), schema.released()
+    epsilons = [] if EPSILON in schema.domain else _epsilons(file)
+    if epsilon is not None and epsilon not in epsilons:
+        raise UsageError(
+            f"{path} has no rows of that epsilon",
+            got=f"{epsilon:g}",
+            allowed=", ".join(f"{e:g}" for e in epsilons) or "none: it has no column of that name",
+        )
+    if epsilon is None and len(epsilons) > 1:
+        raise UsageError(
+            f"{path} has rows of several epsilons",
+            got=", ".join(f"{e:g}" for e in epsilons),
+            hint="choose one with --epsilon",
+        )
+    without = None
+    if epsilon is not None:
+        # Rows of others are dropped by the rule for values outside a column's list.
+        chosen = Categorical(name=EPSILON, values=(epsilon,), outside="drop", missing=False)
+        released, without = released.with_columns(chosen), EPSILON
+    try:
+        return _read(file, released, unit, without=without)
+    except MissingColumnError:
+        if unit.is_row:
+            raise
+    return _read(file, released, Unit.each_row(), without=without)
+
+
+def _read(data: object, schema: Schema, unit: Unit, *, without: str | None = None) -> Coded:
+    with closing(DuckDB()) as engine:
+        table = CodedTable(engine, data, schema=schema, unit=unit)
+        kept = {name: code for name, code in table.code.items() if name != without}
+        codes = ", ".join(kept.values())
+        # Rows in an order of their own, so that figures do not change with a file's order.
+        ordered = (
+            f"SELECT {codes} FROM rows ORDER BY {codes}"
+            if unit.is_row
+            else f"SELECT r.person, {codes} FROM rows AS r JOIN people AS p "
+            f"ON p.person = r.person ORDER BY p.id, {codes}"
+        )
+        found = engine.fetch(ordered)
+    return Coded(
+        codes={name: found[code] for name, code in kept.items()},
+        sizes={name: schema.domain[name] for name in kept},
+        people=None if unit.is_row else _numbered(found["person"]),
+    )
+
+
+def _numbered(people: Array) -> NDArray[np.int64]:
+    """Number people from 0 as they come, those of one person being together."""
+    return np.cumsum(np.diff(people.astype(np.int64), prepend=people[:1]) != 0)
+
+
+def _rows_of(path: Path) -> Path:
+    """Give the file of rows in a release's folder, or the file itself."""
+    if not path.is_dir():
+        return path
+    for name in ("rows.parquet", "rows.csv"):
+        if (path / name).is_file():
+            return path / name
+    raise MissingFileError(f"{path} is no release", allowed="rows.parquet or rows.csv in it")
+
+
+def _epsilons(file: Path) -> list[float]:
+    """Give the epsilons that a submission has rows of; none where it has no such column."""
+    with closing(DuckDB()) as engine:
+        kinds = engine.attach(file, name="source", delimiter=",", quote_mark='"')
+        if EPSILON not in kinds:
+            return []
+        numbers = f"SELECT DISTINCT TRY_CAST({EPSILON} AS DOUBLE) AS e FROM source"
+        found = engine.fetch(f"SELECT e FROM ({numbers}) WHERE e IS NOT NULL ORDER BY e")
+    return [float(e) for e in found["e"]]

@@ -1,0 +1,82 @@
+"""A contest's submission: the rows of several releases in one CSV file, an epsilon each.
+
+Beside it stands ``NAME.manifest.json``, with the manifest of every release in it.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from understudy.engine import DuckDB
+from understudy.release.files import checksum, new_file
+from understudy.release.release import sql_types
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from understudy.release.release import Release
+    from understudy.schema import Array
+
+
+def manifest_path(target: Path) -> Path:
+    """Give the place of a submission's manifest."""
+    return target.with_name(f"{target.name}.manifest.json")
+
+
+@dataclass(slots=True)
+class Submission:
+    """A CSV file that grows by a release at a time, so that only one of them is in memory."""
+
+    path: Path
+    """Where it is written; other names in its folder are free to use."""
+    order: Sequence[str]
+    """The columns of the file, ``epsilon`` among them."""
+    manifests: list[dict[str, Any]] = field(default_factory=list)
+
+    def add(self, release: Release, *, epsilon: float, most: int, rng: np.random.Generator) -> int:
+        """Append a release's rows, or so many of them chosen by chance; say how many."""
+        kept = _chosen(release, most, rng)
+        columns = {n: np.asarray(c)[kept] for n, c in release.columns.items()}
+        columns["epsilon"] = np.full(len(kept), float(epsilon))
+        part = self.path.with_name("part.csv")
+        with closing(DuckDB()) as engine:
+            engine.write({n: columns[n] for n in self.order}, part, types=sql_types(release.schema))
+        with part.open("rb") as rows, self.path.open("ab") as whole:
+            header = rows.readline()
+            if not self.manifests:
+                whole.write(header)
+            shutil.copyfileobj(rows, whole, 2**20)
+        part.unlink()
+        self.manifests.append({**release.manifest, "rows_submitted": len(kept)})
+        return len(kept)
+
+
+def _chosen(release: Release, most: int, rng: np.random.Generator) -> Array:
+    """Choose rows at random where there are too many, and none of an id outside its range."""
+    inside = np.ones(len(release), dtype=bool)
+    for column in release.schema.ids:
+        if column.max is not None and column.name in release.columns:
+            inside &= release.columns[column.name] <= column.max
+    rows = np.flatnonzero(inside)
+    return rows if len(rows) <= most else np.sort(rng.choice(rows, most, replace=False))
+
+
+def write_manifest(target: Path, submission: Submission, facts: dict[str, Any]) -> dict[str, Any]:
+    """Write what a submission is, with the manifest of each release in it, and give it."""
+    manifest = {
+        "what": "synthetic rows made by Understudy; none of them is anybody's",
+        **facts,
+        "runs": submission.manifests,
+        "files": {target.name: checksum(target)},
+    }
+    with new_file(manifest_path(target)) as partial:
+        text = json.dumps(manifest, indent=2, ensure_ascii=False)
+        partial.write_text(text + "\n", encoding="utf-8")
+    return manifest

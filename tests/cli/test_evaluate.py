@@ -1,0 +1,134 @@
+"""The evaluate command: for the custodian only, and it says so."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.cli.place import Place
+from tests.session.taxis import write_parameters, write_trips
+from understudy.errors import (
+    MissingColumnError,
+    MissingFileError,
+    QuestionError,
+    UnderstudyError,
+    UsageError,
+)
+from understudy.evaluate import NOTICE
+
+NAME = "chicago-taxi-adagrid"
+
+
+def evaluate(here: Place, synthetic: str = "out", /, **changes: Any) -> list[str]:
+    options: dict[str, Any] = {
+        "private": here / "trips.csv",
+        "schema": here / "schema.toml",
+        "unit": "taxi",
+    } | changes
+    given = [f"--{n.replace('_', '-')}={v}" for n, v in options.items() if v is not None]
+    return ["evaluate", str(here / synthetic), *given]
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv"])
+def test_a_release_is_held_against_the_private_table(place: Place, form: str) -> None:
+    place.fine(*place.synth(epsilon=200, format=form))
+    text = place.fine(*evaluate(place))
+    assert text.startswith(NOTICE)
+    for part in ("columns, mean", "pairs, largest", "resample", "10 % of rows", "colour × hour"):
+        assert part in text
+    facts = place.facts(*evaluate(place))
+    assert facts["notice"] == NOTICE
+    assert facts["rows"] == 120
+    assert facts["synthetic"]["trips"] is None
+    assert facts["synthetic"]["columns"]["hour"] < 0.2
+    assert place.facts(*evaluate(place)) == facts
+
+
+def test_a_file_that_is_the_table_itself_differs_in_nothing(place: Place) -> None:
+    trip = {"place": "colour", "time": "hour", "edge": "colour, hour"}
+    schema = (place / "schema.toml").read_text() + '[columns.fare]\nkind="integer"\nmin=0\nmax=1\n'
+    schema += '[columns.tip]\nkind="integer"\nmin=0\nmax=1\n'
+    (place / "wide.toml").write_text(schema)
+    lines = [f"{i % 30},{'red' if i % 3 else 'blue'},{i % 4},{i % 2},0" for i in range(120)]
+    (place / "wide.csv").write_text("\n".join(["taxi,colour,hour,fare,tip", *lines, ""]))
+    own = {"schema": place / "wide.toml", "private": place / "wide.csv"}
+    facts = place.facts(*evaluate(place, "wide.csv", **own, **trip))
+    assert set(facts["synthetic"]["columns"].values()) == {0}
+    assert facts["synthetic"]["trips"]["score"] == pytest.approx(1000)
+    assert "trip score" in place.fine(*evaluate(place, "wide.csv", **own, **trip))
+    facts = place.facts(*evaluate(place, "wide.csv", **own, unit="each-row"))
+    assert set(facts["synthetic"]["columns"].values()) == {0}
+
+
+def test_help_says_whose_eyes_it_is_for(place: Place) -> None:
+    with pytest.raises(SystemExit):
+        place.say("evaluate", "--help")
+    assert "Custodian-only" in " ".join(place.capsys.readouterr().out.split())
+
+
+def test_a_submission_is_scored_by_its_recipe(place: Place) -> None:
+    own = {"recipe": NAME, "parameters": write_parameters(place / "parameters.json", 1, 10)}
+    private = write_trips(place / "private.csv", 2000, 1)
+    given = [f"--{k}={v}" for k, v in own.items()]
+    place.fine(
+        "synth",
+        private,
+        *given,
+        f"--public={write_trips(place / 'public.csv', 1000, 2)}",
+        f"--ledger={place / 'taxi.ledger'}",
+        f"--out={place / 'submission.csv'}",
+    )
+    manifest = json.loads((place / "submission.csv.manifest.json").read_text())
+    asked = {"private": private, "schema": None, "unit": None, **own}
+    for run, epsilon in zip(manifest["runs"], ("1", "10.0"), strict=True):
+        facts = place.facts(*evaluate(place, "submission.csv", **asked, epsilon=epsilon))
+        assert facts["synthetic"]["rows"] == run["rows_submitted"]
+        assert 0 < facts["synthetic"]["trips"]["score"] < 1000
+    told = place.say(*evaluate(place, "submission.csv", **asked))
+    assert "several epsilons (got 1, 10). Hint: choose one with --epsilon" in told.line
+    told = place.say(*evaluate(place, "submission.csv", **asked, epsilon=3))
+    assert "no rows of that epsilon (got 3; allowed: 1, 10)" in told.line
+
+
+CASES: dict[str, tuple[dict[str, Any], type[UnderstudyError], str]] = {
+    "nothing there": ({"synthetic": "none"}, MissingFileError, "none"),
+    "a folder of something else": ({"synthetic": "."}, MissingFileError, "no release"),
+    "no private table": ({"private": "none.csv"}, MissingFileError, "none.csv"),
+    "no schema": ({"schema": None}, UsageError, "--schema"),
+    "no unit": ({"unit": None}, UsageError, "--unit"),
+    "a private table of other columns": ({"private": "P/other.csv"}, MissingColumnError, "'hour'"),
+    "synthetic rows of other columns": ({"synthetic": "other.csv"}, MissingColumnError, "'hour'"),
+    "half of a trip": ({"place": "colour", "time": "hour"}, UsageError, "got --place, --time"),
+    "an edge of one column": (
+        {"place": "colour", "time": "hour", "edge": "hour"},
+        UsageError,
+        "an edge is two columns (got hour",
+    ),
+    "a trip of unknown columns": (
+        {"place": "color", "time": "hour", "edge": "colour,hour"},
+        QuestionError,
+        "got color; allowed: colour, hour",
+    ),
+    "an epsilon of no submission": ({"epsilon": 1}, UsageError, "no column of that name"),
+    "a recipe without parameters": ({"recipe": NAME}, UsageError, "--recipe needs --parameters"),
+    "an unknown recipe": (
+        {"recipe": "soup", "parameters": "x", "schema": None, "unit": None},
+        UsageError,
+        "unknown recipe",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_cannot_be_evaluated_is_told_in_one_line(place: Place, case: str) -> None:
+    changes, error, said = CASES[case]
+    (place / "other.csv").write_text("taxi,colour\n1,red\n")
+    changes = {
+        k: v.replace("P/", f"{place.folder}/") if isinstance(v, str) else v
+        for k, v in changes.items()
+    }
+    told = place.say(*evaluate(place, changes.pop("synthetic", "trips.csv"), **changes))
+    assert told.code == error.exit_code
+    assert said in told.line

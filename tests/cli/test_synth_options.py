@@ -1,0 +1,218 @@
+"""Public tables, boundings, settings and recipes on the command line."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import pytest
+
+from tests.cli.place import Place
+from tests.session.taxis import check_submission, parameters, write_parameters, write_trips
+from understudy.errors import (
+    BudgetError,
+    LedgerMismatchError,
+    MissingFileError,
+    QuestionError,
+    SchemaError,
+    UnderstudyError,
+    UsageError,
+)
+from understudy.ledger import Ledger
+from understudy.session import recipe_names
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NAME = "chicago-taxi-adagrid"
+
+
+@pytest.fixture
+def public(place: Place) -> Path:
+    """Write a public table: 20 taxis with 3 rows each."""
+    lines = [f"{i % 20},{'red' if i % 2 else 'blue'},{i % 3}" for i in range(60)]
+    path = place / "public.csv"
+    path.write_text("\n".join(["taxi,colour,hour", *lines, ""]))
+    return path
+
+
+def settings(place: Place, text: str) -> Path:
+    path = place / "settings.toml"
+    path.write_text(text)
+    return path
+
+
+def manifest(place: Place, name: str = "out") -> Any:
+    return json.loads((place / name / "manifest.json").read_text())
+
+
+def request(place: Place) -> Any:
+    with closing(Ledger(place / "trips.ledger")) as ledger:
+        return ledger.state().runs[1].request
+
+
+# Mechanisms, settings, boundings
+
+
+@pytest.mark.parametrize("bounding", ["weights:4", "sample:4", "norm"])
+def test_adagrid_with_a_public_table(place: Place, public: Path, bounding: str) -> None:
+    asked = place.synth(mechanism="adagrid", public=public, bounding=bounding, epsilon=50)
+    place.fine(*asked)
+    made = manifest(place)
+    assert made["mechanism"]["name"] == "adagrid"
+    assert ["colour", "hour"] in [sorted(c["clique"]) for c in made["mechanism"]["cliques"]]
+    frame = pd.read_parquet(place / "out" / "rows.parquet")
+    assert 60 < len(frame) < 240
+    assert request(place)["note"]["public"] == str(public.resolve())
+    assert request(place)["bounding"]["kind"] == bounding.partition(":")[0]
+
+
+def test_settings_are_those_of_a_file(place: Place) -> None:
+    path = settings(place, 'cliques = [["colour", "hour"]]\nthreshold = 3\nmost_each = 2\n')
+    place.fine(*place.synth(mechanism="adagrid", settings=path, epsilon=50))
+    own = manifest(place)["mechanism"]["settings"]
+    assert (own["cliques"], own["threshold"], own["most_each"]) == ([["colour", "hour"]], 3, 2)
+    assert pd.read_parquet(place / "out" / "rows.parquet").groupby("taxi").size().max() <= 2
+    settings(place, "people_share = 0.1")
+    place.fine(*place.synth(settings=path, ledger=place / "b.ledger", out=place / "b"))
+    assert manifest(place, "b")["mechanism"]["settings"]["people_share"] == 0.1
+
+
+UNFIT: dict[str, tuple[str, type[UnderstudyError], str]] = {
+    "a clique over the limit": (
+        'cliques = [["colour", "hour"]]\nmost_cells = 5',
+        QuestionError,
+        "the clique colour × hour is too large (got ",
+    ),
+    "a clique of unknown columns": ('cliques = [["color"]]', QuestionError, "got color; allowed: "),
+    "unknown targets": ('targets = ["color"]', QuestionError, "got color; allowed: "),
+    "ids without public people": ('ids_by = ["hour"]', UsageError, "ids_by needs a public table"),
+    "values within no public bins": ('within = "public"', UsageError, "needs a public table"),
+    "as published by samples": ("published = true", UsageError, "by weights"),
+}
+
+
+@pytest.mark.parametrize("case", UNFIT)
+def test_settings_that_do_not_fit_are_told_and_cost_nothing(place: Place, case: str) -> None:
+    text, error, said = UNFIT[case]
+    path = settings(place, text)
+    told = place.say(*place.synth(mechanism="adagrid", settings=path, bounding="sample:4"))
+    assert told.code == error.exit_code
+    assert said in told.line
+    assert not (place / "out").exists()
+    assert place.facts("ledger", place / "trips.ledger")["left_epsilon"] == pytest.approx(1.0)
+    place.fine(*place.synth())
+
+
+def test_resume_finds_the_public_table_or_is_told_where_it_is(place: Place, public: Path) -> None:
+    place.fine(*place.synth(mechanism="adagrid", public=public, bounding="norm", format="csv"))
+    rows = (place / "out" / "rows.csv").read_bytes()
+    place.fine("resume", place / "trips.ledger", "--out", place / "again")
+    assert (place / "again" / "rows.csv").read_bytes() == rows
+    public.rename(place / "moved.csv")
+    told = place.say("resume", place / "trips.ledger", "--out", place / "third")
+    assert told.code == MissingFileError.exit_code
+    moved = ("--public", place / "moved.csv", "--out", place / "third")
+    place.fine("resume", place / "trips.ledger", *moved)
+    assert (place / "third" / "rows.csv").read_bytes() == rows
+
+
+# Recipes
+
+
+def recipe(place: Place, **changes: Any) -> list[str]:
+    """Write a command line of a recipe; True stands alone, None leaves an option out."""
+    options: dict[str, Any] = {
+        "recipe": NAME,
+        "parameters": write_parameters(place / "parameters.json", 10),
+        "public": write_trips(place / "public-trips.csv", 1500, 2),
+        "ledger": place / "taxi.ledger",
+        "out": place / "submission.csv",
+    } | changes
+    given = [
+        f"--{n.replace('_', '-')}" + ("" if v is True else f"={v}")
+        for n, v in options.items()
+        if v is not None
+    ]
+    return ["synth", str(write_trips(place / "private.csv", 3000, 1)), *given]
+
+
+def test_recipes_are_listed_in_a_line_each(place: Place) -> None:
+    lines = place.fine("recipes").splitlines()
+    assert [line.split()[0] for line in lines] == recipe_names()
+    assert all(len(line) < 130 for line in lines)
+    assert list(place.facts("recipes")["recipes"]) == recipe_names()
+
+
+def test_a_recipe_makes_a_submission(place: Place) -> None:
+    out = place.fine(*recipe(place))
+    rows = check_submission(place / "submission.csv", parameters(10))
+    assert f"{rows[10.0]:,} synthetic rows in" in out
+    assert f"{rows[10.0]:,} rows at epsilon 10, delta 2.5e-05, for every taxi_id" in out
+    assert "together epsilon 10, delta 2.5e-05" in out
+    assert "nothing left" in out
+    again = place.facts(*recipe(place, out=place / "again.csv"))
+    assert (place / "again.csv").read_bytes() == (place / "submission.csv").read_bytes()
+    assert again["runs"][0]["rows"] == rows[10.0]
+    assert again["ledger"]["left"] == "nothing"
+
+
+def test_a_recipe_by_norm_and_as_published(place: Place) -> None:
+    place.fine(*recipe(place, bounding="norm"))
+    check_submission(place / "submission.csv", parameters(10))
+    other = {"ledger": place / "b.ledger", "out": place / "b.csv"}
+    place.fine(*recipe(place, published=True, **other))
+    made = json.loads((place / "b.csv.manifest.json").read_text())
+    assert made["runs"][0]["mechanism"]["cliques"][0]["scale"] == pytest.approx(895.42, abs=0.005)
+
+
+def test_a_run_of_a_recipe_is_resumed_by_the_same_command_or_alone(place: Place) -> None:
+    place.fine(*recipe(place))
+    told = place.say("resume", place / "taxi.ledger")
+    assert told.code == UsageError.exit_code
+    assert "the command that began it goes on" in told.line
+    facts = place.facts("resume", place / "taxi.ledger", "--out", place / "alone")
+    lines = (place / "submission.csv").read_text().splitlines()
+    assert facts["rows"] == len(lines) - 1
+
+
+REFUSED: dict[str, tuple[dict[str, Any], type[UnderstudyError], str]] = {
+    "unknown recipe": ({"recipe": "soup"}, UsageError, f"got soup; allowed: {NAME}"),
+    "no parameters": ({"parameters": None}, UsageError, "required with --recipe: --parameters"),
+    "parameters not there": ({"parameters": "none.json"}, MissingFileError, "none.json"),
+    "own budget": ({"epsilon": 1, "unit": "x"}, UsageError, "got --unit, --epsilon"),
+    "own settings": ({"settings": "x", "format": "csv"}, UsageError, "got --settings, --format"),
+    "cap of nothing": ({"bounding": "weights:0"}, BudgetError, "got 0"),
+    "published by norm": ({"bounding": "norm", "published": True}, UsageError, "got norm"),
+    "no ledger": ({"ledger": None}, UsageError, "--ledger"),
+    "no public table": ({"public": "none.csv"}, MissingFileError, "none.csv"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_recipes_that_cannot_be_are_told_and_leave_nothing(place: Place, case: str) -> None:
+    changes, error, said = REFUSED[case]
+    arguments = recipe(place, **changes)
+    before = place.names()
+    told = place.say(*arguments)
+    assert told.code == error.exit_code
+    assert said in told.line
+    assert place.names() == before
+
+
+def test_a_schema_is_no_parameters(place: Place) -> None:
+    told = place.say(*recipe(place, parameters=place / "schema.toml"))
+    assert told.code == SchemaError.exit_code
+    assert "does not list runs" in told.line
+
+
+def test_a_ledger_of_another_table_is_refused(place: Place) -> None:
+    asked = ("--create", "--epsilon=99", "--delta=2.5e-5")
+    place.fine("ledger", place / "trips.ledger", *asked)
+    place.fine(*place.synth(delta=2.5e-5))
+    told = place.say(*recipe(place, ledger=place / "trips.ledger"))
+    assert told.code == LedgerMismatchError.exit_code
+    assert "another table" in told.line
+    assert not (place / "submission.csv").exists()

@@ -1,0 +1,302 @@
+"""Questions as records: what is kept is what was checked, and nothing changes afterwards."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import FrozenInstanceError, fields
+from typing import Any
+
+import numpy as np
+import pytest
+
+from understudy.budget import Sample, Weights
+from understudy.door import (
+    Candidate,
+    Measure,
+    Query,
+    Question,
+    Rows,
+    Select,
+    Total,
+    UnitCounts,
+    UnitMode,
+    Units,
+    describe,
+    plan,
+)
+from understudy.errors import BudgetError, QuestionError
+
+CELLS = np.array([0, 2])
+NO_SCALES = [0, -1.0, math.inf, math.nan, True, "1", None]
+
+
+def candidate(**other: Any) -> Candidate:
+    asked: dict[str, Any] = {"clique": ("a",), "expected": np.zeros(3)}
+    return Candidate(**asked | other)
+
+
+def measure(**other: Any) -> Measure:
+    query = Query(clique=("a",), scale=1.0)
+    asked: dict[str, Any] = {"queries": (query,), "bounding": Weights(2), "price": 9.0}
+    return Measure(**asked | other)
+
+
+def unit_mode(**other: Any) -> UnitMode:
+    asked: dict[str, Any] = {"clique": ("a",), "scale": 1.0, "labels": np.array([0, 1, 0])}
+    return UnitMode(**asked | other)
+
+
+def unit_counts(**other: Any) -> UnitCounts:
+    asked: dict[str, Any] = {"clique": ("a",), "cells": CELLS, "times": (1, 2), "most": 2}
+    return UnitCounts(**asked | {"scale": 1.0} | other)
+
+
+def select(**other: Any) -> Select:
+    asked: dict[str, Any] = {"candidates": (candidate(),), "epsilon": 1.0, "bounding": Sample(2)}
+    return Select(**asked | other)
+
+
+RECORDS = [
+    Query(clique=("a",), scale=1.0),
+    candidate(),
+    measure(),
+    unit_mode(),
+    unit_counts(),
+    select(),
+    Total(cap=2, scale=1.0),
+    Units(scale=1.0),
+]
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=lambda r: type(r).__name__)
+def test_a_record_cannot_change_between_its_charge_and_its_count(record: Any) -> None:
+    for field in fields(record):
+        with pytest.raises(FrozenInstanceError):
+            setattr(record, field.name, getattr(record, field.name))
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=lambda r: type(r).__name__)
+def test_a_record_is_itself_alone(record: Any) -> None:
+    """Arrays do not compare: what is asked twice is known by its plan."""
+    assert hash(record) == object.__hash__(record)
+
+
+@pytest.mark.parametrize(
+    "array",
+    [candidate().expected, unit_mode().labels, unit_counts().cells],
+    ids=["expected", "labels", "cells"],
+)
+def test_nor_can_its_arrays(array: Any) -> None:
+    with pytest.raises(ValueError, match="read-only"):
+        array[0] = 1
+
+
+def test_an_array_that_changes_later_was_copied() -> None:
+    given = np.array([0, 2])
+    asked = unit_counts(cells=given)
+    given[0] = 1
+    assert asked.cells.tolist() == [0, 2]
+
+
+@pytest.mark.parametrize("scale", NO_SCALES)
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda s: Query(clique=("a",), scale=s),
+        lambda s: unit_mode(scale=s),
+        lambda s: unit_counts(scale=s),
+        lambda s: Total(cap=1, scale=s),
+        lambda s: Units(scale=s),
+        lambda s: select(epsilon=s),
+    ],
+    ids=["query", "mode", "counts", "total", "units", "select"],
+)
+def test_scales_that_are_none(ask: Any, scale: Any) -> None:
+    with pytest.raises(BudgetError, match="noise scale must be positive"):
+        ask(scale)
+
+
+def test_scales_that_are_small_or_whole_are_taken() -> None:
+    assert Units(scale=0.001).scale == 0.001
+    assert type(Units(scale=2).scale) is float
+
+
+@pytest.mark.parametrize("price", [True, "1", None])
+def test_a_price_that_is_no_number_becomes_none(price: Any) -> None:
+    """And the charge refuses it, as every price that is not above 0."""
+    assert math.isnan(measure(price=price).price)
+
+
+@pytest.mark.parametrize("number", [0, -1, 2**31, True, 1.0, "1", None])
+@pytest.mark.parametrize(
+    "ask", [lambda n: Total(cap=n, scale=1.0), lambda n: unit_counts(most=n)], ids=["cap", "most"]
+)
+def test_bounds_that_are_no_whole_numbers(ask: Any, number: Any) -> None:
+    with pytest.raises(BudgetError, match="whole number from 1 up"):
+        ask(number)
+
+
+@pytest.mark.parametrize("number", [1, 100, 2**31 - 1])
+def test_bounds_that_are(number: int) -> None:
+    assert Total(cap=number, scale=1.0).cap == number
+    assert unit_counts(most=number).most == number
+
+
+@pytest.mark.parametrize("clique", [["a"], "a", ("a", "a"), None])
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda c: Query(clique=c, scale=1.0),
+        lambda c: unit_mode(clique=c),
+        lambda c: unit_counts(clique=c),
+        lambda c: candidate(clique=c),
+    ],
+    ids=["query", "mode", "counts", "candidate"],
+)
+def test_cliques_that_are_none(ask: Any, clique: Any) -> None:
+    with pytest.raises(QuestionError, match="names each column once"):
+        ask(clique)
+
+
+@pytest.mark.parametrize(
+    "times", [(), (0,), (0, 1), (2, 0), (1, 1), (-1,), (1.0,), ("1",), (1, None)]
+)
+def test_times_that_are_none(times: Any) -> None:
+    with pytest.raises(QuestionError, match="different and positive"):
+        unit_counts(times=times)
+
+
+def test_times_are_kept_as_plain_whole_numbers_in_their_order() -> None:
+    times = unit_counts(times=(np.int64(3), 1)).times
+    assert times == (3, 1)
+    assert {type(t) for t in times} == {int}
+
+
+@pytest.mark.parametrize("cells", [[], [1, 1], [0, 1, 0]])
+def test_cells_that_are_none(cells: list[int]) -> None:
+    with pytest.raises(QuestionError, match="named, each once"):
+        unit_counts(cells=np.array(cells, dtype=np.int64))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"weight": 0},
+        {"weight": -1.0},
+        {"weight": math.inf},
+        {"weight": math.nan},
+        {"weight": True},
+        {"penalty": math.nan},
+        {"penalty": math.inf},
+        {"penalty": 2.0**44},
+        {"penalty": -(2.0**44)},
+        {"expected": np.array([2.0**44, 0, 0])},
+        {"expected": np.array([-(2.0**43), 2.0**43, 0])},
+        {"expected": np.array([2.0**43, 0, 0]), "penalty": -(2.0**43)},
+        {"expected": np.array([math.inf, 0, 0])},
+    ],
+    ids=str,
+)
+def test_candidates_out_of_reach(wrong: dict[str, Any]) -> None:
+    """Beyond them a sum of steps could outgrow its 64 bits; one among good ones is enough."""
+    with pytest.raises(QuestionError, match="out of reach"):
+        select(candidates=(candidate(), candidate(**wrong), candidate()))
+
+
+@pytest.mark.parametrize(
+    "right",
+    [
+        {"weight": 0.001},
+        {"weight": 1e9},
+        {"penalty": -(2.0**43)},
+        {"expected": np.array([2.0**43, 0, 0])},
+        {"expected": np.array([2.0**44 - 1, 0, 0])},
+    ],
+    ids=str,
+)
+def test_candidates_within_reach(right: dict[str, Any]) -> None:
+    assert select(candidates=(candidate(**right),)).candidates
+
+
+def test_a_candidate_has_weight_1_and_no_penalty_unless_it_says_so() -> None:
+    assert (candidate().weight, candidate().penalty) == (1.0, 0.0)
+
+
+def test_questions_of_nothing() -> None:
+    with pytest.raises(QuestionError, match="at least one query"):
+        measure(queries=())
+    with pytest.raises(QuestionError, match="nothing to select"):
+        select(candidates=())
+
+
+# The plan, under which an answer is stored
+
+
+ROWS = Rows(np.array([0, 1, 2]), np.array([0, 1]))
+DIFFERENT: list[Question] = [
+    measure(),
+    measure(price=8.0),
+    measure(bounding=Weights(3)),
+    measure(bounding=Sample(2)),
+    measure(queries=(Query(clique=("a",), scale=2.0),)),
+    measure(queries=(Query(clique=("b",), scale=1.0),)),
+    measure(queries=(Query(clique=("a",), scale=1.0, rows=ROWS),)),
+    measure(queries=(Query(clique=("a",), scale=1.0), Query(clique=("b",), scale=1.0))),
+    measure(queries=(Query(clique=("b",), scale=1.0), Query(clique=("a",), scale=1.0))),
+    measure(queries=(Query(clique=("a", "b"), scale=1.0),)),
+    measure(queries=(Query(clique=("b", "a"), scale=1.0),)),
+    unit_mode(),
+    unit_mode(labels=None),
+    unit_mode(labels=np.array([0, 1, 1])),
+    unit_mode(labels=np.array([0, 1, 0, 0])),
+    unit_mode(clique=("b",)),
+    unit_mode(scale=2.0),
+    unit_counts(),
+    unit_counts(cells=np.array([2, 0])),
+    unit_counts(times=(2, 1)),
+    unit_counts(most=1),
+    unit_counts(scale=2.0),
+    select(),
+    select(epsilon=2.0),
+    select(bounding=Weights(2)),
+    select(candidates=(candidate(), candidate())),
+    select(candidates=(candidate(weight=2),)),
+    select(candidates=(candidate(penalty=2),)),
+    select(candidates=(candidate(expected=np.array([0, 0, 1.0])),)),
+    Total(cap=2, scale=1.0),
+    Total(cap=3, scale=1.0),
+    Total(cap=2, scale=2.0),
+    Units(scale=1.0),
+    Units(scale=2.0),
+]
+
+
+def test_questions_that_differ_in_anything_have_different_plans() -> None:
+    """Else one could be given under the charge, or with the answer, of the other."""
+    assert len({plan(question) for question in DIFFERENT}) == len(DIFFERENT)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (unit_counts(), unit_counts(cells=np.array([0, 9, 2, 9])[::2])),
+        (unit_counts(), unit_counts(cells=CELLS.astype(np.int32), times=(np.int8(1), 2))),
+        (select(), select(candidates=(candidate(weight=1),))),
+        (Total(cap=2, scale=1), Total(cap=2, scale=1.0)),
+    ],
+    ids=["a view", "other types", "a whole weight", "a whole scale"],
+)
+def test_questions_that_say_the_same_have_the_same_plan(one: Any, other: Any) -> None:
+    assert plan(one) == plan(other)
+
+
+def test_a_plan_does_not_hang_on_where_it_is_made() -> None:
+    """A run may be resumed years later, on another machine: this very text is in its ledger."""
+    assert describe(Total(cap=2, scale=1.0)) == {"question": "Total", "cap": 2, "scale": 1.0}
+    assert describe(measure())["bounding"] == {"kind": "weights", "cap": 2}
+    assert plan(Total(cap=2, scale=1.0)) == (
+        "20293be723507852f6c1e238b610014b3cd8904b9f0f93961d55a2908712dd02"
+    )
+    assert plan(unit_counts()) == (
+        "8d04f2f4eb7b7d1c898d51b81169e942bc00068c617497644b8b30579ea6576c"
+    )

@@ -1,0 +1,113 @@
+"""Files appear whole or not at all; a submission grows by a release at a time."""
+
+from __future__ import annotations
+
+import csv
+import errno
+import hashlib
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from tests.release.test_release import SCHEMA, made
+from understudy.errors import OutputExistsError, StorageError
+from understudy.release import Submission, manifest_path, new_file, write_manifest
+from understudy.schema import Id
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ORDER = ["epsilon", "who", *SCHEMA.domain]
+
+
+def test_a_file_appears_when_it_is_whole(tmp_path: Path) -> None:
+    target = tmp_path / "new" / "file.csv"
+    with new_file(target) as partial:
+        partial.write_text("rows")
+        (partial.parent / "scratch").write_text("not to be kept")
+        assert not target.exists()
+    assert target.read_text() == "rows"
+    assert [p.name for p in target.parent.iterdir()] == ["file.csv"]
+
+
+def half(path: Path, error: BaseException) -> None:
+    with new_file(path) as partial:
+        partial.write_text("half")
+        raise error
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, OutputExistsError])
+def test_a_file_that_is_given_up_leaves_nothing(tmp_path: Path, error: type[BaseException]) -> None:
+    with pytest.raises(error):
+        half(tmp_path / "file.csv", error("why"))
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_full_disk_is_told(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match="No space"), new_file(tmp_path / "file.csv"):
+        raise OSError(28, "No space left on device")
+    with pytest.raises(StorageError, match="cannot write"), new_file(tmp_path / "a\x00b"):
+        pass
+    assert not list(tmp_path.iterdir())
+
+
+def overtaken(path: Path) -> None:
+    with new_file(path) as partial:
+        partial.write_text("mine")
+        path.write_text("another's")
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_a_file_that_appears_meanwhile_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, links: bool
+) -> None:
+    def none(*names: object) -> None:
+        raise OSError(errno.EPERM, "no links here")
+
+    if not links:
+        monkeypatch.setattr(os, "link", none)
+    with new_file(tmp_path / "first.csv") as partial:
+        partial.write_text("mine")
+    assert (tmp_path / "first.csv").read_text() == "mine"
+    with pytest.raises(OutputExistsError, match="exists already"):
+        overtaken(tmp_path / "second.csv")
+    assert (tmp_path / "second.csv").read_text() == "another's"
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_a_submission_holds_the_rows_of_all_releases(tmp_path: Path) -> None:
+    target, rng = tmp_path / "s.csv", np.random.default_rng(0)
+    one, two = made(rows=30), made(rows=50, delta=1e-6)
+    with new_file(target) as partial:
+        submission = Submission(partial, ORDER)
+        assert submission.add(one, epsilon=1, most=30, rng=rng) == 30
+        assert submission.add(two, epsilon=2.5, most=10, rng=rng) == 10
+        assert submission.add(made(rows=0), epsilon=3, most=10, rng=rng) == 0
+    found = lines(target)
+    assert list(found[0]) == ORDER
+    assert [line["epsilon"] for line in found] == ["1.0"] * 30 + ["2.5"] * 10
+    assert [int(line["who"]) for line in found[:30]] == one.columns["who"].tolist()
+    manifest = write_manifest(target, submission, {"recipe": "soup"})
+    assert [run["rows_submitted"] for run in manifest["runs"]] == [30, 10, 0]
+    assert manifest["recipe"] == "soup"
+    digest = hashlib.sha256(target.read_bytes()).hexdigest()
+    assert manifest["files"]["s.csv"]["sha256"] == digest
+    assert {p.name for p in tmp_path.iterdir()} == {"s.csv", manifest_path(target).name}
+    with pytest.raises(OutputExistsError, match="exists already"):
+        write_manifest(target, submission, {})
+
+
+def test_rows_of_ids_outside_their_range_are_left_out(tmp_path: Path) -> None:
+    release = replace(made(), schema=SCHEMA.with_columns(Id(name="who", min=1000, max=1004)))
+    submission = Submission(tmp_path / "s.csv", ORDER)
+    count = submission.add(release, epsilon=1, most=99, rng=np.random.default_rng(0))
+    assert count == np.count_nonzero(release.columns["who"] <= 1004) > 0
+    assert max(int(line["who"]) for line in lines(tmp_path / "s.csv")) == 1004
