@@ -160,6 +160,18 @@ def test_close_calls_between_different_scores_are_decided_rightly() -> None:
     assert seen == {0, 1}
 
 
+def test_hardly_any_choice_needs_more_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error bar much wider than it must be would be right, and slow."""
+
+    def decide(*given: object) -> int:
+        raise AssertionError(f"more bits for {given}")
+
+    monkeypatch.setattr(selection, "_decide", decide)
+    entropy = FixedEntropy(7)
+    for _ in range(300):
+        choose([0, 1, 2, 5], Fraction(1, 2), entropy=entropy)
+
+
 def test_scores_of_any_size_do_not_overflow() -> None:
     huge = 10**40
     assert choose([huge, 0], Fraction(1)) == 0

@@ -3,7 +3,7 @@
 from understudy.graph.domain import Domain
 from understudy.graph.estimate import Fit, estimate
 from understudy.graph.junction import junction_tree, model_bytes
-from understudy.graph.measurement import Clique, Measurement, Rows, Zeros, frozen
+from understudy.graph.measurement import Clique, Measurement, Rows, Zeros, check_clique, frozen
 from understudy.graph.model import Model
 from understudy.graph.storage import load, save
 from understudy.graph.totals import totals
@@ -16,6 +16,7 @@ __all__ = [
     "Model",
     "Rows",
     "Zeros",
+    "check_clique",
     "estimate",
     "frozen",
     "junction_tree",

@@ -40,10 +40,10 @@ if TYPE_CHECKING:
     from understudy.schema import Codes
     from understudy.synth.people import Crowd
 
-MOST_ITERATIONS = 400
+MOST_ITERATIONS = 300
 """What is left of the loss after so many is far below the noise (`make bench-adagrid`)."""
 GIVEN_LIMIT = 400_000_000
-CHOSEN_LIMIT = 16_000_000
+CHOSEN_LIMIT = 8_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +64,7 @@ class AdaGrid:
     """The most cells of a clique."""
     model_limit: int | None = None
     """The most bytes of one table a clique of the model; where it is None, 400 MB for cliques
-    that are given, and 16 MB for cliques that are chosen."""
+    that are given, and 8 MB for cliques that are chosen."""
     ids_by: tuple[str, ...] = ()
     """The columns by which rows are given to public people; the targets where there are none."""
     most_each: int | None = None

@@ -11,7 +11,7 @@ import numpy as np
 from understudy.budget import price_grains, selection_epsilon_lower, split
 from understudy.door import Candidate
 from understudy.errors import QuestionError
-from understudy.graph import Domain, model_bytes
+from understudy.graph import Domain, check_clique, model_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,6 +35,7 @@ def check_cliques(
                 got=", ".join(unknown) or "no column",
                 allowed=", ".join(domain),
             )
+        check_clique(clique)
         size = math.prod(domain[n] for n in clique)
         if size > most_cells:
             raise QuestionError(
@@ -80,14 +81,12 @@ def public_cliques(
     Targets are in every clique that has room for them.
     """
     domain = public.schema.domain
-    chosen = [
-        _with_targets(pair, targets, domain, most_cells)
-        for pair in _tree(_scores(public, most_cells))
-    ]
+    scores = _scores(public, most_cells)
+    chosen = [_with_targets(pair, targets, domain, most_cells) for pair in _tree(scores)]
     covered = {name for clique in chosen for name in clique}
     chosen += [_with_targets((n,), targets, domain, most_cells) for n in domain if n not in covered]
     check_cliques(chosen, domain, most_cells=most_cells, limit=limit)
-    for pair in _scores(public, most_cells):
+    for pair in scores:
         if any(set(pair) <= set(c) for c in chosen):
             continue
         for grown in (_with_targets(pair, targets, domain, most_cells), pair):
