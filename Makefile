@@ -28,7 +28,7 @@ test: lint ## all checks and tests, under ten minutes on 2 cores
 	$(BIN)/python tests/raises.py
 
 audit: install ## every promise tried hard: 500 pairs, all small worlds, 200 kills, 10,000 bad inputs
-	UNDERSTUDY_AUDIT=1 $(BIN)/python -m pytest -q --durations=10 tests/audit tests/leaks tests/session tests/ledger
+	UNDERSTUDY_AUDIT=1 $(BIN)/python -m pytest -q --numprocesses 2 --dist worksteal --durations=10 tests/audit tests/leaks tests/session tests/ledger
 	$(BIN)/understudy audit --pairs 500 --statistical
 
 zoo: install ## planted bugs, one at a time: each must be caught by its named test
