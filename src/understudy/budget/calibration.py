@@ -134,8 +134,9 @@ def selection_epsilon_lower(price: float, currency: Currency) -> float:
         # Far beyond any use, where the tail would be 0, less than the price is taken.
         far = min(price, MOST_SELECTIVE) / math.sqrt(8)
         epsilon = 2 * math.log(math.erfc(-far) / math.erfc(far))
+    step = 1e-12
     while Charge((Selection(epsilon=epsilon),)).grains(currency) > allowed:
-        epsilon *= 1 - 1e-12
+        epsilon, step = epsilon * (1 - step), 2 * step
     return epsilon
 
 
