@@ -69,7 +69,8 @@ def test_help_says_whose_eyes_it_is_for(place: Place) -> None:
 
 
 def test_a_submission_is_scored_by_its_recipe(place: Place) -> None:
-    own = {"recipe": NAME, "parameters": write_parameters(place / "parameters.json", 1, 10)}
+    # Budgets so large that noise never leaves a run without rows.
+    own = {"recipe": NAME, "parameters": write_parameters(place / "parameters.json", 3000, 30_000)}
     private = write_trips(place / "private.csv", 2000, 1)
     given = [f"--{k}={v}" for k, v in own.items()]
     place.fine(
@@ -82,14 +83,14 @@ def test_a_submission_is_scored_by_its_recipe(place: Place) -> None:
     )
     manifest = json.loads((place / "submission.csv.manifest.json").read_text())
     asked = {"private": private, "schema": None, "unit": None, **own}
-    for run, epsilon in zip(manifest["runs"], ("1", "10.0"), strict=True):
+    for run, epsilon in zip(manifest["runs"], ("3000", "30000.0"), strict=True):
         facts = place.facts(*evaluate(place, "submission.csv", **asked, epsilon=epsilon))
         assert facts["synthetic"]["rows"] == run["rows_submitted"]
         assert 0 < facts["synthetic"]["trips"]["score"] < 1000
     told = place.say(*evaluate(place, "submission.csv", **asked))
-    assert "several epsilons (got 1, 10). Hint: choose one with --epsilon" in told.line
+    assert "several epsilons (got 3000, 30000). Hint: choose one with --epsilon" in told.line
     told = place.say(*evaluate(place, "submission.csv", **asked, epsilon=3))
-    assert "no rows of that epsilon (got 3; allowed: 1, 10)" in told.line
+    assert "no rows of that epsilon (got 3; allowed: 3000, 30000)" in told.line
 
 
 CASES: dict[str, tuple[dict[str, Any], type[UnderstudyError], str]] = {
