@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 from _figures import apart, figure, show, timed
+from _people import MONEY, TIME
 
 from understudy.budget import Unit, Weights
 from understudy.demo import City
@@ -23,8 +24,6 @@ from understudy.vault import PrivateTable
 from understudy.vault.counts import marginals, outermost
 
 TRIPS = int(os.environ.get("UNDERSTUDY_BENCH_TRIPS", "16000000"))
-MONEY = (-1.0, *map(float, range(0, 100, 10)), 10_000.0)
-TIME = (-1.0, *map(float, range(0, 2000, 200)), 100_000.0)
 
 
 def schema() -> Schema:

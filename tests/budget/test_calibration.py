@@ -19,6 +19,7 @@ from understudy.budget import (
     Currency,
     Selection,
     epsilon_of,
+    epsilon_upper,
     noise_charge,
     price_grains,
     scale_upper,
@@ -182,3 +183,11 @@ def test_the_epsilon_of_a_selection_is_within_its_price_and_near_it(
     allowed = price_grains(price, currency)
     assert Charge((Selection(epsilon=epsilon),)).grains(currency) <= allowed
     assert Charge((Selection(epsilon=epsilon * (1 + 1e-9)),)).grains(currency) > allowed
+
+
+@pytest.mark.parametrize(
+    ("sigma", "cap", "epsilon"), [(5739.36, 150, 0.7247), (895.42, 200, 8.4835)]
+)
+def test_what_the_documents_noise_really_satisfied(sigma: float, cap: int, epsilon: float) -> None:
+    mu = math.sqrt(66) * cap / sigma
+    assert epsilon_upper(mu, 2.5e-5) == pytest.approx(epsilon, abs=1e-4)

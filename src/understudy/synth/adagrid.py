@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from understudy.synth.people import Crowd
 
 MOST_ITERATIONS = 300
-"""What is left of the loss after so many is far below the noise (`make bench-adagrid`)."""
+"""Sums of cells have a loose certificate, so most fits end here and not certified."""
 GIVEN_LIMIT = 400_000_000
 CHOSEN_LIMIT = 8_000_000
 
