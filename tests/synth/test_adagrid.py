@@ -336,7 +336,7 @@ def test_the_documents_workload_has_the_documents_noise(
         copies = {frozenset({"dropoff", "pickup"}): 8}
         made = rounds(door, copies=copies, rule="rdp" if published else "gdp")
         made.ask(closure(OUTER), silent)
-        left, told = door.grains, made.told()
+        left, told = door.grains, made.answers().told
     assert len(told) == 59
     for one in told:
         often = 8 if set(one["clique"]) == {"dropoff", "pickup"} else 1
@@ -372,7 +372,7 @@ def test_a_clique_asked_several_times_has_less_noise_and_costs_as_many(currency:
     with door_to(WORLD, bounding=Weights(3), budget=budget) as door:
         made = rounds(door, copies={frozenset({"b", "a"}): 4})
         made.ask(closure([("a", "b"), ("b", "c")]), silent)
-        left, told = door.grains, made.told()
+        left, told = door.grains, made.answers().told
     scales = {tuple(c["clique"]): c["scale"] for c in told}
     assert scales["a", "b"] * (2 if currency == "gdp" else 4) == pytest.approx(scales["b", "c"])
     assert 0 <= left < 1e-9 * budget.grains
@@ -385,7 +385,7 @@ def test_under_norm_copies_shift_noise_and_rounds_keep_to_their_prices() -> None
             made = rounds(door, copies={frozenset({"a", "b"}): times})
             made.ask(closure([("a", "b"), ("b", "c")]), silent)
             assert 0 <= door.grains < 1e-9 * door.budget.grains
-            scales = {tuple(c["clique"]): c["scale"] for c in made.told()}
+            scales = {tuple(c["clique"]): c["scale"] for c in made.answers().told}
             found.append(scales["a", "b"] / scales["b", "c"])
             costs = [r.grains for r in door._run.state().reservations]
         # Three singles, then a pair asked so often and a pair.
@@ -401,7 +401,7 @@ def test_the_threshold_decides_what_is_counted_finely(threshold: float, rows: in
     with door_to(people, bounding=Weights(1), budget=budget) as door:
         made = rounds(door, threshold=threshold)
         made.ask(closure([("a", "b")]), silent)
-        (pair,) = [c for c in made.told() if len(c["clique"]) == 2]
+        (pair,) = [c for c in made.answers().told if len(c["clique"]) == 2]
         scale = pair["scale"]
     assert pair["cells"] == 6
     # 400 noises are 7 to 29 rows: a's last value is below them.  Then there are four fine

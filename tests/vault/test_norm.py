@@ -39,7 +39,7 @@ from understudy.engine import DuckDB
 from understudy.errors import BudgetError, BudgetExhaustedError, QuestionError
 from understudy.ledger import Ledger
 from understudy.synth.granularity import Grid
-from understudy.vault import PrivateDoor, PrivateTable
+from understudy.vault import PrivateDoor, PrivateTable, norm
 from understudy.vault.counts import exact
 from understudy.vault.norm import _bits
 from understudy.vault.sensitivity import charge
@@ -126,7 +126,7 @@ def moved(answer: list[int], question: Measure, unit: int = ONE) -> Fraction:
 
 def whole_length(own: list[Row], question: Measure) -> int:
     """N, in whole numbers of any length."""
-    one = 2 ** _bits(question)
+    one = Fraction(2) ** _bits(question)
     pairs = zip(counts(own, question), scales(question), strict=True)
     return sum(math.ceil(one / s**2) * v**2 for v, s in pairs)
 
@@ -136,7 +136,7 @@ def weight(own: list[Row], question: Measure) -> int:
     length = whole_length(own, question)
     if not length:
         return 0
-    bound = math.floor(2 ** (32 + _bits(question)) * Fraction(question.price) ** 2)
+    bound = math.floor(Fraction(2) ** (32 + _bits(question)) * Fraction(question.price) ** 2)
     found = min(ONE, math.isqrt(bound // length))
     assert found**2 * length <= bound
     assert found == ONE or (found + 1) ** 2 * length > bound
@@ -155,9 +155,9 @@ def slowly(people: People, question: Measure) -> list[int]:
 @st.composite
 def questions(draw: st.DrawFn) -> Measure:
     asked = draw(st.lists(queries(), min_size=1, max_size=4))
-    far = [draw(st.sampled_from([1.0, 1.0, 1e-4, 1e3])) for _ in asked]
+    far = [draw(st.sampled_from([1.0, 1.0, 1e-4, 1e-9, 1e3])) for _ in asked]
     changed = [
-        Query(clique=q.clique, scale=max(q.scale * f, 0.01), rows=q.rows)
+        Query(clique=q.clique, scale=max(q.scale * f, 1e-9), rows=q.rows)
         for q, f in zip(asked, far, strict=True)
     ]
     return normed(tuple(changed), 10 ** draw(st.floats(-6, 4.5)))
@@ -194,6 +194,37 @@ def test_extreme_people_together_are_weighed_as_the_slow_version_weighs_them(
 ) -> None:
     question = normed(ASKED[name], price)
     assert exact(question, everybody).tolist() == slowly(EXTREME, question)
+
+
+@pytest.mark.parametrize("rows", [1, 7, 100])
+def test_people_are_weighed_whole_however_few_rows_are_looked_at_together(
+    everybody: PrivateTable, rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(norm, "PART", rows)
+    for asked in ASKED.values():
+        question = normed(asked, 0.3)
+        assert exact(question, everybody).tolist() == slowly(EXTREME, question)
+
+
+def test_who_adds_more_than_can_be_squared_weighs_nothing(
+    everybody: PrivateTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(norm, "MOST_ADDED", 1000)
+    few = {name: own for name, own in EXTREME.items() if len(own) < 1000}
+    assert len(few) == len(EXTREME) - 1
+    question = normed(ASKED["several marginals"], 0.3)
+    assert exact(question, everybody).tolist() == slowly(few, question)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 2**62 - 1), st.integers(1, 2**40)), min_size=1, max_size=9)
+)
+def test_digits_add_up_to_the_product(added: list[tuple[int, int]]) -> None:
+    digits = np.zeros((4, 1), dtype=np.int64)
+    for square, omega in added:
+        norm._add(digits, np.array([square]), omega)
+    found = sum(int(d) * 2 ** (norm.DIGIT * i) for i, (d,) in enumerate(digits))
+    assert found == sum(square * omega for square, omega in added)
 
 
 @pytest.mark.parametrize("gone", EXTREME)
@@ -291,7 +322,7 @@ def test_a_weight_just_short_of_its_price_is_rounded_down() -> None:
             own = list(people["pq"[number % 2]])
             wanted = int(draws.integers(100, ONE))
             square = Fraction(wanted**2 * whole_length(own, normed(asked, 1.0)))
-            square /= 2 ** (32 + _bits(normed(asked, 1.0)))
+            square /= Fraction(2) ** (32 + _bits(normed(asked, 1.0)))
             price = math.sqrt(square) * (1 + 1e-15)
             while Fraction(price) ** 2 >= square:
                 price = math.nextafter(price, 0)

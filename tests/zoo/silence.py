@@ -231,8 +231,8 @@ SILENCE = (
         name="private rows are left behind in a temporary folder",
         kind="a private value or count is seen",
         file="engine/spill.py",
-        old="        shutil.rmtree(self.path, ignore_errors=True)\n        os.close(self._lock)",
-        new="        os.close(self._lock)",
+        old="        shutil.rmtree(self.path, ignore_errors=True)\n        self._lock.close()",
+        new="        self._lock.close()",
         caught_by=f"{ENGINE}::test_the_folder_for_spilling_is_private_and_goes",
     ),
 )

@@ -31,7 +31,7 @@ class Spill:
         try:
             sweep(Path(tempfile.gettempdir()))
             self.path = Path(tempfile.mkdtemp(prefix=PREFIX))
-            self._lock = os.open(self.path / "lock", os.O_CREAT | os.O_RDWR, 0o600)
+            self._lock = (self.path / "lock").open("w")
             fcntl.flock(self._lock, fcntl.LOCK_EX)
         except OSError as error:
             why = error.strerror
@@ -41,9 +41,9 @@ class Spill:
             )
 
     def close(self) -> None:
-        """Remove the folder, and let go of its lock."""
+        """Remove the folder, and let go of its lock; a second time does nothing."""
         shutil.rmtree(self.path, ignore_errors=True)
-        os.close(self._lock)
+        self._lock.close()
 
 
 def sweep(folder: Path) -> None:

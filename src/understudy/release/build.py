@@ -34,18 +34,26 @@ def build(
     ledger: dict[str, Any],
     rng: np.random.Generator,
 ) -> Release:
-    """Decode a synthesis and say in a manifest what it is and what it cost."""
-    columns = ids(synthesis, schema=schema, unit=unit) | schema.decode(synthesis.codes, rng)
-    for name, within in synthesis.within.items():
-        columns[name] = within.redraw(columns[name], synthesis.codes[name], rng)
+    """Decode a synthesis and say in a manifest what it is and what it cost.
+
+    The synthesis is used up: a column's codes go when it is decoded, for room.
+    """
+    columns = ids(synthesis, schema=schema, unit=unit)
+    for column in schema.modelled:
+        codes = synthesis.codes.pop(column.name)
+        columns[column.name] = column.decode(codes, rng)
+        if column.name in synthesis.within:
+            within = synthesis.within[column.name]
+            columns[column.name] = within.redraw(columns[column.name], codes, rng)
+    rows = len(next(iter(columns.values())))
     manifest = {
         "what": "synthetic rows made by Understudy; none of them is anybody's",
         "table": schema.name,
-        "rows": len(next(iter(columns.values()))),
+        "rows": rows,
         "guarantee": guarantee(budget, unit=unit, bounding=bounding),
         "mechanism": {**mechanism, **synthesis.details},
         "charges": [_charge(what, charge, budget) for what, charge in charges],
-        "notes": [*synthesis.notes, *_warnings(synthesis, budget)],
+        "notes": [*synthesis.notes, *_warnings(synthesis, rows, budget)],
         "ledger": ledger,
         "versions": {
             "python": platform.python_version(),
@@ -79,12 +87,10 @@ def _charge(what: str, charge: Charge, budget: Budget) -> dict[str, Any]:
     }
 
 
-def _warnings(synthesis: Synthesis, budget: Budget) -> list[str]:
+def _warnings(synthesis: Synthesis, rows: int, budget: Budget) -> list[str]:
     """Warn where δ times a noisy number of people is not far below 1."""
-    if synthesis.people is None:
-        people = len(next(iter(synthesis.codes.values())))
-    else:
-        people = int(synthesis.people.max(initial=-1)) + 1
+    known = synthesis.people
+    people = rows if known is None else int(known.max(initial=-1)) + 1
     expected = people * budget.delta
     if expected <= NEAR_ONE:
         return []

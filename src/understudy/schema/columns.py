@@ -279,10 +279,14 @@ class Numeric(Column):
             drawn = np.minimum(low + np.floor(share * (top - low + 1)), top)
             return reading.nullable(drawn.astype(np.int64), absent)
         # Not low + share * (high - low): the width of a long bin may be beyond float64.
-        drawn = low * (1 - share) + high * share
+        found: Array = (1 - share) * low
+        share *= high
+        found += share
         # Rounding may reach the next edge, which belongs to the next bin.
-        drawn = np.where((low <= drawn) & (drawn < high), drawn, low)
-        return np.where(absent, np.nan, drawn)
+        beyond = (found < low) | (found >= high)
+        found[beyond] = low[beyond]
+        found[absent] = np.nan
+        return found
 
     def _last_whole(self, bins: Array) -> Array:
         """Give the largest whole number of each bin; the last edge of all is inside its bin."""

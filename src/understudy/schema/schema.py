@@ -126,10 +126,6 @@ class Schema:
         kept = np.logical_and.reduce([code >= 0 for code in codes.values()])
         return {name: code[kept] for name, code in codes.items()}, kept
 
-    def decode(self, codes: Mapping[str, Codes], rng: np.random.Generator) -> dict[str, Array]:
-        """Turn codes back into values, column by column."""
-        return {c.name: c.decode(codes[c.name], rng) for c in self.modelled}
-
     def to_dict(self) -> dict[str, Any]:
         """Write the schema as plain data, leaving out what is at its default."""
         out: dict[str, Any] = {"name": self.name}

@@ -37,8 +37,9 @@ if TYPE_CHECKING:
     from understudy.budget import Budget
     from understudy.door import Clique, Door
     from understudy.public import Progress, PublicTable
-    from understudy.schema import Codes
+    from understudy.schema import Codes, Schema
     from understudy.synth.people import Crowd
+    from understudy.synth.rounds import Answers
 
 MOST_ITERATIONS = 300
 """Sums of cells have a loose certificate, so most fits end here and not certified."""
@@ -112,7 +113,24 @@ class AdaGrid:
         progress: Progress,
     ) -> Synthesis:
         """Ask round by round, fit, draw rows, and give them to people."""
-        cliques = self._plan(door, public)
+        crowd, answers = self._ask(door, public, progress)
+        door.close()
+        codes = self._draw(door.schema, answers, rng, progress)
+        return Synthesis(
+            codes=codes,
+            people=self._people(door, public, crowd, codes, rng),
+            measurements=answers.measurements,
+            notes=_notes(door),
+            within=bins_within(public) if public is not None and self.within == "public" else {},
+            details={"cliques": answers.told},
+        )
+
+    def _ask(
+        self, door: Door, public: PublicTable | None, progress: Progress
+    ) -> tuple[Crowd, Answers]:
+        """Settle what is asked, refusing what cannot be before anything is spent, and ask it."""
+        _check_settings(self, door, public)
+        cliques = self._cliques(door.schema.domain, public)
         prices = self._prices(door, public, selected=cliques is None)
         progress("counting rows", 0)
         crowd = meet(door, public, rows_price=prices.get("rows"), people_price=prices.get("people"))
@@ -121,35 +139,25 @@ class AdaGrid:
             rounds.select(prices.get("selection"), progress)
         else:
             rounds.ask(closure(cliques), progress)
+        return crowd, rounds.answers()
+
+    def _draw(
+        self, schema: Schema, answers: Answers, rng: np.random.Generator, progress: Progress
+    ) -> dict[str, Codes]:
+        """Fit a model to the answers, and draw rows from it."""
         progress("fitting the model", 0)
-        total, evidence = rounds.evidence()
         fit = estimate(
-            Domain(door.schema.domain),
-            evidence,
-            total=total,
+            Domain(schema.domain),
+            answers.evidence,
+            total=answers.total,
             most=MOST_ITERATIONS,
             watch=lambda state: progress("fitting the model", state.iterations / MOST_ITERATIONS),
         )
         progress("drawing rows", 0)
-        codes = fit.model.sample(check_rows(fit.model.total), rng)
-        return Synthesis(
-            codes=codes,
-            people=self._people(door, public, crowd, codes, rng),
-            measurements=tuple(rounds.measurements),
-            notes=_notes(door),
-            within=bins_within(public) if public is not None and self.within == "public" else {},
-            details={"cliques": rounds.told()},
-        )
-
-    def _plan(self, door: Door, public: PublicTable | None) -> list[Clique] | None:
-        """Settle the outer cliques, None where they are to be selected under DP.
-
-        What cannot be is refused here, before anything is spent.
-        """
-        _check_settings(self, door, public)
-        return self._cliques(door.schema.domain, public)
+        return fit.model.sample(check_rows(fit.model.total), rng)
 
     def _cliques(self, domain: dict[str, int], public: PublicTable | None) -> list[Clique] | None:
+        """Settle the outer cliques, None where they are to be selected under DP."""
         cliques = list(self.cliques)
         if cliques:
             covered = {name for clique in cliques for name in clique}

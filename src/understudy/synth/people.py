@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,13 +21,16 @@ if TYPE_CHECKING:
     from understudy.public import PublicTable
     from understudy.schema import Codes
 
-    Numbers = NDArray[np.int64]
+    Numbers = NDArray[np.signedinteger[Any]]
+    Index = type[np.signedinteger[Any]]
 
 MOST_TIMES = 256
 """Where no cap is given, people with more rows than this are told from each other no more."""
 NEARLY_ALL = 0.99
 """The share of people whose rows are all counted, where noisy sizes give the cap."""
 TYPICAL = 0.9
+MOST_DENSE = 2**24
+"""Numbers up to this are counted in a table of all that could be."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -147,20 +150,18 @@ def public_people(
     people = public.known_people("whose rows are whose")
     rank = rng.permutation(int(people[-1]) + 1)[people]
     rows = len(next(iter(codes.values())))
-    shuffled = rng.permutation(rows)
-    donor, double = np.full(rows, -1, dtype=np.int64), np.zeros(rows, dtype=np.int64)
+    left = rng.permutation(np.arange(rows, dtype=_index(rows)))
+    donor, double = np.zeros_like(left), np.zeros_like(left)
     for depth in range(len(by), -1, -1):
-        left = shuffled[donor[shuffled] < 0]
-        wanted, known = _cells(codes, public, by[:depth], left)
+        wanted, known, size = _cells(codes, public, by[:depth], left)
         order = np.lexsort((rank, known))
-        size = int(max(known.max(initial=0), wanted.max(initial=0))) + 1
         starts = np.concatenate(([0], np.cumsum(np.bincount(known, minlength=size))))
-        place = _places(wanted)
-        held = np.diff(starts)[wanted]
-        found = held > 0
-        turn = place[found] % held[found]
-        donor[left[found]] = people[order[starts[wanted[found]] + turn]]
-        double[left[found]] = place[found] // held[found]
+        held = np.diff(starts).astype(left.dtype)
+        found = held[wanted] > 0
+        there, cell = left[found], wanted[found]
+        left = left[~found]
+        double[there], turn = np.divmod(_places(cell), held[cell])
+        donor[there] = people[order[starts[cell] + turn]]
     return _numbered(donor, double)
 
 
@@ -175,21 +176,49 @@ def capped(people: Numbers, most: int) -> Numbers:
 
 def _numbered(people: Numbers, part: Numbers) -> Numbers:
     """Number the parts of people from 0 on."""
-    _, numbers = np.unique(people * (part.max(initial=0) + 1) + part, return_inverse=True)
-    return numbers
+    parts = int(part.max(initial=0)) + 1
+    named, size = _renumbered(people, int(people.max(initial=0)) + 1)
+    whole = named.astype(_index(size * parts))
+    whole *= parts
+    whole += part
+    return _renumbered(whole, size * parts)[0].astype(np.int64)
 
 
 def _cells(
     codes: Mapping[str, Codes], public: PublicTable, by: Sequence[str], rows: Numbers
-) -> tuple[Numbers, Numbers]:
-    """Number the cells of some synthetic rows, and of all public ones, those that there are."""
-    cells = np.zeros(len(rows) + len(public), dtype=np.int64)
+) -> tuple[Numbers, Numbers, int]:
+    """Number the cells of some synthetic rows, and of all public ones, and tell how many."""
+    cells, size = np.zeros(len(rows) + len(public), dtype=np.int64), 1
     for name in by:
+        # Numbered anew before each column, a product of many stays small.
+        cells, size = _renumbered(cells, size)
+        size *= public.schema.domain[name]
+        cells = cells.astype(_index(size))
         cells *= public.schema.domain[name]
-        cells += np.concatenate((codes[name][rows], public.codes[name]))
-        # Numbered anew after each column, a product of many stays small.
-        cells = np.unique(cells, return_inverse=True)[1]
-    return cells[: len(rows)], cells[len(rows) :]
+        cells[: len(rows)] += codes[name][rows]
+        cells[len(rows) :] += public.codes[name]
+    cells, size = _renumbered(cells, size)
+    return cells[: len(rows)], cells[len(rows) :], size
+
+
+def _renumbered(numbers: Numbers, size: int) -> tuple[Numbers, int]:
+    """Number those below a size that there are anew, in order, and tell how many there are.
+
+    >>> _renumbered(np.array([7, 2, 7]), 10)
+    (array([1, 0, 1], dtype=int32), 2)
+    """
+    if size > MOST_DENSE:
+        found, anew = np.unique(numbers, return_inverse=True)
+        return anew.astype(_index(len(found))), len(found)
+    there = np.zeros(size, dtype=bool)
+    there[numbers] = True
+    place = np.cumsum(there, dtype=np.int32) - np.int32(1)
+    return place[numbers], int(there.sum())
+
+
+def _index(size: int) -> Index:
+    """Give a type that holds whole numbers up to a size, the smaller the better for memory."""
+    return np.int32 if size < 2**31 else np.int64
 
 
 def _places(groups: Numbers) -> Numbers:
@@ -202,6 +231,8 @@ def _places(groups: Numbers) -> Numbers:
     ordered = groups[order]
     first = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1]))[: len(groups)])
     sizes = np.diff(np.append(first, len(groups)))
-    places = np.empty(len(groups), dtype=np.int64)
-    places[order] = np.arange(len(groups)) - np.repeat(first, sizes)
+    del ordered
+    index = _index(len(groups))
+    places = np.empty(len(groups), dtype=index)
+    places[order] = np.arange(len(groups), dtype=index) - np.repeat(first.astype(index), sizes)
     return places

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,20 @@ if TYPE_CHECKING:
 
 SLACK = 1 + 1e-12
 """Noise is widened by this much, so that rounding never costs more than there is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Answers:
+    """What rounds of measurements came to."""
+
+    total: float
+    """The number of rows."""
+    evidence: list[Measurement]
+    """All answers for a table of so many rows, restated on smaller cliques where they can be."""
+    measurements: tuple[Measurement, ...]
+    """The answers as they came."""
+    told: list[dict[str, Any]]
+    """What was asked, as plain data."""
 
 
 class Rounds:
@@ -82,21 +97,22 @@ class Rounds:
             progress("measuring marginals", 0.5)
             self._ask(pairs, times, 1)
 
-    def evidence(self) -> tuple[float, list[Measurement]]:
-        """Give the number of rows, and all answers for a table of so many.
-
-        Answers are restated on smaller cliques where they can be.
-        """
+    def answers(self) -> Answers:
+        """Give all that was answered."""
         domain = Domain(self._door.schema.domain)
         read = totals(domain, self.measurements)
         total = self._crowd.rows or read[None]
         found = Evidence(domain.sizes)
         for grid, measured in self._asked:
             found.add(grid, measured, factor=read[measured[0].group] / total)
-        return total, found.measurements()
+        return Answers(
+            total=total,
+            evidence=found.measurements(),
+            measurements=tuple(self.measurements),
+            told=self._told(),
+        )
 
-    def told(self) -> list[dict[str, Any]]:
-        """Say what was asked, as plain data."""
+    def _told(self) -> list[dict[str, Any]]:
         return [
             {
                 "clique": list(clique),

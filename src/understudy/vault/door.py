@@ -15,7 +15,7 @@ import numpy as np
 
 from understudy.budget import Norm
 from understudy.door import Measure, Measurement, Select, Total, UnitCounts, UnitMode, Units, plan
-from understudy.errors import InternalError, UnderstudyError
+from understudy.errors import InternalError, QuestionError, UnderstudyError
 from understudy.noise import SYSTEM, choose, draw, steps_per_unit
 from understudy.vault.counts import check, exact
 from understudy.vault.sensitivity import charge
@@ -48,6 +48,7 @@ class PrivateDoor:
         self._run = run
         self._entropy = entropy
         self._asked = 0
+        self._closed = False
         self._left = state.cap
         self._bounding = bounding
         self._budget = state.budget
@@ -137,11 +138,18 @@ class PrivateDoor:
         """Ask for the number of people."""
         return float(self._values(Units(scale=scale), "number of people")[0])
 
+    def close(self) -> None:
+        """Ask no more: the private table is let go before the answers are worked on."""
+        self._closed = True
+        self._table.engine.close()
+
     def _values(self, question: UnitMode | UnitCounts | Total | Units, what: str) -> Noisy:
         noisy = self._ask(question, what)
         return noisy / self._lattice(question)[0][1]
 
     def _ask(self, question: Question, what: str) -> Whole:
+        if self._closed:
+            raise QuestionError("the door is closed", hint="ask everything before door.close()")
         check(self.schema, question)
         self._lattice(question)
         cost = charge(question, self.schema, self.currency)

@@ -11,8 +11,13 @@ question is μ-GDP by that alone; no other sensitivity exists.
 **In whole numbers.**  With ω_r = ⌈2^k/σ_r²⌉, N = Σ ω_r·v_r² and B = ⌊2³²·2^k·μ²⌋, the weight
 is W/2¹⁶ for the largest whole W ≤ 2¹⁶ with W²·N ≤ B.  Then Σ (W·v_r/(2¹⁶·σ_r))² ≤
 W²·N/(2³²·2^k) ≤ μ², exactly.  As W² ≤ B/N just if W² ≤ ⌊B/N⌋, W is the root of a whole number
-below 2³², which float64 rounds down rightly.  k makes the largest ω about 2⁴⁰, so that a sum
-stays far within 128 bits for people of up to 2³² rows.
+below 2³², which float64 rounds down rightly.  k makes the largest ω at most 2⁴⁰.
+
+**The lengths.**  People are taken in parts, each with all of their rows.  A part is a sparse
+matrix people × cells, a query one of cells × rows of 0 and 1, and their product has every v_r.
+A query's Σ v_r² is at most (Σ v_r)²; who adds 2³¹ or more to a query weighs nothing, so it is
+below 2⁶².  Times ω it is added up in four digits to the base 2²⁰, which the engine puts together
+in 128 bits.
 
 Tied by ``tests/vault/test_norm.py`` (one person more or less, in exact integers).
 """
@@ -24,22 +29,27 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.sparse import csr_array, eye_array
 
 from understudy.budget.bounding import FRACTION_BITS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
-    from understudy.door import Clique, Measure, Query
+    from understudy.door import Measure, Query
     from understudy.vault.table import PrivateTable
+
+    Whole = NDArray[np.int64]
 
 ONE = 2**FRACTION_BITS
 PRECISION = 40
-"""The largest ω has about so many bits."""
+"""The largest ω has at most so many bits."""
 MOST_BITS = 120
 """A bound B of more bits could not be divided in 128."""
+PART = 1_000_000
+"""About how many rows are looked at together."""
+DIGIT = 20
+MOST_ADDED = 2**31
 
 
 def normed(question: Measure, table: PrivateTable) -> str:
@@ -50,10 +60,25 @@ def normed(question: Measure, table: PrivateTable) -> str:
     bits = _bits(question)
     engine = table.engine
     engine.run("CREATE OR REPLACE TABLE lengths (person BIGINT, n HUGEINT)")
-    for clique, queries in _by_clique(question).items():
-        omegas = [math.ceil(2**bits / Fraction(q.scale) ** 2) for q in queries]
-        engine.run(f"INSERT INTO lengths {_lengths(table, clique, queries, omegas)}")
-    bound = math.floor(2 ** (2 * FRACTION_BITS + bits) * Fraction(question.price) ** 2)
+    asked = [
+        (q.clique, _matrix(q, table), math.ceil(Fraction(2) ** bits / Fraction(q.scale) ** 2))
+        for q in question.queries
+    ]
+    for part in table.parts(PART):
+        people, first = np.unique(part["person"], return_index=True)
+        starts = np.append(first, len(part["person"]))
+        digits = np.zeros((4, len(people)), dtype=np.int64)
+        weighed = np.ones(len(people), dtype=bool)
+        for clique, matrix, omega in asked:
+            cells = table.cells(part, clique)
+            added = np.add.reduceat(np.diff(matrix.indptr)[cells], first, dtype=np.int64)
+            weighed &= added < MOST_ADDED
+            _add(digits, _squares(cells, starts, matrix), omega)
+        held = {f"d{i}": digit[weighed] for i, digit in enumerate(digits)}
+        table.hold("part", {"person": people[weighed], **held})
+        length = " + ".join(f"CAST(d{i} AS HUGEINT) * {2 ** (DIGIT * i)}" for i in range(4))
+        engine.run(f"INSERT INTO lengths SELECT person, {length} AS n FROM part")
+    bound = math.floor(Fraction(2) ** (2 * FRACTION_BITS + bits) * Fraction(question.price) ** 2)
     longest = f"CAST('{bound}' AS HUGEINT) // n"
     weight = (
         f"CASE WHEN {longest} >= {ONE**2} THEN {ONE} "
@@ -61,7 +86,7 @@ def normed(question: Measure, table: PrivateTable) -> str:
     )
     engine.run(
         f"CREATE OR REPLACE TABLE weights AS SELECT person, CAST({weight} AS UINTEGER) AS w "
-        "FROM (SELECT person, sum(n) AS n FROM lengths GROUP BY person) AS whole"
+        "FROM lengths WHERE n > 0"
     )
     engine.run("DROP TABLE lengths")
     codes = ", ".join(table.code.values())
@@ -77,75 +102,34 @@ def _bits(question: Measure) -> int:
     least = min(Fraction(q.scale) for q in question.queries)
     fine = PRECISION + math.floor(2 * math.log2(least))
     room = MOST_BITS - 2 * FRACTION_BITS - math.ceil(2 * math.log2(question.price))
-    return max(0, min(fine, room))
+    return min(fine, room)
 
 
-def _by_clique(question: Measure) -> dict[Clique, list[Query]]:
-    found: dict[Clique, list[Query]] = {}
-    for query in question.queries:
-        found.setdefault(query.clique, []).append(query)
-    return found
+def _matrix(query: Query, table: PrivateTable) -> csr_array:
+    """Lay a query out as a matrix, cells × rows."""
+    size = math.prod(table.schema.domain[n] for n in query.clique)
+    if query.rows is None:
+        return eye_array(size, dtype=np.int32, format="csr")
+    cells, starts = query.rows.cells.astype(np.int32), query.rows.starts.astype(np.int32)
+    ones = np.ones(len(cells), dtype=np.int32)
+    return csr_array((ones, cells, starts), shape=(query.rows.count, size)).T.tocsr()
 
 
-def _lengths(
-    table: PrivateTable, clique: Clique, queries: Sequence[Query], omegas: Sequence[int]
-) -> str:
-    """Compose what each person adds to N by the queries on one clique.
-
-    Rows of a single cell, a whole marginal's among them, need the person's count in the cell
-    only; wider ones sum such counts first.
-    """
-    cells = (
-        f"SELECT person, cell, count(*) AS n FROM (SELECT person, {table.packed(clique)} AS cell "
-        "FROM rows) AS r GROUP BY person, cell"
-    )
-    everywhere = sum(o for q, o in zip(queries, omegas, strict=True) if q.rows is None)
-    single, wide = _members(queries, omegas)
-    parts = []
-    if everywhere:
-        parts.append(f"SELECT person, {_square(str(everywhere), 'n')} AS n FROM counted")
-    if len(single["cell"]):
-        table.hold("single", single)
-        parts.append(
-            f"SELECT person, {_square('omega', 'n')} AS n FROM counted JOIN single USING (cell)"
-        )
-    if len(wide["cell"]):
-        table.hold("wide", wide)
-        parts.append(
-            f"SELECT person, {_square('omega', 'v')} AS n FROM (SELECT person, place, omega, "
-            "CAST(sum(n) AS BIGINT) AS v FROM counted JOIN wide USING (cell) "
-            "GROUP BY person, place, omega) AS sums"
-        )
-    together = " UNION ALL ".join(parts)
-    whole = f"SELECT person, sum(n) AS n FROM ({together}) AS parts GROUP BY person"
-    return f"WITH counted AS ({cells}) {whole}"
+def _squares(cells: Whole, starts: Whole, matrix: csr_array) -> Whole:
+    """Give Σ v² over the rows of a query, for people whose cells start at these places."""
+    ones, shape = np.ones(len(cells), dtype=np.int32), (len(starts) - 1, matrix.shape[0])
+    counted = csr_array((ones, cells.astype(np.int32), starts.astype(np.int32)), shape=shape)
+    rows = counted @ matrix
+    sums = np.concatenate(([0], np.cumsum(rows.data.astype(np.int64) ** 2)))
+    squares: Whole = np.diff(sums[rows.indptr])
+    return squares
 
 
-def _square(omega: str, count: str) -> str:
-    return f"CAST({omega} AS HUGEINT) * {count} * {count}"
-
-
-def _members(
-    queries: Sequence[Query], omegas: Sequence[int]
-) -> tuple[dict[str, NDArray[np.int64]], dict[str, NDArray[np.int64]]]:
-    """List the cells of all rows, apart those of one cell, whose ω a cell adds up, and wider."""
-    cells, places, weights, sizes, first = [], [], [], [], 0
-    for query, weight in zip(queries, omegas, strict=True):
-        if query.rows is None:
-            continue
-        held = np.diff(query.rows.starts)
-        cells.append(query.rows.cells)
-        places.append(np.repeat(np.arange(first, first + len(held)), held))
-        sizes.append(np.repeat(held, held))
-        weights.append(np.full(len(query.rows.cells), weight, dtype=np.int64))
-        first += len(held)
-    if not cells:
-        none = np.zeros(0, dtype=np.int64)
-        return {"cell": none}, {"cell": none}
-    cell, place, omega, size = map(np.concatenate, (cells, places, weights, sizes))
-    lone = size == 1
-    where, inverse = np.unique(cell[lone], return_inverse=True)
-    added = np.zeros(len(where), dtype=np.int64)
-    np.add.at(added, inverse, omega[lone])
-    wide = {"cell": cell[~lone], "place": place[~lone], "omega": omega[~lone]}
-    return {"cell": where, "omega": added}, wide
+def _add(digits: Whole, squares: Whole, omega: int) -> None:
+    """Add ω times some numbers to numbers of four digits, which may grow beyond their base."""
+    base = 2**DIGIT
+    high, low = divmod(omega, base)
+    parts = (squares % base, squares // base % base, squares // base**2)
+    for i, part in enumerate(parts):
+        digits[i] += low * part
+        digits[i + 1] += high * part

@@ -15,18 +15,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from understudy.budget import Weights
 from understudy.engine import CodedTable
 from understudy.schema.sql import literal
 
 if TYPE_CHECKING:
-    import numpy as np
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from understudy.budget import Capped, Unit
     from understudy.engine import DuckDB
     from understudy.graph import Clique
-    from understudy.schema import Schema
+    from understudy.schema import Array, Schema
 
 
 class PrivateTable(CodedTable):
@@ -52,6 +55,26 @@ class PrivateTable(CodedTable):
             number = f"({number} * {self.schema.domain[name]} + {self.code[name]})"
         return number
 
+    def parts(self, rows: int) -> Iterator[dict[str, Array]]:
+        """Give the rows in parts of about so many, those of a person together and in one part."""
+        (held,) = self.engine.fetch("SELECT count(*) AS n FROM rows")["n"]
+        count = 1 + int(held) // rows
+        for part in range(count):
+            # Numbers of people go from 0 on, so that parts are about alike.
+            found = self.engine.fetch(
+                f"SELECT * FROM rows WHERE person % {count} = {part} ORDER BY person"
+            )
+            if len(found["person"]):
+                yield found
+
+    def cells(self, rows: dict[str, Array], clique: Clique) -> NDArray[np.int64]:
+        """Give the number of each row's cell, the last column fastest."""
+        number = np.zeros(len(rows["person"]), dtype=np.int64)
+        for name in clique:
+            number *= self.schema.domain[name]
+            number += rows[self.code[name]]
+        return number
+
     def hold(self, name: str, columns: dict[str, NDArray[np.int64]]) -> None:
         """Put a question's own public arrays where the query can join them."""
         self.engine.run(f"DROP TABLE IF EXISTS {name}")
@@ -61,8 +84,10 @@ class PrivateTable(CodedTable):
         """Give the name of the table of weighted rows, made on the first request."""
         if bounding not in self._bounded:
             name = f"bounded_{bounding.kind}_{bounding.cap}"
-            compose = self._weighted if isinstance(bounding, Weights) else self._sampled
-            self.engine.run(f"CREATE TABLE {name} AS {compose(bounding.cap)}")
+            if isinstance(bounding, Weights):
+                self.engine.run(f"CREATE VIEW {name} AS {self._weighted(bounding.cap)}")
+            else:
+                self.engine.run(f"CREATE TABLE {name} AS {self._sampled(bounding.cap)}")
             self._bounded[bounding] = name
         return self._bounded[bounding]
 
