@@ -9,7 +9,7 @@ export UNDERSTUDY_DATA ?= $(wildcard $(abspath ../shared/data))
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
-	@for f in benchmarks/[a-z]*.py; do n=$$(basename $$f .py); printf "  make %-12s %s\n" bench-$$n "$$(sed -n '1s/"""//gp' $$f)"; done
+	@for f in benchmarks/[a-z]*.py; do n=$$(basename $$f .py | tr _ -); printf "  make %-12s %s\n" bench-$$n "$$(sed -n '1s/"""//gp' $$f)"; done
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -44,6 +44,6 @@ lint: install ## ruff, strict types, import contracts
 	$(BIN)/lint-imports --no-logo
 
 bench-%: install
-	$(BIN)/python benchmarks/$*.py
+	$(BIN)/python benchmarks/$(subst -,_,$*).py
 
 .PHONY: help install demo test audit zoo mutants lint

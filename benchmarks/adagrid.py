@@ -142,22 +142,20 @@ CITY = {
 
 
 def write_city(folder: Path) -> tuple[Path, Path]:
-    """Write a private year of 2020, and a public extract of 2019 a tenth as long."""
-    city = City(taxis=max(1, TRIPS // 3700), trips_per_year=TRIPS)
-    whole = []
-    for year, most in ((2020, TRIPS), (2019, TRIPS // 10)):
-        parts = folder / f"parts-{year}"
-        parts.mkdir()
-        written = 0
-        with closing(DuckDB()) as engine:
-            for i, chunk in enumerate(city.chunks(year, rows=1_000_000)):
-                if written < most:
-                    engine.write(chunk, parts / f"{i:03}.parquet", types={})
-                written += len(chunk["taxi_id"])
-            path = folder / f"{year}.parquet"
-            engine.run(f"COPY (SELECT * FROM read_parquet('{parts}/*.parquet')) TO '{path}'")
-        whole.append(path)
-    return whole[0], whole[1]
+    """Write a private year of 2020, and a public extract of 2019 with a tenth of the taxis."""
+    return _year(folder, 2020, TRIPS), _year(folder, 2019, TRIPS // 10)
+
+
+def _year(folder: Path, year: int, trips: int) -> Path:
+    parts = folder / f"parts-{year}"
+    parts.mkdir()
+    city = City(taxis=max(1, trips // 3700), trips_per_year=trips)
+    with closing(DuckDB()) as engine:
+        for i, chunk in enumerate(city.chunks(year, rows=1_000_000)):
+            engine.write(chunk, parts / f"{i:03}.parquet", types={})
+        path = folder / f"{year}.parquet"
+        engine.run(f"COPY (SELECT * FROM read_parquet('{parts}/*.parquet')) TO '{path}'")
+    return path
 
 
 def end_to_end(private: str, public: str, kind: str) -> list[tuple[str, float]]:

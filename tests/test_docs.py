@@ -24,7 +24,9 @@ SOURCE = re.compile(r"\bsrc/[\w/.]*\w")
 NAME = re.compile(r"\bunderstudy(?:\.\w+)+")
 LINK = re.compile(r"\]\(([^)#]+)\)")
 QUESTIONS = [
-    name for name, value in vars(Door).items() if inspect.isfunction(value) and name[0] != "_"
+    name
+    for name, value in vars(Door).items()
+    if inspect.isfunction(value) and name[0] != "_" and name != "close"
 ]
 
 

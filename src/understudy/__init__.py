@@ -22,12 +22,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from understudy.budget import Budget, Norm, Sample, Unit, Weights
-    from understudy.public import read_public
+    from understudy.public import PublicTable, read_public
     from understudy.release import Release
     from understudy.schema import Schema
     from understudy.session import Session
     from understudy.session import open_session as open  # noqa: A004
-    from understudy.synth import AdaGrid, Independent
+    from understudy.synth import AdaGrid, Independent, UserCounts
 
 __version__ = version("understudy")
 
@@ -36,11 +36,13 @@ __all__ = [
     "Budget",
     "Independent",
     "Norm",
+    "PublicTable",
     "Release",
     "Sample",
     "Schema",
     "Session",
     "Unit",
+    "UserCounts",
     "Weights",
     "__version__",
     "open",
@@ -52,11 +54,13 @@ _HOMES = {
     "Budget": ("budget", "Budget"),
     "Independent": ("synth", "Independent"),
     "Norm": ("budget", "Norm"),
+    "PublicTable": ("public", "PublicTable"),
     "Release": ("release", "Release"),
     "Sample": ("budget", "Sample"),
     "Schema": ("schema", "Schema"),
     "Session": ("session", "Session"),
     "Unit": ("budget", "Unit"),
+    "UserCounts": ("synth", "UserCounts"),
     "Weights": ("budget", "Weights"),
     "open": ("session", "open_session"),
     "read_public": ("public", "read_public"),

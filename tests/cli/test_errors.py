@@ -174,6 +174,33 @@ CASES: dict[str, Case] = {
     "bounding of many digits": (synth(bounding="weights:" + "9" * 5000), BudgetError, ("a cap",)),
     "unknown bounding": (synth(bounding="magic:5"), BudgetError, ("got magic", "weights, sample")),
     "norm with a cap": (synth(bounding="norm:5"), BudgetError, ("no cap", "got norm:5", "or norm")),
+    "cap of a sample from public rows": (
+        synth("none.csv", bounding="sample:public", mechanism="adagrid"),
+        BudgetError,
+        ("needs a cap", "got sample:public", "weights:public"),
+    ),
+    "cap from no public table": (
+        synth("none.csv", bounding="weights:public", mechanism="adagrid"),
+        UsageError,
+        ("needs a public table", "got no --public", "allowed: --public FILE", "Hint: or give"),
+    ),
+    "cap chosen by the default mechanism": (
+        synth("none.csv", bounding="weights:public", public="none.csv"),
+        UsageError,
+        ("got --mechanism independent", "allowed: --mechanism adagrid", "Hint: or give"),
+    ),
+    "cap from a public table of nobody": (
+        with_file(
+            "p.csv",
+            "colour,hour\nred,1\n",
+            private="none.csv",
+            public="FILE",
+            bounding="weights:public",
+            mechanism="adagrid",
+        ),
+        UsageError,
+        ("public table does not tell", "got no column of the unit", "Hint:"),
+    ),
     "norm without a delta": (
         synth(bounding="norm", delta=0, mechanism="adagrid"),
         BudgetError,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from tests.cli.place import Place
-from tests.session.taxis import write_parameters, write_trips
+from tests.recipes.taxis import write_parameters, write_trips
 from understudy.errors import (
     MissingColumnError,
     MissingFileError,
@@ -17,6 +18,7 @@ from understudy.errors import (
     UsageError,
 )
 from understudy.evaluate import NOTICE
+from understudy.recipes import Recipe
 
 NAME = "chicago-taxi-adagrid"
 
@@ -41,7 +43,7 @@ def test_a_release_is_held_against_the_private_table(place: Place, form: str) ->
     facts = place.facts(*evaluate(place))
     assert facts["notice"] == NOTICE
     assert facts["rows"] == 120
-    assert facts["synthetic"]["trips"] is None
+    assert facts["synthetic"]["trips"] is facts["synthetic"]["pies"] is None
     assert facts["synthetic"]["columns"]["hour"] < 0.2
     assert place.facts(*evaluate(place)) == facts
 
@@ -60,6 +62,46 @@ def test_a_file_that_is_the_table_itself_differs_in_nothing(place: Place) -> Non
     assert "trip score" in place.fine(*evaluate(place, "wide.csv", **own, **trip))
     facts = place.facts(*evaluate(place, "wide.csv", **own, unit="each-row"))
     assert set(facts["synthetic"]["columns"].values()) == {0}
+
+
+def test_a_pie_score_is_told_where_it_is_asked_for(place: Place) -> None:
+    pie = {"pie": "hour", "slices": "colour"}
+    facts = place.facts(*evaluate(place, "trips.csv", **pie))
+    assert facts["notice"] == NOTICE
+    assert facts["synthetic"]["pies"] == {"mean": 1, "pies": 5, "score": 5}  # one is for no hour
+    assert facts["synthetic"]["trips"] is None
+    for each in facts["yardsticks"].values():
+        assert each["pies"]["pies"] == 5
+        assert 0 <= each["pies"]["mean"] <= 1
+    text = place.fine(*evaluate(place, "trips.csv", **pie))
+    assert text.startswith(NOTICE)
+    assert "pie score, mean" in text
+
+
+PIES = {"pie": ["pickup_community_area", "shift"], "slices": "payment_type"}
+
+
+def contest(here: Place) -> dict[str, Any]:
+    parameters = write_parameters(here / "parameters.json", 1)
+    private = write_trips(here / "private.csv", 500, 1)
+    given = {"recipe": NAME, "parameters": parameters, "private": private}
+    return given | {"schema": None, "unit": None}
+
+
+def test_a_recipe_may_score_pies(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    recipe = replace(Recipe.named(NAME), score=PIES)
+    monkeypatch.setattr(Recipe, "named", lambda _: recipe)
+    found = place.facts(*evaluate(place, "private.csv", **contest(place)))["synthetic"]
+    assert found["trips"] is None
+    assert found["pies"]["mean"] == 1
+    assert found["pies"]["score"] == found["pies"]["pies"] > 1
+
+
+def test_options_add_a_score_to_those_of_a_recipe(place: Place) -> None:
+    pie = PIES | {"pie": " , ".join(PIES["pie"])}
+    found = place.facts(*evaluate(place, "private.csv", **contest(place), **pie))["synthetic"]
+    assert found["trips"]["score"] == pytest.approx(1000)
+    assert found["pies"]["mean"] == 1
 
 
 def test_help_says_whose_eyes_it_is_for(place: Place) -> None:
@@ -109,6 +151,18 @@ CASES: dict[str, tuple[dict[str, Any], type[UnderstudyError], str]] = {
     ),
     "a trip of unknown columns": (
         {"place": "color", "time": "hour", "edge": "colour,hour"},
+        QuestionError,
+        "got color; allowed: colour, hour",
+    ),
+    "a pie without slices": ({"pie": "hour"}, UsageError, "a pie score needs all of its columns"),
+    "slices without a pie": ({"slices": "hour"}, UsageError, "--pie COLUMN,COLUMN… --slices"),
+    "slices of the pie's own column": (
+        {"pie": "colour,hour", "slices": "hour"},
+        QuestionError,
+        "got pies of colour, hour; slices of hour",
+    ),
+    "a pie of unknown columns": (
+        {"pie": "color, hour", "slices": "colour"},
         QuestionError,
         "got color; allowed: colour, hour",
     ),

@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 
 from tests.cli.place import Place
-from tests.session.taxis import check_submission, parameters, write_parameters, write_trips
+from tests.recipes.taxis import check_submission, parameters, write_parameters, write_trips
+from understudy.budget import Budget, Unit
 from understudy.errors import (
     BudgetError,
     LedgerMismatchError,
@@ -21,7 +22,10 @@ from understudy.errors import (
     UsageError,
 )
 from understudy.ledger import Ledger
-from understudy.session import recipe_names
+from understudy.public import PublicTable
+from understudy.recipes import recipe_names
+from understudy.schema import Schema
+from understudy.synth import AdaGrid
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -119,6 +123,86 @@ def test_resume_finds_the_public_table_or_is_told_where_it_is(place: Place, publ
     assert (place / "third" / "rows.csv").read_bytes() == rows
 
 
+# A cap from the public table
+
+
+@pytest.fixture
+def uneven(place: Place) -> Path:
+    """Write a public table: 12 taxis, with 1 to 12 rows."""
+    lines = [f"{i},{'red' if j % 2 else 'blue'},{j % 4}" for i in range(12) for j in range(i + 1)]
+    path = place / "uneven.csv"
+    path.write_text("\n".join(["taxi,colour,hour", *lines, ""]))
+    return path
+
+
+def chosen(place: Place, public: Path, epsilon: float, unit: Unit) -> int:
+    """Choose the cap as Python would."""
+    schema = Schema.read(place / "schema.toml")
+    table = PublicTable.read(public, schema=schema, unit=unit)
+    return AdaGrid().weights(table, budget=Budget(epsilon=epsilon, delta=1e-6)).cap
+
+
+def choosing(public: Path) -> dict[str, Any]:
+    return {"mechanism": "adagrid", "public": public, "bounding": "weights:public"}
+
+
+def test_the_cap_is_chosen_from_the_public_table_which_is_read_once(
+    place: Place, uneven: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caps = [chosen(place, uneven, epsilon, Unit("taxi")) for epsilon in (10, 50)]
+    assert 1 < caps[0] < caps[1]
+    read, kept = PublicTable.read, []
+
+    def counted(*arguments: Any, **named: Any) -> PublicTable:
+        kept.append(read(*arguments, **named))
+        return kept[-1]
+
+    monkeypatch.setattr(PublicTable, "read", counted)
+    asked = choosing(uneven)
+    out = place.fine(*place.synth(**asked, epsilon=50))
+    assert len(kept) == 1
+    said = f"rows of a person with more than {caps[1]} are weighed down to {caps[1]} in all"
+    assert said in out
+    assert manifest(place)["guarantee"]["bounding"] == said
+    assert request(place)["bounding"] == {"kind": "weights", "cap": caps[1]}
+    assert request(place)["note"]["public"] == str(uneven.resolve())
+
+    asked |= {"ledger": place / "b.ledger", "out": place / "b", "epsilon": 10}
+    facts = place.facts(*place.synth(**asked))
+    assert f"more than {caps[0]} are" in facts["guarantee"]["bounding"]
+
+
+def test_the_cap_is_of_the_unit_that_was_asked(place: Place, uneven: Path) -> None:
+    asked = choosing(uneven)
+    place.fine(*place.synth(**asked, unit="taxi,hour", epsilon=10))
+    cap = chosen(place, uneven, 10, Unit("taxi", "hour"))
+    assert cap < chosen(place, uneven, 10, Unit("taxi"))
+    assert request(place)["bounding"] == {"kind": "weights", "cap": cap}
+
+
+def test_a_run_with_a_chosen_cap_is_resumed(
+    place: Place, uneven: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin = Ledger.begin
+
+    def cut(*arguments: Any) -> Any:
+        begin(*arguments)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Ledger, "begin", cut)
+    asked = choosing(uneven)
+    assert place.say(*place.synth(**asked, epsilon=50, format="csv")).code == 130
+    monkeypatch.undo()
+    place.fine("resume", place / "trips.ledger")
+    cap = request(place)["bounding"]["cap"]
+    assert cap == chosen(place, uneven, 50, Unit("taxi"))
+    assert f"more than {cap} are" in manifest(place)["guarantee"]["bounding"]
+    spent = place.spent()
+    place.fine("resume", place / "trips.ledger", "--out", place / "again")
+    assert (place / "again" / "rows.csv").read_bytes() == (place / "out" / "rows.csv").read_bytes()
+    assert place.spent() == spent
+
+
 # Recipes
 
 
@@ -179,12 +263,17 @@ def test_a_run_of_a_recipe_is_resumed_by_the_same_command_or_alone(place: Place)
 
 
 REFUSED: dict[str, tuple[dict[str, Any], type[UnderstudyError], str]] = {
-    "unknown recipe": ({"recipe": "soup"}, UsageError, f"got soup; allowed: {NAME}"),
+    "unknown recipe": ({"recipe": "soup"}, UsageError, f"got soup; allowed: baltimore-911, {NAME}"),
     "no parameters": ({"parameters": None}, UsageError, "required with --recipe: --parameters"),
     "parameters not there": ({"parameters": "none.json"}, MissingFileError, "none.json"),
     "own budget": ({"epsilon": 1, "unit": "x"}, UsageError, "got --unit, --epsilon"),
     "own settings": ({"settings": "x", "format": "csv"}, UsageError, "got --settings, --format"),
     "cap of nothing": ({"bounding": "weights:0"}, BudgetError, "got 0"),
+    "cap from public rows": (
+        {"bounding": "weights:public"},
+        UsageError,
+        "got --bounding weights:public; allowed: weights:C, sample:C or norm",
+    ),
     "published by norm": ({"bounding": "norm", "published": True}, UsageError, "got norm"),
     "no ledger": ({"ledger": None}, UsageError, "--ledger"),
     "no public table": ({"public": "none.csv"}, MissingFileError, "none.csv"),

@@ -256,6 +256,7 @@ DIFFERENT: list[Question] = [
     unit_counts(times=(2, 1)),
     unit_counts(most=1),
     unit_counts(scale=2.0),
+    unit_counts(upwards=True),
     select(),
     select(epsilon=2.0),
     select(bounding=Weights(2)),
@@ -298,5 +299,5 @@ def test_a_plan_does_not_hang_on_where_it_is_made() -> None:
         "20293be723507852f6c1e238b610014b3cd8904b9f0f93961d55a2908712dd02"
     )
     assert plan(unit_counts()) == (
-        "8d04f2f4eb7b7d1c898d51b81169e942bc00068c617497644b8b30579ea6576c"
+        "e42c9c37d72311c3769b5941dfa75cfbe05c85f6976b202e9e155214fc552380"
     )

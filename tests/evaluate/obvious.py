@@ -8,6 +8,7 @@ from itertools import combinations
 from statistics import fmean
 
 import numpy as np
+from scipy.spatial.distance import jensenshannon
 
 from understudy.evaluate import Coded
 
@@ -79,3 +80,21 @@ def people_alike(real: Coded, synthetic: Coded, *, time: str, place: str) -> flo
         within = tolerances.tolist()
         gaps.append(abs(share(true, target, within) - share(made, target, within)))
     return 1 - fmean(gaps)
+
+
+def pie_score(true: Sequence[float], released: Sequence[float]) -> float:
+    """Score one pie."""
+    if list(true) == list(released):
+        return 1.0
+
+    def shown(pie: Sequence[float]) -> list[float]:
+        return [count if sum(pie) and count / sum(pie) >= 0.05 else 0 for count in pie]
+
+    a, b = shown(true), shown(released)
+    with np.errstate(invalid="ignore"):
+        distance = float(jensenshannon(np.array(a) + 1e-9, np.array(b) + 1e-9, base=2))
+    if np.isnan(distance):  # rounded below 0 before the root was drawn
+        distance = 0.0
+    misleading = 0.2 * sum(x == 0 < y for x, y in zip(a, b, strict=True))
+    bias = 0.25 if abs(sum(true) - sum(released)) > 500 else 0.0
+    return min(max(1 - distance - misleading - bias, 0.0), 1.0)

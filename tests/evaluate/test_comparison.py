@@ -8,18 +8,20 @@ import pytest
 
 from tests.evaluate.tables import random_table
 from understudy.errors import QuestionError
-from understudy.evaluate import compare, one_way, pairs, trip_score, triples
+from understudy.evaluate import compare, one_way, pairs, pie_score, trip_score, triples
 
 ROLES: dict[str, Any] = {"place": "place", "time": "time", "edge": ("place", "to")}
+PIE: dict[str, Any] = {"pie": ["place", "time"], "slices": "fare"}
 REAL, MADE = random_table(0, rows=3000, people=60), random_table(1, rows=2500, people=50, skew=2)
 
 
 def test_a_comparison_gathers_every_metric_of_every_table() -> None:
-    found = compare(REAL, MADE, **ROLES, count=5, seed=3)
+    found = compare(REAL, MADE, **ROLES, **PIE, count=5, seed=3)
     assert found.synthetic.columns == one_way(REAL, MADE)
     assert found.synthetic.pairs == pairs(REAL, MADE)
     assert found.synthetic.triples == triples(REAL, MADE, count=5, seed=3)
     assert found.synthetic.trips == trip_score(REAL, MADE, **ROLES)
+    assert found.synthetic.pies == pie_score(REAL, MADE, **PIE)
     assert list(found.yardsticks) == ["resample", "10 % of rows", "1 % of rows"]
     assert [each.rows for each in found.yardsticks.values()] == [3000, 300, 30]
     for each in found.yardsticks.values():
@@ -27,17 +29,20 @@ def test_a_comparison_gathers_every_metric_of_every_table() -> None:
 
 
 def test_yardsticks_lie_in_their_order() -> None:
-    found = compare(REAL, MADE, **ROLES)
+    found = compare(REAL, MADE, **ROLES, **PIE)
     for figure in ("columns, mean", "pairs, mean", "triples, mean"):
         values = [each.summary()[figure] for each in found.yardsticks.values()]
         assert values == sorted(values)
     scores = [each.trips.score for each in found.yardsticks.values() if each.trips]
     assert scores == sorted(scores, reverse=True)
+    means = [each.summary()["pie score, mean"] for each in found.yardsticks.values()]
+    assert means == sorted(means, reverse=True)
 
 
 def test_the_real_table_itself_is_at_no_distance() -> None:
-    same = compare(REAL, REAL, **ROLES).synthetic.summary()
+    same = compare(REAL, REAL, **ROLES, **PIE).synthetic.summary()
     assert same.pop("trip score") == 1000
+    assert (same.pop("pie score, mean"), same.pop("pie score, sum")) == (1, 12)
     assert {name: v for name, v in same.items() if v} == {
         "  k-marginal": 1,
         "  graph edges": 1,
@@ -46,11 +51,12 @@ def test_the_real_table_itself_is_at_no_distance() -> None:
 
 
 def test_the_text_says_first_that_it_is_private() -> None:
-    text = compare(REAL, MADE, **ROLES).table()
+    text = compare(REAL, MADE, **ROLES, **PIE).table()
     first = text.splitlines()[0]
     assert "contains private information: exact differences from the private table" in first
     assert "not part of any release" in first
-    for word in ("trip score", "k-marginal", "resample", "1 % of rows", "place × fare", "company"):
+    words = ("trip score", "k-marginal", "pie score, sum", "resample", "1 % of rows", "company")
+    for word in (*words, "place × fare"):
         assert word in text, word
 
 
@@ -69,7 +75,7 @@ def test_the_worst_pairs_come_worst_first() -> None:
 
 
 def test_plain_data_goes_through_json_and_says_that_it_is_private() -> None:
-    for roles in (ROLES, {}):
+    for roles in (ROLES, PIE, {}):
         found = compare(REAL, MADE, **roles)
         data = json.loads(json.dumps(found.to_dict(), allow_nan=False))
         assert "private information" in data["notice"]
@@ -78,7 +84,12 @@ def test_plain_data_goes_through_json_and_says_that_it_is_private() -> None:
             "variation": found.synthetic.pairs["place", "time"],
         }
         assert set(data["yardsticks"]) == set(found.yardsticks)
-        assert (data["synthetic"]["trips"] is None) == (not roles)
+        assert (data["synthetic"]["trips"] is None) == (roles is not ROLES)
+        for each in (data["synthetic"], *data["yardsticks"].values()):
+            assert (each["pies"] is None) == (roles is not PIE)
+    pies = compare(REAL, MADE, **PIE).to_dict()["synthetic"]["pies"]
+    found_pies = pie_score(REAL, MADE, **PIE)
+    assert pies == {"mean": found_pies.mean, "pies": 12, "score": found_pies.score}
 
 
 def test_a_table_of_one_column_has_no_pairs_and_its_text_still_reads() -> None:
@@ -115,6 +126,10 @@ def test_what_cannot_be_compared_is_refused() -> None:
         compare(random_table(0, rows=0), MADE)
     with pytest.raises(QuestionError, match="name all three or none"):
         compare(REAL, MADE, place="place")
+    halves: list[dict[str, Any]] = [{"pie": ["place"]}, {"slices": "fare"}]
+    for half in halves:
+        with pytest.raises(QuestionError, match="name both or none"):
+            compare(REAL, MADE, **half)
     with pytest.raises(QuestionError, match="same columns"):
         compare(REAL, random_table(0, sizes={"a": 2}))
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tests.synth.crowds import crowd, random_crowd
 from tests.synth.test_granularity import settled
 from tests.vault.test_norm import counts, moved
-from understudy.budget import Norm
+from understudy.budget import Budget, Norm
 from understudy.door import Measure
 from understudy.public import PublicTable
 from understudy.synth import levels
@@ -207,12 +207,15 @@ def test_of_a_long_table_some_people_are_taken_with_all_of_their_rows(
 # The cap of Weights
 
 
-def test_the_cap_from_public_people_rises_with_the_price() -> None:
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_the_cap_from_public_people_rises_with_the_budget(delta: float) -> None:
     public = long_crowd()
     grids = plain(closure([("a", "c"), ("b",)]))
     caps = [
-        public_cap(public, grids, times=[1] * len(grids), price=price)
-        for price in (0.1, 1, 3, 10, 1e3)
+        public_cap(
+            public, grids, times=[1] * len(grids), budget=Budget(epsilon=epsilon, delta=delta)
+        )
+        for epsilon in (0.3, 3, 10, 30, 100, 300, 3e3)
     ]
     assert caps == sorted(caps)
     assert caps[0] < 10
@@ -223,5 +226,6 @@ def test_the_cap_from_public_people_rises_with_the_price() -> None:
 def test_asking_more_often_lowers_the_noise_of_what_is_asked_and_the_cap_follows() -> None:
     """All cliques four times over is the price of once, four times over."""
     public, grids = long_crowd(), plain([("a",), ("b",)])
-    once = public_cap(public, grids, times=[1, 1], price=2.0)
-    assert public_cap(public, grids, times=[4, 4], price=2.0) == once
+    for budget in (Budget(epsilon=5.0, delta=0.0), Budget(epsilon=5.0, delta=1e-6)):
+        once = public_cap(public, grids, times=[1, 1], budget=budget)
+        assert public_cap(public, grids, times=[4, 4], budget=budget) == once

@@ -110,8 +110,9 @@ class Obvious:
                 (c for c in tally if c in place), key=lambda c: self.hashed(person, str(c))
             )
             for c in asked[: question.most]:
-                if tally[c] in question.times:
-                    counts[place[c], question.times.index(tally[c])] += 1
+                reached = [t for t in question.times if t <= tally[c]]
+                if reached and (question.upwards or tally[c] in reached):
+                    counts[place[c], question.times.index(max(reached))] += 1
         return counts.reshape(-1)
 
     def _distances(self, question: Select) -> NDArray[np.int64]:

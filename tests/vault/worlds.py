@@ -105,6 +105,7 @@ def questions(draw: st.DrawFn) -> Question:
                 times=st.sampled_from([(1,), (1, 2), (3, 1), (60, 2)]),
                 most=st.integers(1, 6),
                 scale=scales,
+                upwards=st.booleans(),
             ),
             st.builds(
                 Select,

@@ -1,10 +1,11 @@
-"""All the bugs of the zoo: of counting, of AdaGrid, of noise and cost, of ledger and silence."""
+"""All the bugs of the zoo: of counting, of mechanisms, of noise and cost, of ledger and silence."""
 
 from __future__ import annotations
 
 from tests.zoo.adaptive import ADAPTIVE
 from tests.zoo.counting import COUNTING
+from tests.zoo.people_counts import PEOPLE_COUNTS
 from tests.zoo.silence import SILENCE
 from tests.zoo.spending import SPENDING
 
-BUGS = (*COUNTING, *ADAPTIVE, *SPENDING, *SILENCE)
+BUGS = (*COUNTING, *ADAPTIVE, *PEOPLE_COUNTS, *SPENDING, *SILENCE)

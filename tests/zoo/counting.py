@@ -133,8 +133,8 @@ COUNTING = (
         name="one cell too many of a person is counted",
         kind="the bound on a person is not kept",
         file="vault/counts.py",
-        old="WHERE turn <= {question.most} AND",
-        new="WHERE turn <= {question.most} + 1 AND",
+        old="WHERE turn <= {question.most} GROUP",
+        new="WHERE turn <= {question.most} + 1 GROUP",
         caught_by=CAPPED,
     ),
     Bug(

@@ -80,6 +80,7 @@ QUESTIONS: tuple[Question, ...] = (
     UnitMode(clique=BOTH, scale=1.0, labels=np.array([0, 0, 1, 1, -1, 2])),
     UnitCounts(clique=BOTH, cells=np.array([0, 1, 4]), times=(1, 2), most=1, scale=1.0),
     UnitCounts(clique=("a",), cells=np.array([0, 2]), times=(2,), most=2, scale=1.0),
+    UnitCounts(clique=BOTH, cells=np.arange(6), times=(2, 1), most=1, scale=1.0, upwards=True),
     Total(cap=1, scale=1.0),
     Total(cap=2, scale=1.0),
     Units(scale=1.0),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from understudy.budget import Norm, Unit, bounding_from_dict
 from understudy.errors import BudgetError, MissingFileError, UsageError
-from understudy.synth import mechanism_from_dict
+from understudy.synth import AdaGrid, mechanism_from_dict
 
 if TYPE_CHECKING:
     import argparse
@@ -17,9 +17,12 @@ if TYPE_CHECKING:
     from understudy.budget import Bounding
     from understudy.synth import Mechanism
 
-BOUNDINGS = "weights:C, sample:C or norm"
+BOUNDINGS = "weights:C, sample:C, weights:public or norm"
+PUBLIC_CAP = "weights:public"
+"""Weights, with a cap that the mechanism chooses from the public table."""
 _OF_A_RUN = ("schema", "unit", "bounding", "epsilon", "delta")
 _OF_A_RECIPE = ("parameters",)
+_ONLY_OF_A_RECIPE = ("parameters", "noise")
 _NOT_OF_A_RECIPE = (
     "schema",
     "unit",
@@ -51,6 +54,27 @@ def bounding(text: str) -> Bounding:
     return bounding_from_dict({"kind": kind, "cap": int(cap)})
 
 
+def chooser(options: argparse.Namespace, mechanism: Mechanism) -> AdaGrid | None:
+    """Give the mechanism if it is to choose the cap, or None if the cap is given."""
+    if options.bounding != PUBLIC_CAP:
+        return None
+    if not isinstance(mechanism, AdaGrid):
+        raise UsageError(
+            f"{PUBLIC_CAP} needs a mechanism that can choose a cap",
+            got=f"--mechanism {mechanism.name}",
+            allowed=f"--mechanism {AdaGrid.name}",
+            hint="or give the cap itself: weights:C",
+        )
+    if options.public is None:
+        raise UsageError(
+            f"{PUBLIC_CAP} needs a public table to choose the cap from",
+            got="no --public",
+            allowed="--public FILE",
+            hint="or give the cap itself: weights:C",
+        )
+    return mechanism
+
+
 def mechanism(name: str | None, settings: str | None) -> Mechanism:
     """Make the mechanism of a name, with the settings of a TOML file."""
     given = {} if settings is None else _settings(Path(settings))
@@ -71,15 +95,26 @@ def check_synth(options: argparse.Namespace) -> None:
     """Refuse options of `synth` that are missing, or that do not go together."""
     if options.recipe is None:
         _need(options, _OF_A_RUN, "without --recipe")
-        stray = [name for name in _OF_A_RECIPE if getattr(options, name) is not None]
+        stray = [name for name in _ONLY_OF_A_RECIPE if getattr(options, name) is not None]
         stray += ["published"] * options.published
         why = "are for --recipe only"
     else:
         _need(options, _OF_A_RECIPE, "with --recipe")
         stray = [name for name in _NOT_OF_A_RECIPE if getattr(options, name) is not None]
         why = "are the recipe's own, or in --parameters"
+        _refuse_public_cap(options)
     if stray:
         raise UsageError(f"options that {why}", got=_flags(stray), hint="leave them out")
+
+
+def _refuse_public_cap(options: argparse.Namespace) -> None:
+    if options.bounding == PUBLIC_CAP:
+        raise UsageError(
+            "a recipe's cap is not chosen from a public table",
+            got=f"--bounding {PUBLIC_CAP}",
+            allowed="weights:C, sample:C or norm",
+            hint="leave --bounding out for the recipe's own caps",
+        )
 
 
 def _need(options: argparse.Namespace, names: tuple[str, ...], when: str) -> None:

@@ -18,7 +18,7 @@ from understudy.demo import City
 from understudy.engine import DuckDB
 from understudy.errors import LedgerMismatchError, UnderstudyError, UsageError
 from understudy.ledger import Ledger, describe_left
-from understudy.public import read_public
+from understudy.public import PublicTable, read_public
 from understudy.release import check_target
 from understudy.schema import Schema
 from understudy.session import open_session, reopen_session
@@ -28,7 +28,10 @@ if TYPE_CHECKING:
     import argparse
 
     from understudy.ledger import RunState, State
+    from understudy.public import Progress
     from understudy.release import Format, Release
+    from understudy.session import Session
+    from understudy.synth import AdaGrid
 
 _DEMO_CAP = 150
 
@@ -77,22 +80,39 @@ def synth(options: argparse.Namespace) -> None:
     form: Format = options.format or "parquet"
     check_target(out)
     mechanism = asked.mechanism(options.mechanism, options.settings)
-    session = open_session(
-        private=options.private,
-        public=options.public,
-        schema=options.schema,
-        unit=asked.unit(options.unit, options.null_ids),
-        bounding=asked.bounding(options.bounding),
-        budget=Budget(epsilon=options.epsilon, delta=options.delta),
-        ledger=options.ledger,
-    )
+    chooser = asked.chooser(options, mechanism)
     note = _note(options.private, out, form, options.public)
-    new = not session.ledger.exists()
     with shown(quiet=options.json) as progress:
+        session = _opened(options, chooser, progress)
+        new = not session.ledger.exists()
         release = session.run(mechanism, progress=progress, note=note)
         progress("writing the release", 0)
         _save(release, out, form, session.ledger)
     _report(options, release, out, session.ledger, new=new)
+
+
+def _opened(options: argparse.Namespace, chooser: AdaGrid | None, progress: Progress) -> Session:
+    """Open the session of `synth`; a cap that is to be chosen is chosen by public rows alone."""
+    schema = Schema.read(options.schema)
+    unit = asked.unit(options.unit, options.null_ids)
+    budget = Budget(epsilon=options.epsilon, delta=options.delta)
+    public: str | PublicTable | None = options.public
+    if chooser is None:
+        bounding = asked.bounding(options.bounding)
+    else:
+        progress("reading the public table", 0)
+        public = PublicTable.read(options.public, schema=schema, unit=unit.resolved(schema))
+        progress("choosing the cap", 0)
+        bounding = chooser.weights(public, budget=budget)
+    return open_session(
+        private=options.private,
+        public=public,
+        schema=schema,
+        unit=unit,
+        bounding=bounding,
+        budget=budget,
+        ledger=options.ledger,
+    )
 
 
 def resume(options: argparse.Namespace) -> None:

@@ -9,14 +9,20 @@ from typing import TYPE_CHECKING, Any
 from understudy.cli import asked
 from understudy.cli.progress import shown
 from understudy.errors import QuestionError, UsageError
-from understudy.evaluate import compare, read_private, read_synthetic
+from understudy.evaluate import compare, read_counts, read_private, read_synthetic
+from understudy.recipes import Recipe, read_parameters
 from understudy.schema import Schema
-from understudy.session import Recipe, read_parameters
 
 if TYPE_CHECKING:
     import argparse
 
     from understudy.budget import Unit
+
+_SCORES = {
+    "a trip": {"place": "COLUMN", "time": "COLUMN", "edge": "COLUMN,COLUMN"},
+    "a pie": {"pie": "COLUMN,COLUMN…", "slices": "COLUMN"},
+}
+_LISTS = {"edge", "pie"}
 
 
 def run(options: argparse.Namespace) -> None:
@@ -34,9 +40,12 @@ def run(options: argparse.Namespace) -> None:
         )
     with shown(quiet=options.json) as progress:
         progress("reading the synthetic rows", 0)
-        synthetic = read_synthetic(
-            Path(options.synthetic), schema=schema, unit=unit, epsilon=options.epsilon
-        )
+        path, epsilon = Path(options.synthetic), options.epsilon
+        across = None if options.recipe is None else Recipe.named(options.recipe).counts
+        if across is not None and path.is_file():
+            synthetic = read_counts(path, schema=schema, across=across, epsilon=epsilon)
+        else:
+            synthetic = read_synthetic(path, schema=schema, unit=unit, epsilon=epsilon)
         progress("reading the private table", 0)
         real = read_private(options.private, schema=schema, unit=unit)
         found = compare(real, synthetic, progress=progress, **score)
@@ -44,19 +53,8 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _known(options: argparse.Namespace) -> tuple[Schema, Unit, dict[str, Any]]:
-    """Give the schema, the unit and the columns of the trip score, of a recipe or as named."""
-    given = {"place": options.place, "time": options.time, "edge": options.edge}
-    score: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    if score and len(score) < len(given):
-        raise UsageError(
-            "a trip score needs a place, a time and an edge",
-            got=", ".join(f"--{name}" for name in score),
-            allowed="--place COLUMN --time COLUMN --edge COLUMN,COLUMN, or none of them",
-        )
-    if score:
-        score["edge"] = tuple(name.strip() for name in options.edge.split(","))
-        if len(score["edge"]) != 2:
-            raise UsageError("an edge is two columns", got=options.edge, allowed="COLUMN,COLUMN")
+    """Give the schema, the unit and the columns of scores, of a recipe or as named."""
+    score = _score(options)
     if options.recipe is not None:
         if options.parameters is None or options.schema is not None or options.unit is not None:
             raise UsageError(
@@ -65,11 +63,31 @@ def _known(options: argparse.Namespace) -> tuple[Schema, Unit, dict[str, Any]]:
             )
         recipe = Recipe.named(options.recipe)
         declared, _ = read_parameters(Path(options.parameters))
-        own = {**recipe.score, "edge": tuple(recipe.score["edge"])}
-        return recipe.schema(declared), recipe.person, score or own
+        own = {k: tuple(v) if isinstance(v, list) else v for k, v in recipe.score.items()}
+        return recipe.schema(declared), recipe.person, own | score
     if options.schema is None or options.unit is None:
         raise UsageError(
             "the following arguments are required: --schema and --unit",
             allowed="--schema FILE --unit COLUMN, or --recipe NAME --parameters FILE",
         )
     return Schema.read(options.schema), asked.unit(options.unit, options.null_ids), score
+
+
+def _score(options: argparse.Namespace) -> dict[str, Any]:
+    """Give the columns of the scores that were asked for; a score needs all of its own."""
+    score: dict[str, Any] = {}
+    for what, parts in _SCORES.items():
+        asked_for = {name: vars(options).get(name) for name in parts}
+        given = {name: value for name, value in asked_for.items() if value is not None}
+        if given and len(given) < len(parts):
+            raise UsageError(
+                f"{what} score needs all of its columns",
+                got=", ".join(f"--{name}" for name in given),
+                allowed=" ".join(f"--{k} {v}" for k, v in parts.items()) + ", or none of them",
+            )
+        score |= given
+    for name in score.keys() & _LISTS:
+        score[name] = tuple(part.strip() for part in score[name].split(","))
+    if "edge" in score and len(score["edge"]) != 2:
+        raise UsageError("an edge is two columns", got=options.edge, allowed="COLUMN,COLUMN")
+    return score

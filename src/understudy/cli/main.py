@@ -75,15 +75,23 @@ def _add_synth(synth: argparse.ArgumentParser) -> None:
     synth.add_argument(
         "--bounding",
         metavar="KIND[:C]",
-        help="weights:C or sample:C, with C the most a person's rows may weigh; or norm",
+        help="weights:C or sample:C, with C the most a person's rows may weigh; weights:public, "
+        "where adagrid chooses C from --public; or norm",
     )
     _add_budget(synth, required=False)
     synth.add_argument("--ledger", required=True, help="the table's ledger; made if there is none")
-    synth.add_argument("--mechanism", metavar="NAME", help="independent (default) or adagrid")
+    synth.add_argument(
+        "--mechanism", metavar="NAME", help="independent (default), adagrid or usercounts"
+    )
     synth.add_argument("--settings", metavar="FILE", help="a TOML file of the mechanism's settings")
     _add_recipe(synth)
     synth.add_argument(
         "--published", action="store_true", help="calibrate noise as the recipe's document did"
+    )
+    synth.add_argument(
+        "--noise",
+        choices=("laplace", "gaussian"),
+        help="for a recipe that would choose: laplace needs no delta",
     )
     synth.add_argument("--out", required=True, help="a new folder for the release, or a CSV file")
     synth.add_argument(
@@ -105,6 +113,8 @@ def _add_evaluate(evaluate: argparse.ArgumentParser) -> None:
     evaluate.add_argument("--place", metavar="COLUMN", help="for a trip score: where")
     evaluate.add_argument("--time", metavar="COLUMN", help="for a trip score: when")
     evaluate.add_argument("--edge", metavar="COLUMN,COLUMN", help="for a trip score: from and to")
+    evaluate.add_argument("--pie", metavar="COLUMN,COLUMN…", help="for a pie score: a pie of each")
+    evaluate.add_argument("--slices", metavar="COLUMN", help="for a pie score: how pies are cut")
     _add_output(evaluate)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from understudy.cli import asked
 from understudy.cli.progress import shown
 from understudy.ledger import Ledger, describe_left
-from understudy.session import Recipe, recipe_names, run_recipe
+from understudy.recipes import Recipe, recipe_names, run_recipe
 
 if TYPE_CHECKING:
     import argparse
@@ -39,6 +39,7 @@ def run(options: argparse.Namespace) -> None:
             out=out,
             published=options.published,
             bounding=bounding,
+            noise=options.noise,
             progress=progress,
         )
     with closing(Ledger(ledger)) as held:

@@ -62,8 +62,12 @@ class Door(Protocol):
         times: tuple[int, ...],
         most: int,
         scale: float,
+        upwards: bool = False,
     ) -> NDArray[np.float64]:
-        """Ask how many people were in a cell exactly t times: an array cells × times."""
+        """Ask how many people were in a cell exactly t times: an array cells × times.
+
+        With ``upwards``, t stands for t and more, up to the next of ``times``.
+        """
 
     def select(self, candidates: Sequence[Candidate], *, epsilon: float, bounding: Capped) -> int:
         """Ask which candidate the model gets most wrong."""

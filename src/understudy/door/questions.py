@@ -121,7 +121,8 @@ class UnitCounts:
     """How many people were in each of these cells exactly t times.
 
     Of a person's cells among those asked, at most ``most`` count, chosen by the keyed
-    hash; each adds 1 to at most one of its counts.
+    hash; each adds 1 to at most one of its counts.  With ``upwards``, t stands for t and more,
+    up to the next of ``times``, the largest for all that is beyond.
     """
 
     clique: Clique
@@ -129,9 +130,11 @@ class UnitCounts:
     times: tuple[int, ...]
     most: int
     scale: float
+    upwards: bool = False
 
     def __post_init__(self) -> None:
         """Refuse times and cells that are none, and keep cells that cannot change."""
+        _keep(self, "upwards", bool(self.upwards))
         _keep(self, "scale", _scale(self.scale))
         _check_clique(self.clique)
         _keep(self, "cells", frozen(self.cells, np.int64))

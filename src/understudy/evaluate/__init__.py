@@ -1,7 +1,8 @@
 """Metrics of a real table against a synthetic one: for the custodian, never part of a release."""
 
 from understudy.evaluate.comparison import NOTICE, Comparison, Distances, compare
-from understudy.evaluate.reading import read_private, read_synthetic
+from understudy.evaluate.pies import PieScore, pie_score, pie_scores
+from understudy.evaluate.reading import read_counts, read_private, read_synthetic
 from understudy.evaluate.table import Coded
 from understudy.evaluate.trips import TripScore, trip_score
 from understudy.evaluate.variation import one_way, pairs, total_variation, triples
@@ -12,10 +13,14 @@ __all__ = [
     "Coded",
     "Comparison",
     "Distances",
+    "PieScore",
     "TripScore",
     "compare",
     "one_way",
     "pairs",
+    "pie_score",
+    "pie_scores",
+    "read_counts",
     "read_private",
     "read_synthetic",
     "resample",

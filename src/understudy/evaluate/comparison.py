@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from understudy.errors import QuestionError
+from understudy.evaluate.pies import PieScore, pie_score
 from understudy.evaluate.table import check_alike
 from understudy.evaluate.trips import TripScore, trip_score
 from understudy.evaluate.variation import Pair, Triple, one_way, pairs, triples
@@ -25,7 +26,8 @@ NOTICE = (
 )
 SCALES = (
     "Total variation: 0 is the same, 1 is nothing in common.  "
-    "Trip scores: 1000, and 1 for each part, is the same."
+    "Trip scores: 1000, and 1 for each part, is the same.  "
+    "Pie scores: a mean of 1 is the same."
 )
 WORST = 10
 
@@ -39,6 +41,7 @@ class Distances:
     pairs: dict[Pair, float]
     triples: dict[Triple, float]
     trips: TripScore | None
+    pies: PieScore | None
 
     def summary(self) -> dict[str, float]:
         """Give the figures to look at first, by their names for people."""
@@ -57,6 +60,9 @@ class Distances:
             figures["  k-marginal"] = self.trips.k_marginal
             figures["  graph edges"] = self.trips.graph_edges
             figures["  people"] = self.trips.people
+        if self.pies is not None:
+            figures["pie score, mean"] = self.pies.mean
+            figures["pie score, sum"] = self.pies.score
         return figures
 
     def worst_pairs(self, count: int = WORST) -> list[Pair]:
@@ -72,6 +78,7 @@ class Distances:
             "pairs": [{"columns": list(p), "variation": v} for p, v in self.pairs.items()],
             "triples": [{"columns": list(t), "variation": v} for t, v in self.triples.items()],
             "trips": self.trips and {**asdict(self.trips), "score": self.trips.score},
+            "pies": self.pies and {**asdict(self.pies), "score": self.pies.score},
         }
 
 
@@ -118,20 +125,25 @@ def compare(
     time: str | None = None,
     edge: tuple[str, str] | None = None,
     rest: Sequence[str] | None = None,
+    pie: Sequence[str] | None = None,
+    slices: str | None = None,
     count: int = 100,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Comparison:
     """Hold a synthetic table and three yardsticks against the real one.
 
-    Trip scores are there where place, time and edge are named.  ``count`` is how many triples
-    of columns are looked at, and ``seed`` chooses them and the yardsticks' rows.
+    Trip scores are there where place, time and edge are named, pie scores where pie and slices
+    are.  ``count`` is how many triples of columns are looked at, and ``seed`` chooses them and
+    the yardsticks' rows.
     """
     check_alike(real, synthetic)
     if not real.rows:
         raise QuestionError("a comparison needs a real table that has rows")
     if len({place is None, time is None, edge is None}) > 1:
         raise QuestionError("a trip score needs place, time and edge: name all three or none")
+    if (pie is None) != (slices is None):
+        raise QuestionError("a pie score needs pie and slices: name both or none")
 
     def distances(name: str, table: Coded) -> Distances:
         tell: Progress = progress or (lambda _stage, _done: None)
@@ -140,11 +152,15 @@ def compare(
         tell(name, 0.3)
         threes = triples(real, table, count=count, seed=seed)
         tell(name, 0.8)
-        trips = None
+        trips = pies = None
         if place is not None and time is not None and edge is not None:
             trips = trip_score(real, table, place=place, time=time, edge=edge, rest=rest)
+        if pie is not None and slices is not None:
+            pies = pie_score(real, table, pie=pie, slices=slices)
         tell(name, 1.0)
-        return Distances(rows=table.rows, columns=columns, pairs=twos, triples=threes, trips=trips)
+        return Distances(
+            rows=table.rows, columns=columns, pairs=twos, triples=threes, trips=trips, pies=pies
+        )
 
     rng = np.random.default_rng(seed)
     # Made one at a time, when it is its turn: a yardstick may be as large as the table.

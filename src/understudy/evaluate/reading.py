@@ -42,6 +42,49 @@ def read_synthetic(
     """
     file, released = _rows_of(path), schema.released()
     epsilons = [] if EPSILON in schema.domain else _epsilons(file)
+    _check_epsilon(path, epsilons, epsilon)
+    without = None
+    if epsilon is not None:
+        # Rows of others are dropped by the rule for values outside a column's list.
+        chosen = Categorical(name=EPSILON, values=(epsilon,), outside="drop", missing=False)
+        released, without = released.with_columns(chosen), EPSILON
+    try:
+        return _read(file, released, unit, without=without)
+    except MissingColumnError:
+        if unit.is_row:
+            raise
+    return _read(file, released, Unit.each_row(), without=without)
+
+
+def read_counts(path: Path, *, schema: Schema, across: str, epsilon: float | None = None) -> Coded:
+    """Read a submission of counts, with a column for each value of the one across, as rows."""
+    released = schema.released()
+    by = [name for name in released.domain if name != across]
+    labels = released[across].labels()
+    _check_epsilon(path, _epsilons(path), epsilon)
+    with closing(DuckDB()) as engine:
+        kinds = engine.attach(path, name="source", delimiter=",", quote_mark='"')
+        missing = [name for name in (*by, *labels) if name not in kinds]
+        if missing:
+            raise MissingColumnError(f"{path} lacks columns of counts", got=f"no {missing[0]!r}")
+        found = engine.fetch("SELECT * FROM source")
+    kept = np.ones(len(found[by[0]]), dtype=bool)
+    if epsilon is not None:
+        kept = found[EPSILON].astype(np.float64) == epsilon
+    try:
+        counts = np.stack([found[label][kept].astype(np.int64) for label in labels], axis=1)
+    except (TypeError, ValueError):
+        counts = np.full((1, 1), -1)
+    if counts.min(initial=0) < 0:
+        raise UsageError(f"{path} has counts that are no whole numbers", allowed="0, 1, 2, …")
+    table = {name: np.repeat(found[name][kept], counts.sum(axis=1)) for name in by}
+    values = np.broadcast_to(np.array(labels, dtype=object), counts.shape)
+    table[across] = np.repeat(values.reshape(-1), counts.reshape(-1))
+    return _read(table, released, Unit.each_row())
+
+
+def _check_epsilon(path: Path, epsilons: list[float], epsilon: float | None) -> None:
+    """Refuse an epsilon that a file has no rows of, or none where there are several."""
     if epsilon is not None and epsilon not in epsilons:
         raise UsageError(
             f"{path} has no rows of that epsilon",
@@ -54,17 +97,6 @@ def read_synthetic(
             got=", ".join(f"{e:g}" for e in epsilons),
             hint="choose one with --epsilon",
         )
-    without = None
-    if epsilon is not None:
-        # Rows of others are dropped by the rule for values outside a column's list.
-        chosen = Categorical(name=EPSILON, values=(epsilon,), outside="drop", missing=False)
-        released, without = released.with_columns(chosen), EPSILON
-    try:
-        return _read(file, released, unit, without=without)
-    except MissingColumnError:
-        if unit.is_row:
-            raise
-    return _read(file, released, Unit.each_row(), without=without)
 
 
 def _read(data: object, schema: Schema, unit: Unit, *, without: str | None = None) -> Coded:

@@ -90,6 +90,8 @@ class Measurement:
     """What each cell of ``rows.cells`` counts for in its row; None where it is 1."""
     group: str | None = None
     """Measurements of one group count one weighted table: values ≈ t × sums, t unknown."""
+    counted: str = "rows"
+    """What is counted, in words."""
 
     def __post_init__(self) -> None:
         """Refuse a column named twice, noise without a scale, and weights without rows."""

@@ -6,6 +6,8 @@ import platform
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from understudy.budget import Charge, epsilon_of
 from understudy.release.guarantee import guarantee
 from understudy.release.release import Release
@@ -13,13 +15,12 @@ from understudy.release.release import Release
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
-
     from understudy.budget import Bounding, Budget, Unit
-    from understudy.public import Synthesis
-    from understudy.schema import Array, Schema
+    from understudy.public import Synthesis, Within
+    from understudy.schema import Array, Codes, Modelled, Schema
 
 NEAR_ONE = 0.01
+AT_ONCE = 1_000_000
 
 
 def build(
@@ -40,11 +41,8 @@ def build(
     """
     columns = ids(synthesis, schema=schema, unit=unit)
     for column in schema.modelled:
-        codes = synthesis.codes.pop(column.name)
-        columns[column.name] = column.decode(codes, rng)
-        if column.name in synthesis.within:
-            within = synthesis.within[column.name]
-            columns[column.name] = within.redraw(columns[column.name], codes, rng)
+        codes, within = synthesis.codes.pop(column.name), synthesis.within.get(column.name)
+        columns[column.name] = _decoded(column, codes, within, rng)
     rows = len(next(iter(columns.values())))
     manifest = {
         "what": "synthetic rows made by Understudy; none of them is anybody's",
@@ -61,6 +59,18 @@ def build(
         },
     }
     return Release(schema, columns, synthesis.measurements, manifest)
+
+
+def _decoded(
+    column: Modelled, codes: Codes, within: Within | None, rng: np.random.Generator
+) -> Array:
+    """Decode a column, so many rows at a time."""
+    parts = []
+    for start in range(0, max(len(codes), 1), AT_ONCE):
+        part = codes[start : start + AT_ONCE]
+        drawn = column.decode(part, rng)
+        parts.append(drawn if within is None else within.redraw(drawn, part, rng))
+    return np.concatenate(parts)
 
 
 def ids(synthesis: Synthesis, *, schema: Schema, unit: Unit) -> dict[str, Array]:

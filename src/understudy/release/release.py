@@ -51,6 +51,14 @@ class Release:
             ) from None
         return pandas.DataFrame(self.columns)
 
+    def histogram(self, *columns: str) -> Array:
+        """Count the rows of every cell of some columns, or of all, by code."""
+        names = columns or tuple(self.schema.domain)
+        codes, _ = self.schema.released().encode(self.columns)
+        shape = tuple(self.schema.domain[name] for name in names)
+        cells = np.ravel_multi_index([codes[name] for name in names], shape)
+        return np.bincount(cells, minlength=int(np.prod(shape))).reshape(shape)
+
     def save(self, folder: str | Path, *, format: Format = "parquet") -> Path:  # noqa: A002
         """Write the release as a new folder; nothing is ever overwritten."""
         target = Path(folder)
@@ -82,6 +90,7 @@ class Release:
             columns = {
                 "measurement": np.full(size, number),
                 "clique": np.full(size, " × ".join(measured.clique), dtype=object),
+                "counted": np.full(size, measured.counted, dtype=object),
                 "place": np.arange(size),
                 "label": self._labels(measured),
                 "value": measured.values,
@@ -92,7 +101,7 @@ class Release:
         return {name: np.concatenate(pieces) for name, pieces in parts.items()}
 
     def _labels(self, measured: Measurement) -> Array:
-        if measured.rows is not None:
+        if measured.rows is not None and len(measured.rows.cells) > measured.rows.count:
             sizes = np.diff(measured.rows.starts)
             return np.array([f"(sum of {n} cells)" for n in sizes], dtype=object)
         labels = np.array([""], dtype=object)
@@ -100,7 +109,7 @@ class Release:
             own = np.array(self.schema[name].labels(), dtype=object)
             glue = " × " if labels[0] else ""
             labels = (labels[:, None] + glue + own[None, :]).reshape(-1)
-        return labels
+        return labels if measured.rows is None else labels[measured.rows.cells]
 
 
 def sql_types(schema: Schema) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""A contest's submission: the rows of several releases in one CSV file, an epsilon each.
+"""A contest's submission: rows or counts of several releases in one CSV file, an epsilon each.
 
 Beside it stands ``NAME.manifest.json``, with the manifest of every release in it.
 """
@@ -38,34 +38,58 @@ class Submission:
     """Where it is written; other names in its folder are free to use."""
     order: Sequence[str]
     """The columns of the file, ``epsilon`` among them."""
+    counts: str | None = None
+    """Of counts, the column whose values are the file's columns."""
     manifests: list[dict[str, Any]] = field(default_factory=list)
 
-    def add(self, release: Release, *, epsilon: float, most: int, rng: np.random.Generator) -> int:
-        """Append a release's rows, or so many of them chosen by chance; say how many."""
-        kept = _chosen(release, most, rng)
-        columns = {n: np.asarray(c)[kept] for n, c in release.columns.items()}
-        columns["epsilon"] = np.full(len(kept), float(epsilon))
+    def add(
+        self, release: Release, *, epsilon: float, most: int | None, rng: np.random.Generator
+    ) -> int:
+        """Append a release's counts, or its rows, or so many of them; say how many lines."""
+        if self.counts is None:
+            kept = _chosen(release, most, rng)
+            columns = {n: np.asarray(c)[kept] for n, c in release.columns.items()}
+            order = list(self.order)
+        else:
+            by = [n for n in self.order if n not in ("epsilon", self.counts)]
+            columns = _counted(release, by, self.counts)
+            order = ["epsilon", *columns]
+        lines = len(next(iter(columns.values())))
+        columns["epsilon"] = np.full(lines, float(epsilon))
         part = self.path.with_name("part.csv")
         with closing(DuckDB()) as engine:
-            engine.write({n: columns[n] for n in self.order}, part, types=sql_types(release.schema))
+            engine.write({n: columns[n] for n in order}, part, types=sql_types(release.schema))
         with part.open("rb") as rows, self.path.open("ab") as whole:
             header = rows.readline()
             if not self.manifests:
                 whole.write(header)
             shutil.copyfileobj(rows, whole, 2**20)
         part.unlink()
-        self.manifests.append({**release.manifest, "rows_submitted": len(kept)})
-        return len(kept)
+        self.manifests.append({**release.manifest, "rows_submitted": lines})
+        return lines
 
 
-def _chosen(release: Release, most: int, rng: np.random.Generator) -> Array:
+def _counted(release: Release, by: Sequence[str], across: str) -> dict[str, Array]:
+    """Count rows by some columns, down the lines, and by one, across them."""
+    schema, rng = release.schema, np.random.default_rng(0)
+    table = release.histogram(*by, across).reshape(-1, schema.domain[across])
+    places = np.indices([schema.domain[n] for n in by], dtype=np.int32).reshape(len(by), -1)
+    down = {n: schema[n].decode(codes, rng) for n, codes in zip(by, places, strict=True)}
+    return down | dict(zip(schema[across].labels(), table.T, strict=True))
+
+
+def _chosen(release: Release, most: int | None, rng: np.random.Generator) -> Array:
     """Choose rows at random where there are too many, and none of an id outside its range."""
     inside = np.ones(len(release), dtype=bool)
     for column in release.schema.ids:
         if column.max is not None and column.name in release.columns:
             inside &= release.columns[column.name] <= column.max
     rows = np.flatnonzero(inside)
-    return rows if len(rows) <= most else np.sort(rng.choice(rows, most, replace=False))
+    return (
+        rows
+        if most is None or len(rows) <= most
+        else np.sort(rng.choice(rows, most, replace=False))
+    )
 
 
 def write_manifest(target: Path, submission: Submission, facts: dict[str, Any]) -> dict[str, Any]:

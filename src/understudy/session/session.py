@@ -133,7 +133,7 @@ class Session:
 
     def _door(self, table: PrivateTable, run: Run) -> PrivateDoor:
         """Make the one door that a mechanism is given."""
-        return PrivateDoor(table, run=run, bounding=self.bounding)
+        return PrivateDoor(table, run=run, bounding=self.bounding, let_go=table.engine.close)
 
     def _public(self, progress: Progress) -> PublicTable | None:
         """Read the public table, before the vault is opened: one that is refused costs nothing."""

@@ -3,12 +3,14 @@
 from understudy.synth.adagrid import AdaGrid
 from understudy.synth.independent import Independent
 from understudy.synth.mechanism import MECHANISMS, Mechanism, mechanism_from_dict, mechanism_to_dict
+from understudy.synth.usercounts import UserCounts
 
 __all__ = [
     "MECHANISMS",
     "AdaGrid",
     "Independent",
     "Mechanism",
+    "UserCounts",
     "mechanism_from_dict",
     "mechanism_to_dict",
 ]

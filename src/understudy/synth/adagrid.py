@@ -102,7 +102,7 @@ class AdaGrid:
         grids = [Grid.of(c, tuple(domain[n] for n in c), []) for c in cliques]
         copies = {frozenset(c): times for c, times in self.copies}
         times = [copies.get(frozenset(c), 1) for c in cliques]
-        return Weights(public_cap(public, grids, times=times, price=budget.price))
+        return Weights(public_cap(public, grids, times=times, budget=budget))
 
     def run(
         self,

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from understudy.budget import Budget
     from understudy.door import Clique
     from understudy.public import PublicTable
     from understudy.synth.granularity import Grid
@@ -121,20 +122,19 @@ def some_people(public: PublicTable) -> PublicTable:
 
 
 def public_cap(
-    public: PublicTable, grids: Sequence[Grid], *, times: Sequence[int], price: float
+    public: PublicTable, grids: Sequence[Grid], *, times: Sequence[int], budget: Budget
 ) -> int:
     """Choose the cap of `Weights` by noise plus bias, for a table as large as the public one."""
     trial = Trial.of(public, grids)
     sizes = np.bincount(trial.people)
     often = np.array(times, dtype=np.float64)
     caps = np.unique(np.quantile(sizes, np.linspace(0.02, 1, 2 * TRIED)).astype(np.int64))
+    if budget.currency == "gdp":
+        noise = np.sqrt(often.sum() / often) / budget.price
+    else:
+        noise = math.sqrt(2.0) * often.sum() / often / budget.price
     errors = [
-        trial.error(
-            np.minimum(1, cap / sizes),
-            cap * math.sqrt(often.sum()) / price / np.sqrt(often),
-            rows=len(public),
-            shares=often,
-        )
+        trial.error(np.minimum(1, cap / sizes), cap * noise, rows=len(public), shares=often)
         for cap in caps
     ]
     return int(caps[int(np.argmin(errors))])

@@ -20,6 +20,7 @@ from understudy.door import Clique
 from understudy.errors import UsageError
 from understudy.synth.adagrid import AdaGrid
 from understudy.synth.independent import Independent
+from understudy.synth.usercounts import UserCounts
 
 if TYPE_CHECKING:
     import numpy as np
@@ -48,7 +49,7 @@ class Mechanism(Protocol):
         """
 
 
-MECHANISMS: dict[str, type[Mechanism]] = {m.name: m for m in (Independent, AdaGrid)}
+MECHANISMS: dict[str, type[Mechanism]] = {m.name: m for m in (Independent, AdaGrid, UserCounts)}
 
 
 def mechanism_to_dict(mechanism: Mechanism) -> dict[str, Any]:

@@ -227,13 +227,18 @@ def _unit_counts(question: UnitCounts, table: PrivateTable) -> Whole:
     )
     found = table.engine.fetch(
         f"SELECT place, n AS times, count(*) AS people FROM ({chosen}) AS c "
-        f"WHERE turn <= {question.most} AND n IN ({', '.join(map(str, question.times))}) "
-        "GROUP BY place, n"
+        f"WHERE turn <= {question.most} GROUP BY place, n"
     )
+    times = np.array(question.times, dtype=np.int64)
+    order = np.argsort(times)
+    seen = np.searchsorted(times[order], found["times"], side="right") - 1
+    column = order[seen]
+    counted = seen >= 0
+    if not question.upwards:
+        counted &= times[column] == found["times"]
     counts = np.zeros((len(question.cells), len(question.times)), dtype=np.int64)
-    column = {t: i for i, t in enumerate(question.times)}
-    columns = [column[int(t)] for t in found["times"]]
-    counts[found["place"].astype(np.int64), np.array(columns, dtype=np.int64)] = found["people"]
+    place = found["place"].astype(np.int64)
+    np.add.at(counts, (place[counted], column[counted]), found["people"][counted])
     return counts.reshape(-1)
 
 

@@ -40,15 +40,25 @@ class PrivateDoor:
     """A door onto one private table, for one run of a ledger."""
 
     def __init__(
-        self, table: PrivateTable, *, run: Run, bounding: Bounding, entropy: Entropy = SYSTEM
+        self,
+        table: PrivateTable,
+        *,
+        run: Run,
+        bounding: Bounding,
+        entropy: Entropy = SYSTEM,
+        let_go: Callable[[], None] = lambda: None,
     ) -> None:
-        """Take up a run; questions already answered in it are replayed in their order."""
+        """Take up a run; questions already answered in it are replayed in their order.
+
+        ``let_go`` closes the table, when the mechanism closes the door.
+        """
         state = run.state()
         self._table = table
         self._run = run
         self._entropy = entropy
         self._asked = 0
         self._closed = False
+        self._let_go = let_go
         self._left = state.cap
         self._bounding = bounding
         self._budget = state.budget
@@ -119,9 +129,15 @@ class PrivateDoor:
         times: tuple[int, ...],
         most: int,
         scale: float,
+        upwards: bool = False,
     ) -> Noisy:
-        """Ask how many people were in a cell exactly t times: an array cells × times."""
-        question = UnitCounts(clique=clique, cells=cells, times=times, most=most, scale=scale)
+        """Ask how many people were in a cell exactly t times: an array cells × times.
+
+        With ``upwards``, t stands for t and more, up to the next of ``times``.
+        """
+        question = UnitCounts(
+            clique=clique, cells=cells, times=times, most=most, scale=scale, upwards=upwards
+        )
         noisy = self._values(question, f"people by {' × '.join(clique)} and times")
         return noisy.reshape(len(cells), len(times))
 
@@ -141,7 +157,7 @@ class PrivateDoor:
     def close(self) -> None:
         """Ask no more: the private table is let go before the answers are worked on."""
         self._closed = True
-        self._table.engine.close()
+        self._let_go()
 
     def _values(self, question: UnitMode | UnitCounts | Total | Units, what: str) -> Noisy:
         noisy = self._ask(question, what)

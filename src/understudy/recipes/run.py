@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import os
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -15,10 +15,10 @@ from understudy.budget import Budget, Weights, bounding_to_dict, epsilon_of
 from understudy.errors import BudgetError, BudgetExhaustedError, UsageError
 from understudy.ledger import Ledger, describe_left
 from understudy.public import PublicTable
+from understudy.recipes.recipe import ContestRun, Recipe, read_parameters
 from understudy.release import Submission, check_target, manifest_path, new_file, write_manifest
-from understudy.session.recipe import ContestRun, Recipe, read_parameters
-from understudy.session.session import Session
-from understudy.synth import mechanism_to_dict
+from understudy.session import Session
+from understudy.synth import UserCounts, mechanism_to_dict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from understudy.public import Progress
     from understudy.release import Release
     from understudy.synth import Mechanism
+
+
+Noise = Literal["laplace", "gaussian"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +84,23 @@ def together(budgets: Sequence[Budget]) -> Budget:
     return Budget(epsilon=epsilon, delta=delta)
 
 
+def with_noise(
+    noise: Noise | None,
+    runs: Sequence[ContestRun],
+    mechanisms: Sequence[Mechanism],
+    public: PublicTable | None,
+) -> list[ContestRun]:
+    """Settle one noise for all runs, which share a ledger: as asked, or by the smaller error."""
+    pure = [replace(run, budget=Budget(epsilon=run.budget.epsilon, delta=0.0)) for run in runs]
+    if noise is None and public is not None:
+        first = mechanisms[0]
+        if isinstance(first, UserCounts) and not first.published:
+            errors = first.errors(public, [run.budget for run in (*pure, *runs)])
+            without, delta = sum(errors[: len(runs)]), sum(errors[len(runs) :])
+            noise = "laplace" if without <= delta else "gaussian"
+    return list(runs) if noise == "gaussian" else pure
+
+
 def run_recipe(
     name: str,
     *,
@@ -91,6 +111,7 @@ def run_recipe(
     out: str | Path,
     published: bool = False,
     bounding: Bounding | None = None,
+    noise: Noise | None = None,
     progress: Progress = lambda _stage, _done: None,
 ) -> dict[str, Any]:
     """Run a recipe, write its submission and a manifest beside it, and give the manifest.
@@ -98,6 +119,7 @@ def run_recipe(
     The ledger is made with the composition of all runs as its total.  Where it is there
     already, runs of this very recipe in it are gone on with, and the others must fit what is
     left.  ``published`` calibrates as the document did; ``bounding`` replaces the document's.
+    ``noise`` settles what a recipe would choose, Laplace noise needing no delta.
     """
     recipe, target = Recipe.named(name), Path(out)
     if published and not (bounding is None or isinstance(bounding, Weights)):
@@ -105,11 +127,17 @@ def run_recipe(
     check_target(target)
     check_target(manifest_path(target))
     declared, runs = read_parameters(Path(parameters))
-    schema, total = recipe.schema(declared), together([run.budget for run in runs])
-    seen = None
+    recipe.check_runs(runs)
+    schema, seen = recipe.schema(declared), None
     if public is not None:
         progress("reading the public table", 0)
-        seen = PublicTable.read(public, schema=schema, unit=recipe.person)
+        seen = PublicTable.read(public, schema=recipe.public_schema(schema), unit=recipe.person)
+    mechanisms = [
+        recipe.mechanism_for(r, public=seen is not None, published=published) for r in runs
+    ]
+    if noise or recipe.noise == "chosen":
+        runs = with_noise(noise, runs, mechanisms, seen)
+    total = together([run.budget for run in runs])
     steps = [
         _Step(
             asked=run,
@@ -123,9 +151,9 @@ def run_recipe(
                 ledger=Path(ledger),
                 total=total,
             ),
-            mechanism=recipe.mechanism_for(run, public=public is not None, published=published),
+            mechanism=mechanism,
         )
-        for run in runs
+        for run, mechanism in zip(runs, mechanisms, strict=True)
     ]
     submission = _submitted(recipe, steps, target, _note(name, private, public), progress)
     told = f"Whoever sees the rows of all runs sees every one of them: {len(runs)} run(s) composed."
@@ -147,7 +175,7 @@ def _submitted(
     path = steps[0].session.ledger
     numbers = _begun(path, steps)
     with new_file(target) as partial:
-        submission = Submission(partial, recipe.output)
+        submission = Submission(partial, recipe.output, counts=recipe.counts)
         for step, number in zip(steps, numbers, strict=True):
             release = step.made(number, note, progress)
             with closing(Ledger(path)) as ledger:

@@ -1,0 +1,98 @@
+"""What a noisy count says about the count, given what was expected of it.
+
+A count x is taken to be negative binomial with an expected value m and variance m + φ·m², or,
+once in a while, anything at all, with a chance that falls as 1/x²: else no answer however large
+could tell of what nobody expected.  Its noisy answer y is x plus noise of a known shape.  The
+posterior mean follows by adding up over x; φ is the one of a few under which all answers
+together are likeliest.  Whatever the
+expectations, they are public or follow from noisy answers, so nothing here is charged.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import expit, gammaln, logsumexp
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from understudy.budget import Currency
+
+    Numbers = NDArray[np.float64]
+
+SPREADS = (0.03, 0.1, 0.3, 1.0, 3.0)
+"""The φ that are tried."""
+ENOUGH = 20_000
+"""So many answers are enough to choose φ by."""
+FAR = 8.0
+"""A count this many standard deviations away is held impossible."""
+WIDEST = 2**11
+"""Counts above this are treated as if they and their noise were Gaussian."""
+UNFORESEEN = 1e-4
+"""The chance that a count is not as expected."""
+AT_ONCE = 2_000_000
+LEAST = 1e-6
+
+
+def posterior(noisy: Numbers, expected: Numbers, *, scale: float, currency: Currency) -> Numbers:
+    """Give the posterior mean of every count."""
+    expected = np.maximum(expected, LEAST)
+    some = slice(None, None, 1 + len(noisy) // ENOUGH)
+    likely = [
+        _updated(noisy[some], expected[some], spread=s, scale=scale, currency=currency)[1]
+        for s in SPREADS
+    ]
+    best = SPREADS[int(np.argmax(likely))]
+    return _updated(noisy, expected, spread=best, scale=scale, currency=currency)[0]
+
+
+def _updated(
+    noisy: Numbers, expected: Numbers, *, spread: float, scale: float, currency: Currency
+) -> tuple[Numbers, float]:
+    """Give the posterior means for one φ, and the log-likelihood of all answers."""
+    noise = scale if currency == "gdp" else np.sqrt(2.0) * scale
+    variance = expected + spread * expected**2
+    # By adding up; but where counts are large, as if they and the noise were Gaussian.
+    foreseen = expected + variance / (variance + noise**2) * (noisy - expected)
+    apart = (noisy - expected) ** 2 / (variance + noise**2)
+    near = -0.5 * (apart + np.log(2 * np.pi * (variance + noise**2)))
+    near = np.maximum(near, _noise(noisy - expected, scale, currency))
+    far = _anything(np.maximum(noisy, noise))
+    mean = foreseen + expit(far - near) * (np.maximum(noisy, 0.0) - foreseen)
+    likely = np.logaddexp(near, far)
+    top = np.maximum(noisy + FAR * noise, expected + FAR * np.sqrt(variance))
+    width, below = 16, -np.inf
+    while width <= WIDEST:
+        fit = np.flatnonzero((below < top) & (top <= width))
+        counts = np.arange(width + 1)
+        for start in range(0, len(fit), AT_ONCE // width):
+            block = fit[start : start + AT_ONCE // width]
+            weights = _chances(counts, expected[block], spread)
+            weights += _noise(noisy[block, None] - counts, scale, currency)
+            likely[block] = logsumexp(weights, axis=1)
+            mean[block] = np.exp(weights - likely[block, None]) @ counts
+        width, below = 2 * width, width
+    return np.maximum(mean, 0.0), float(likely.sum())
+
+
+def _chances(counts: NDArray[np.int64], expected: Numbers, spread: float) -> Numbers:
+    """Give the log of the chance of each count, a row an expectation."""
+    size = 1 / spread
+    fixed = gammaln(counts + size) - gammaln(size) - gammaln(counts + 1)
+    failed, hit = np.log(size / (size + expected)), np.log(expected / (size + expected))
+    foreseen = fixed + size * failed[:, None] + counts * hit[:, None] + np.log1p(-UNFORESEEN)
+    return np.asarray(np.logaddexp(foreseen, _anything(counts)))
+
+
+def _anything(counts: NDArray[Any]) -> Numbers:
+    """Give the log of the chance of each count that nobody expected."""
+    return np.asarray(np.log(UNFORESEEN * 6 / np.pi**2) - 2 * np.log1p(counts))
+
+
+def _noise(away: Numbers, scale: float, currency: Currency) -> Numbers:
+    """Give the log of the density of noise."""
+    if currency == "gdp":
+        return np.asarray(-0.5 * (away / scale) ** 2 - np.log(np.sqrt(2 * np.pi) * scale))
+    return np.asarray(-np.abs(away) / scale - np.log(2 * scale))
