@@ -46,11 +46,11 @@ class Pair:
     """The number of rows of the person who is in one of them only."""
 
 
-def pairs(count: int, seed: int) -> Iterator[Pair]:
+def pairs(count: int, seed: int, *, public: bool = False) -> Iterator[Pair]:
     """Make random pairs; in every other one the person has 2, 5, 17 or 64 rows.
 
     In some the person is the one of all rows without an id, in some every row is a person, and
-    in some there is a public table beside.
+    in some, or in all, there is a public table beside.
     """
     for number in range(count):
         rng = np.random.default_rng([seed, number])
@@ -71,7 +71,7 @@ def pairs(count: int, seed: int) -> Iterator[Pair]:
             unit=Unit.each_row() if each_row else Unit("id", nulls="one"),
             bounding=_bounding(rng, cap, pure=pure),
             budget=Budget(epsilon=float(rng.uniform(0.1, 5)), delta=0.0 if pure else 1e-6),
-            public=_public(rng) if number % 4 == 1 else None,
+            public=_public(rng) if public or number % 4 == 1 else None,
             table=table,
             neighbour=neighbour,
             apart=sizes[0],
@@ -85,7 +85,7 @@ def _bounding(rng: np.random.Generator, cap: int, *, pure: bool) -> Bounding:
 
 def _public(rng: np.random.Generator) -> Table:
     """Make a public table; the people in it are nobody's neighbours."""
-    people = [_rows(rng, int(size)) for size in rng.geometric(0.3, size=8)]
+    people = [_rows(rng, int(size)) for size in rng.geometric(0.3, size=16)]
     return _laid_out([f"public {i}" for i in range(len(people))], people, rng)
 
 

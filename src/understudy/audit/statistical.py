@@ -22,7 +22,9 @@ from understudy.audit.tape import Tape
 from understudy.budget import Unit, Weights, epsilon_of, mu_upper
 from understudy.door import Select
 from understudy.engine import DuckDB
+from understudy.public import PublicTable
 from understudy.schema import Integer, Schema
+from understudy.synth import NEEDS_PUBLIC
 from understudy.vault import PrivateDoor, PrivateTable
 from understudy.vault.counts import exact
 
@@ -118,12 +120,14 @@ def measure_loss(
     engines, each = (DuckDB(), DuckDB()), runs // 2
     try:
         tables = _worst_pair(engines)
+        public = _public(tables[0]) if mechanism.name in NEEDS_PUBLIC else None
         counts: Counts = {}
         doors = [
             [
                 _run(
                     mechanism,
                     _Weighing(tables, here, Tape(budget), bounding=bounding, counts=counts),
+                    public,
                     i,
                 )
                 for i in range(each)
@@ -146,10 +150,21 @@ def measure_loss(
     )
 
 
-def _run(mechanism: Mechanism, door: _Weighing, number: int) -> tuple[float, int]:
+def _run(
+    mechanism: Mechanism, door: _Weighing, public: PublicTable | None, number: int
+) -> tuple[float, int]:
     """Run once; give the answers' ratio and what was spent."""
-    mechanism.run(door, public=None, rng=np.random.default_rng(number), progress=lambda *_: None)
+    rng = np.random.default_rng(number)
+    mechanism.run(door, public=public, rng=rng, progress=lambda *_: None)
     return door.ratio, door.budget.grains - door.grains
+
+
+def _public(table: PrivateTable) -> PublicTable:
+    """Make a public table of people like those that both tables have."""
+    rng = np.random.default_rng(0)
+    data = {n: rng.integers(0, size, 60) for n, size in DOMAIN.items()}
+    data["id"] = np.arange(60) // 3
+    return PublicTable.read(data, schema=table.schema, unit=Unit("id"))
 
 
 def _worst_pair(engines: tuple[DuckDB, DuckDB]) -> tuple[PrivateTable, PrivateTable]:

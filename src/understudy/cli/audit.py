@@ -12,7 +12,7 @@ from understudy.audit import measure_loss, pairs, replay
 from understudy.budget import Budget
 from understudy.cli.progress import shown
 from understudy.errors import AuditError, UsageError
-from understudy.synth import MECHANISMS, mechanism_from_dict
+from understudy.synth import MECHANISMS, NEEDS_PUBLIC, mechanism_from_dict
 
 if TYPE_CHECKING:
     import argparse
@@ -47,7 +47,7 @@ def tried(options: argparse.Namespace) -> list[dict[str, Any]]:
 
 def _replayed(mechanism: Mechanism, count: int, seed: int, progress: Progress) -> float:
     stage, reach = f"replaying {mechanism.name} on neighbours", 0.0
-    for number, pair in enumerate(pairs(count, seed)):
+    for number, pair in enumerate(pairs(count, seed, public=mechanism.name in NEEDS_PUBLIC)):
         progress(stage, number / count)
         reach = max(reach, replay(mechanism, pair).reach)
     return reach

@@ -1,7 +1,8 @@
 """What anyone may see: public tables, and the tables that mechanisms make."""
 
+from understudy.public.shapes import Shapes
 from understudy.public.synthesis import Progress, Synthesis
 from understudy.public.table import PublicTable, read_public
 from understudy.public.within import Within, bins_within
 
-__all__ = ["Progress", "PublicTable", "Synthesis", "Within", "bins_within", "read_public"]
+__all__ = ["Progress", "PublicTable", "Shapes", "Synthesis", "Within", "bins_within", "read_public"]

@@ -1,13 +1,22 @@
 """One mechanism a file: programs over a door, a public table and the graph engine."""
 
 from understudy.synth.adagrid import AdaGrid
+from understudy.synth.archetypes import Archetypes
 from understudy.synth.independent import Independent
-from understudy.synth.mechanism import MECHANISMS, Mechanism, mechanism_from_dict, mechanism_to_dict
+from understudy.synth.mechanism import (
+    MECHANISMS,
+    NEEDS_PUBLIC,
+    Mechanism,
+    mechanism_from_dict,
+    mechanism_to_dict,
+)
 from understudy.synth.usercounts import UserCounts
 
 __all__ = [
     "MECHANISMS",
+    "NEEDS_PUBLIC",
     "AdaGrid",
+    "Archetypes",
     "Independent",
     "Mechanism",
     "UserCounts",

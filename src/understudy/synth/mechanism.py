@@ -19,6 +19,7 @@ from typing import (
 from understudy.door import Clique
 from understudy.errors import UsageError
 from understudy.synth.adagrid import AdaGrid
+from understudy.synth.archetypes import Archetypes
 from understudy.synth.independent import Independent
 from understudy.synth.usercounts import UserCounts
 
@@ -49,7 +50,11 @@ class Mechanism(Protocol):
         """
 
 
-MECHANISMS: dict[str, type[Mechanism]] = {m.name: m for m in (Independent, AdaGrid, UserCounts)}
+MECHANISMS: dict[str, type[Mechanism]] = {
+    m.name: m for m in (Independent, AdaGrid, UserCounts, Archetypes)
+}
+NEEDS_PUBLIC = frozenset({Archetypes.name})
+"""The mechanisms that cannot do without a public table."""
 
 
 def mechanism_to_dict(mechanism: Mechanism) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from understudy.budget import Norm, Weights, price_grains, scale_upper, split
+from understudy.synth.matching import cells_alike, index_type, renumbered
 from understudy.synth.rounding import simplex
 
 if TYPE_CHECKING:
@@ -22,15 +23,12 @@ if TYPE_CHECKING:
     from understudy.schema import Codes
 
     Numbers = NDArray[np.signedinteger[Any]]
-    Index = type[np.signedinteger[Any]]
 
 MOST_TIMES = 256
 """Where no cap is given, people with more rows than this are told from each other no more."""
 NEARLY_ALL = 0.99
 """The share of people whose rows are all counted, where noisy sizes give the cap."""
 TYPICAL = 0.9
-MOST_DENSE = 2**24
-"""Numbers up to this are counted in a table of all that could be."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -150,10 +148,10 @@ def public_people(
     people = public.known_people("whose rows are whose")
     rank = rng.permutation(int(people[-1]) + 1)[people]
     rows = len(next(iter(codes.values())))
-    left = rng.permutation(np.arange(rows, dtype=_index(rows)))
+    left = rng.permutation(np.arange(rows, dtype=index_type(rows)))
     donor, double = np.zeros_like(left), np.zeros_like(left)
     for depth in range(len(by), -1, -1):
-        wanted, known, size = _cells(codes, public, by[:depth], left)
+        wanted, known, size = cells_alike(codes, public, by[:depth], left)
         order = np.lexsort((rank, known))
         starts = np.concatenate(([0], np.cumsum(np.bincount(known, minlength=size))))
         held = np.diff(starts).astype(left.dtype)
@@ -177,48 +175,11 @@ def capped(people: Numbers, most: int) -> Numbers:
 def _numbered(people: Numbers, part: Numbers) -> Numbers:
     """Number the parts of people from 0 on."""
     parts = int(part.max(initial=0)) + 1
-    named, size = _renumbered(people, int(people.max(initial=0)) + 1)
-    whole = named.astype(_index(size * parts))
+    named, size = renumbered(people, int(people.max(initial=0)) + 1)
+    whole = named.astype(index_type(size * parts))
     whole *= parts
     whole += part
-    return _renumbered(whole, size * parts)[0].astype(np.int64)
-
-
-def _cells(
-    codes: Mapping[str, Codes], public: PublicTable, by: Sequence[str], rows: Numbers
-) -> tuple[Numbers, Numbers, int]:
-    """Number the cells of some synthetic rows, and of all public ones, and tell how many."""
-    cells, size = np.zeros(len(rows) + len(public), dtype=np.int64), 1
-    for name in by:
-        # Numbered anew before each column, a product of many stays small.
-        cells, size = _renumbered(cells, size)
-        size *= public.schema.domain[name]
-        cells = cells.astype(_index(size))
-        cells *= public.schema.domain[name]
-        cells[: len(rows)] += codes[name][rows]
-        cells[len(rows) :] += public.codes[name]
-    cells, size = _renumbered(cells, size)
-    return cells[: len(rows)], cells[len(rows) :], size
-
-
-def _renumbered(numbers: Numbers, size: int) -> tuple[Numbers, int]:
-    """Number those below a size that there are anew, in order, and tell how many there are.
-
-    >>> _renumbered(np.array([7, 2, 7]), 10)
-    (array([1, 0, 1], dtype=int32), 2)
-    """
-    if size > MOST_DENSE:
-        found, anew = np.unique(numbers, return_inverse=True)
-        return anew.astype(_index(len(found))), len(found)
-    there = np.zeros(size, dtype=bool)
-    there[numbers] = True
-    place = np.cumsum(there, dtype=np.int32) - np.int32(1)
-    return place[numbers], int(there.sum())
-
-
-def _index(size: int) -> Index:
-    """Give a type that holds whole numbers up to a size, the smaller the better for memory."""
-    return np.int32 if size < 2**31 else np.int64
+    return renumbered(whole, size * parts)[0].astype(np.int64)
 
 
 def _places(groups: Numbers) -> Numbers:
@@ -232,7 +193,7 @@ def _places(groups: Numbers) -> Numbers:
     first = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1]))[: len(groups)])
     sizes = np.diff(np.append(first, len(groups)))
     del ordered
-    index = _index(len(groups))
+    index = index_type(len(groups))
     places = np.empty(len(groups), dtype=index)
     places[order] = np.arange(len(groups), dtype=index) - np.repeat(first.astype(index), sizes)
     return places

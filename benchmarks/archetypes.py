@@ -1,0 +1,118 @@
+"""Archetypes: its counts put to use, against its published form and AdaGrid, on real people."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from _figures import FIGURES, figure, show
+from _people import Case, chicago, planes
+
+from understudy.budget import Budget, Norm
+from understudy.evaluate import Coded, trip_score
+from understudy.public import PublicTable
+from understudy.session import open_session
+from understudy.synth import AdaGrid, Archetypes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from understudy.synth import Mechanism
+
+REPEATS = int(os.environ.get("UNDERSTUDY_BENCH_REPEATS", "5"))
+EPSILONS = (0.1, 1.0, 10.0)
+DELTA = 1e-6
+CASES: dict[str, Callable[[], Case]] = {"taxi": chicago, "plane-week": partial(planes, weeks=True)}
+SETTINGS: dict[str, dict[str, Any]] = {
+    "taxi": {
+        "features": ("block", "pickup", "dropoff"),
+        "attribute": "company",
+        "conditionals": (
+            ("fare", ("block", "pickup", "dropoff")),
+            ("tips", ("block", "pickup", "dropoff", "fare")),
+            ("trip_total", ("fare", "tips")),
+            ("trip_seconds", ("block", "pickup", "dropoff", "fare")),
+            ("trip_miles", ("block", "pickup", "dropoff", "fare")),
+            ("payment_type", ("fare", "tips", "trip_total")),
+        ),
+    },
+    "plane-week": {
+        "features": ("shift", "origin", "dest"),
+        "attribute": "carrier",
+        "conditionals": (
+            ("distance", ("origin", "dest")),
+            ("air_time", ("origin", "dest", "distance")),
+            ("dep_delay", ("shift", "origin", "dest")),
+            ("arr_delay", ("dep_delay", "origin", "dest")),
+        ),
+    },
+}
+
+
+def score(case: Case, public: PublicTable, mechanism: Mechanism, epsilon: float) -> float:
+    with tempfile.TemporaryDirectory() as folder:
+        session = open_session(
+            private=case.private,
+            public=public,
+            schema=case.schema,
+            unit=case.unit,
+            bounding=Norm(),
+            budget=Budget(epsilon=epsilon, delta=DELTA),
+            ledger=Path(folder) / "ledger",
+        )
+        release = session.run(mechanism)
+    real = PublicTable.read(case.private, schema=case.schema, unit=case.unit)
+    codes, _ = case.schema.encode(release.columns)
+    people = np.asarray(release.columns[case.unit.columns[0]])
+    return trip_score(
+        Coded(codes=real.codes, sizes=case.schema.domain, people=real.people),
+        Coded(codes=codes, sizes=case.schema.domain, people=people),
+        place=case.place,
+        time=case.time,
+        edge=case.edge,
+    ).score
+
+
+def compared(name: str) -> list[dict[str, Any]]:
+    case = CASES[name]()
+    public = PublicTable.read(case.public, schema=case.schema, unit=case.unit)
+    settings = SETTINGS[name]
+    forms: dict[str, Mechanism] = {
+        "published": Archetypes(**settings, published=True),
+        "Archetypes": Archetypes(**settings),
+        "AdaGrid": AdaGrid(**case.settings),
+    }
+    means: dict[tuple[str, float], float] = {}
+    for epsilon in EPSILONS:
+        for form, mechanism in forms.items():
+            found = [score(case, public, mechanism, epsilon) for _ in range(REPEATS)]
+            means[form, epsilon] = float(np.mean(found))
+            where = f"{name}, epsilon {epsilon:g}: {form}"
+            figure(f"{where}, sprint-3 score", means[form, epsilon])
+            figure(f"{where}, its spread", float(np.std(found)))
+        gain = means["Archetypes", epsilon] - means["published", epsilon]
+        where = f"{name}, epsilon {epsilon:g}: Archetypes above"
+        figure(f"{where} published", gain, "> 0", meets=gain > 0)
+        gain = means["Archetypes", epsilon] - means["AdaGrid", epsilon]
+        small = epsilon == EPSILONS[0]
+        figure(f"{where} AdaGrid", gain, "> 0" if small else None, meets=gain > 0 or not small)
+    for less, more in ((0.1, 1.0), (1.0, 10.0)):
+        rise = means["Archetypes", more] - means["Archetypes", less]
+        figure(f"{name}: rise from epsilon {less:g} to {more:g}", rise, "> 0", meets=rise > 0)
+    return list(FIGURES)
+
+
+def main() -> None:
+    with get_context("spawn").Pool(2, maxtasksperchild=1) as pool:
+        for found in pool.map(compared, CASES, chunksize=1):
+            FIGURES.extend(found)
+    show()
+
+
+if __name__ == "__main__":
+    main()

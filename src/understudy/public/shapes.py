@@ -1,0 +1,231 @@
+"""Archetypes of a public table: its rows clustered, its people by their most common cluster.
+
+A mixture of Gaussians is fitted to the feature columns' codes, scaled to mean 0 and deviation 1;
+scaler and mixture stay together.  What they come to is a label for every cell of the features,
+which is all that the vault needs, and how public people of each archetype are.  Saved as JSON
+and Parquet; nothing is pickled, and no id of a public person is kept.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import warnings
+from contextlib import closing
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from understudy.engine import DuckDB
+from understudy.errors import MissingFileError, MissingPackageError, QuestionError, UsageError
+from understudy.public.table import read_public
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from understudy.graph import Clique
+    from understudy.public.table import PublicTable
+
+    Numbers = NDArray[np.float64]
+    Whole = NDArray[np.int64]
+
+MOST_CELLS = 2_000_000
+"""The most cells of the feature columns."""
+ENOUGH_ROWS = 200_000
+"""A mixture is fitted to so many public rows at most."""
+TRIED = (2, 5, 10, 20, 40)
+"""How many archetypes are tried, where their number is left open."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Mixture:
+    """A mixture of Gaussians over scaled features."""
+
+    mean: Numbers
+    deviation: Numbers
+    """Of the features, before scaling."""
+    weights: Numbers
+    centres: Numbers
+    factors: Numbers
+    """The upper Cholesky factor of each precision: z = (x − centre) @ factor is standard."""
+
+    @classmethod
+    def fitted(cls, features: Numbers, count: int) -> Mixture:
+        """Fit so many Gaussians; the same every time, so that a run can be resumed."""
+        try:
+            from sklearn.mixture import GaussianMixture  # noqa: PLC0415
+        except ImportError:
+            raise MissingPackageError(
+                "archetypes need scikit-learn", hint="pip install 'understudy[archetypes]'"
+            ) from None
+        mean, deviation = features.mean(axis=0), features.std(axis=0)
+        deviation = np.where(deviation > 0, deviation, 1.0)
+        model = GaussianMixture(count, random_state=0, reg_covar=1e-4)
+        with warnings.catch_warnings():
+            # A fit that has not settled is as public as one that has.
+            warnings.simplefilter("ignore")
+            model.fit((features - mean) / deviation)
+        return cls(
+            mean=mean,
+            deviation=deviation,
+            weights=model.weights_,
+            centres=model.means_,
+            factors=model.precisions_cholesky_,
+        )
+
+    def logs(self, features: Numbers) -> Numbers:
+        """Give the log-density of every component at every point."""
+        scaled = (features - self.mean) / self.deviation
+        found = []
+        for weight, centre, factor in zip(self.weights, self.centres, self.factors, strict=True):
+            apart = ((scaled - centre) @ factor) ** 2
+            volume = np.log(np.diag(factor)).sum() - 0.5 * len(centre) * math.log(2 * math.pi)
+            found.append(np.log(weight) + volume - 0.5 * apart.sum(axis=1))
+        return np.stack(found, axis=1)
+
+    def likelihood(self, features: Numbers) -> float:
+        """Give the mean log-likelihood of points."""
+        logs = self.logs(features)
+        top = logs.max(axis=1)
+        return float((top + np.log(np.exp(logs - top[:, None]).sum(axis=1))).mean())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Shapes:
+    """The archetypes of a public table."""
+
+    features: Clique
+    sizes: tuple[int, ...]
+    mixture: Mixture
+    labels: Whole
+    """The archetype of every cell of the features, the last column fastest."""
+    people: Whole
+    """How many public people are of each archetype."""
+    rows: Whole
+    """How many rows they have."""
+    joint: Numbers
+    """The share of each feature cell in an archetype's rows: archetypes × cells."""
+
+    @property
+    def count(self) -> int:
+        """How many archetypes there are."""
+        return len(self.people)
+
+    @classmethod
+    def of(cls, public: PublicTable, features: Clique, count: int | None) -> Shapes:
+        """Find the archetypes of a public table; their number by held-out people, if it is open."""
+        people = public.known_people("what kinds of people there are")
+        sizes = tuple(public.schema.domain[name] for name in features)
+        if math.prod(sizes) > MOST_CELLS:
+            raise QuestionError(
+                f"the features {' × '.join(features)} have too many cells",
+                got=f"{math.prod(sizes):,}",
+                allowed=f"at most {MOST_CELLS:,}",
+            )
+        everyone = int(people[-1]) + 1
+        if count is not None and count > everyone:
+            raise UsageError(
+                "there are more archetypes than public people", got=count, allowed=f"≤ {everyone}"
+            )
+        points = np.stack([public.codes[n].astype(np.float64) for n in features], axis=1)
+        mixture = Mixture.fitted(_some(points), count or _best(points, people))
+        cells = np.stack(np.unravel_index(np.arange(math.prod(sizes)), sizes), axis=1)
+        labels = mixture.logs(cells.astype(np.float64)).argmax(axis=1)
+        return cls._seen(public, features, sizes, mixture, labels)
+
+    @classmethod
+    def _seen(
+        cls,
+        public: PublicTable,
+        features: Clique,
+        sizes: tuple[int, ...],
+        mixture: Mixture,
+        labels: Whole,
+    ) -> Shapes:
+        count, cells = len(mixture.weights), public.cells(features)
+        kind = kinds(public, features, labels, count)
+        people = public.known_people("what kinds of people there are")
+        joint = np.zeros((count, len(labels)))
+        np.add.at(joint, (kind[people], cells), 1.0)
+        rows = joint.sum(axis=1)
+        return cls(
+            features=features,
+            sizes=sizes,
+            mixture=mixture,
+            labels=labels,
+            people=np.bincount(kind, minlength=count),
+            rows=rows.astype(np.int64),
+            joint=joint / np.maximum(rows, 1)[:, None],
+        )
+
+    def kinds(self, public: PublicTable) -> Whole:
+        """Give the archetype of every public person."""
+        return kinds(public, self.features, self.labels, self.count)
+
+    def save(self, folder: str | Path) -> Path:
+        """Write the archetypes to a new folder: shapes.json, labels.parquet and joint.parquet."""
+        target = Path(folder)
+        target.mkdir(parents=True)
+        kind, cell = np.nonzero(self.joint)
+        with closing(DuckDB()) as engine:
+            engine.write({"archetype": self.labels}, target / "labels.parquet", types={})
+            shares = {"archetype": kind, "cell": cell, "share": self.joint[kind, cell]}
+            engine.write(shares, target / "joint.parquet", types={})
+        held = {f.name: getattr(self.mixture, f.name).tolist() for f in fields(Mixture)}
+        facts = {
+            "features": list(self.features),
+            "sizes": list(self.sizes),
+            "people": self.people.tolist(),
+            "rows": self.rows.tolist(),
+            "mixture": held,
+        }
+        (target / "shapes.json").write_text(json.dumps(facts), encoding="utf-8")
+        return target
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Shapes:
+        """Read archetypes that were saved."""
+        source = Path(folder)
+        try:
+            facts = json.loads((source / "shapes.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            raise MissingFileError(f"{source} holds no archetypes", allowed="shapes.json") from None
+        labels = read_public(source / "labels.parquet")["archetype"].astype(np.int64)
+        shares = read_public(source / "joint.parquet")
+        joint = np.zeros((len(facts["people"]), len(labels)))
+        joint[shares["archetype"], shares["cell"]] = shares["share"]
+        return cls(
+            features=tuple(facts["features"]),
+            sizes=tuple(facts["sizes"]),
+            mixture=Mixture(**{n: np.array(v) for n, v in facts["mixture"].items()}),
+            labels=labels,
+            people=np.array(facts["people"], dtype=np.int64),
+            rows=np.array(facts["rows"], dtype=np.int64),
+            joint=joint,
+        )
+
+
+def kinds(public: PublicTable, features: Clique, labels: Whole, count: int) -> Whole:
+    """Give every public person their most common label, the first of several."""
+    people = public.known_people("what kinds of people there are")
+    keys = people * count + labels[public.cells(features)]
+    counts = np.bincount(keys, minlength=(int(people[-1]) + 1) * count).reshape(-1, count)
+    most: Whole = counts.argmax(axis=1)
+    return most
+
+
+def _some(points: Numbers) -> Numbers:
+    return points[:: 1 + len(points) // ENOUGH_ROWS]
+
+
+def _best(points: Numbers, people: Whole) -> int:
+    """Find the number of archetypes under which the rows of held-out people are likeliest."""
+    held = people % 2 == 1
+    if not held.any():
+        return 1
+    tried = [k for k in TRIED if k <= min(int(people[-1]) + 1, int((~held).sum()))]
+    seen, unseen = _some(points[~held]), _some(points[held])
+    found = {k: Mixture.fitted(seen, k).likelihood(unseen) for k in tried or [1]}
+    return max(found, key=lambda k: found[k])

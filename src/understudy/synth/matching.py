@@ -1,0 +1,84 @@
+"""Synthetic rows and public ones, matched by what some columns say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from understudy.public import PublicTable
+    from understudy.schema import Codes
+
+    Numbers = NDArray[np.signedinteger[Any]]
+    Index = type[np.signedinteger[Any]]
+
+MOST_DENSE = 2**24
+"""Numbers up to this are counted in a table of all that could be."""
+
+
+def index_type(size: int) -> Index:
+    """Give a type that holds whole numbers up to a size, the smaller the better for memory."""
+    return np.int32 if size < 2**31 else np.int64
+
+
+def renumbered(numbers: Numbers, size: int) -> tuple[Numbers, int]:
+    """Number those below a size that there are anew, in order, and tell how many there are.
+
+    >>> renumbered(np.array([7, 2, 7]), 10)
+    (array([1, 0, 1], dtype=int32), 2)
+    """
+    if size > MOST_DENSE:
+        found, anew = np.unique(numbers, return_inverse=True)
+        return anew.astype(index_type(len(found))), len(found)
+    there = np.zeros(size, dtype=bool)
+    there[numbers] = True
+    place = np.cumsum(there, dtype=np.int32) - np.int32(1)
+    return place[numbers], int(there.sum())
+
+
+def cells_alike(
+    codes: Mapping[str, Codes], public: PublicTable, by: Sequence[str], rows: Numbers
+) -> tuple[Numbers, Numbers, int]:
+    """Number the cells of some synthetic rows, and of all public ones, and tell how many."""
+    cells, size = np.zeros(len(rows) + len(public), dtype=np.int64), 1
+    for name in by:
+        # Numbered anew before each column, a product of many stays small.
+        cells, size = renumbered(cells, size)
+        size *= public.schema.domain[name]
+        cells = cells.astype(index_type(size))
+        cells *= public.schema.domain[name]
+        cells[: len(rows)] += codes[name][rows]
+        cells[len(rows) :] += public.codes[name]
+    cells, size = renumbered(cells, size)
+    return cells[: len(rows)], cells[len(rows) :], size
+
+
+def public_rows_alike(
+    codes: Mapping[str, Codes],
+    public: PublicTable,
+    ways: Iterable[Sequence[str]],
+    rng: np.random.Generator,
+) -> Numbers:
+    """Give every synthetic row the place of a public row that is like it, by chance.
+
+    Rows are alike in the columns of the first way; where there is none, of the next; without
+    any columns all are.
+    """
+    count = len(next(iter(codes.values())))
+    left = np.arange(count, dtype=index_type(count))
+    found = np.zeros(count, dtype=index_type(len(public)))
+    for by in (*ways, ()):
+        wanted, known, size = cells_alike(codes, public, by, left)
+        order = np.argsort(known, kind="stable")
+        starts = np.concatenate(([0], np.cumsum(np.bincount(known, minlength=size))))
+        held = np.diff(starts)[wanted]
+        there = held > 0
+        turn = np.floor(rng.random(int(there.sum())) * held[there]).astype(np.int64)
+        found[left[there]] = order[starts[wanted[there]] + turn]
+        left = left[~there]
+    return found
