@@ -27,12 +27,13 @@ if TYPE_CHECKING:
     from understudy.schema import Schema
     from understudy.session import Session
     from understudy.session import open_session as open  # noqa: A004
-    from understudy.synth import AdaGrid, Independent, UserCounts
+    from understudy.synth import AdaGrid, Archetypes, Independent, UserCounts
 
 __version__ = version("understudy")
 
 __all__ = [
     "AdaGrid",
+    "Archetypes",
     "Budget",
     "Independent",
     "Norm",
@@ -51,6 +52,7 @@ __all__ = [
 
 _HOMES = {
     "AdaGrid": ("synth", "AdaGrid"),
+    "Archetypes": ("synth", "Archetypes"),
     "Budget": ("budget", "Budget"),
     "Independent": ("synth", "Independent"),
     "Norm": ("budget", "Norm"),

@@ -3,7 +3,7 @@
 A mixture of Gaussians is fitted to the feature columns' codes, scaled to mean 0 and deviation 1;
 scaler and mixture stay together.  What they come to is a label for every cell of the features,
 which is all that the vault needs, and how public people of each archetype are.  Saved as JSON
-and Parquet; nothing is pickled, and no id of a public person is kept.
+and Parquet, which hold no code; and no id of a public person is kept.
 """
 
 from __future__ import annotations
@@ -107,6 +107,8 @@ class Shapes:
     """How many rows they have."""
     joint: Numbers
     """The share of each feature cell in an archetype's rows: archetypes × cells."""
+    others: dict[str, Numbers]
+    """The same for every other column by itself."""
 
     @property
     def count(self) -> int:
@@ -158,6 +160,11 @@ class Shapes:
             people=np.bincount(kind, minlength=count),
             rows=rows.astype(np.int64),
             joint=joint / np.maximum(rows, 1)[:, None],
+            others={
+                name: _shares(kind[people], public.codes[name], count, size)
+                for name, size in public.schema.domain.items()
+                if name not in features
+            },
         )
 
     def kinds(self, public: PublicTable) -> Whole:
@@ -180,6 +187,7 @@ class Shapes:
             "people": self.people.tolist(),
             "rows": self.rows.tolist(),
             "mixture": held,
+            "others": {name: shares.tolist() for name, shares in self.others.items()},
         }
         (target / "shapes.json").write_text(json.dumps(facts), encoding="utf-8")
         return target
@@ -204,6 +212,7 @@ class Shapes:
             people=np.array(facts["people"], dtype=np.int64),
             rows=np.array(facts["rows"], dtype=np.int64),
             joint=joint,
+            others={name: np.array(shares) for name, shares in facts["others"].items()},
         )
 
 
@@ -214,6 +223,11 @@ def kinds(public: PublicTable, features: Clique, labels: Whole, count: int) -> W
     counts = np.bincount(keys, minlength=(int(people[-1]) + 1) * count).reshape(-1, count)
     most: Whole = counts.argmax(axis=1)
     return most
+
+
+def _shares(kinds: Whole, codes: Whole, count: int, size: int) -> Numbers:
+    counts = np.bincount(kinds * size + codes, minlength=count * size).reshape(count, size)
+    return np.asarray(counts / np.maximum(counts.sum(axis=1, keepdims=True), 1))
 
 
 def _some(points: Numbers) -> Numbers:

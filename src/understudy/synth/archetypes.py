@@ -66,6 +66,8 @@ class Archetypes:
     """The columns that make an archetype; the first few where none are named."""
     kinds: int | None = 10
     """How many archetypes; by held-out public people where it is None."""
+    shapes: str | None = None
+    """A folder of archetypes that were saved, to use in place of finding them."""
     attribute: str | None = None
     """A column that is a person's own: counted by people, and one value for all rows of one."""
     conditionals: tuple[tuple[str, Clique], ...] = ()
@@ -110,14 +112,14 @@ class Archetypes:
         known = self._check(door, public)
         progress("finding archetypes", 0)
         features = self._features(door.schema.domain)
-        shapes = Shapes.of(known, features, self.kinds)
+        shapes = self._shapes(known, features)
         progress("counting people", 0)
         asked = self._ask(door, known, shapes, progress)
         door.close()
         progress("choosing people", 0)
         codes, people = self._cast(known, shapes, asked, rng)
         progress("drawing rows", 0)
-        self._fill(known, codes, features, rng)
+        self.fill(known, codes, features, rng)
         codes = {name: codes[name] for name in door.schema.domain}
         given = None if door.unit.is_row else people
         if given is not None and self.most_each is not None:
@@ -134,6 +136,19 @@ class Archetypes:
                 "weighed": asked.rows is not None,
             },
         )
+
+    def _shapes(self, public: PublicTable, features: Clique) -> Shapes:
+        if self.shapes is None:
+            return Shapes.of(public, features, self.kinds)
+        held = Shapes.load(self.shapes)
+        sizes = tuple(public.schema.domain[name] for name in features)
+        if (held.features, held.sizes) != (features, sizes):
+            raise UsageError(
+                "the saved archetypes are of other features",
+                got=" × ".join(held.features),
+                allowed=" × ".join(features),
+            )
+        return held
 
     def _features(self, domain: dict[str, int]) -> Clique:
         if self.features:
@@ -282,7 +297,7 @@ class Archetypes:
         codes[self.attribute] = own.astype(np.int32)
         return codes, np.concatenate([none, *who])
 
-    def _fill(
+    def fill(
         self,
         public: PublicTable,
         codes: dict[str, Codes],
