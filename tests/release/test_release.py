@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +78,39 @@ def test_a_saved_release_holds_its_rows_and_true_checksums(tmp_path: Path, form:
     assert found[-1] == ("age", "(sum of 2 cells)", 1.0)
     assert Schema.read(folder / "schema.toml") == SCHEMA
     assert not [p for p in tmp_path.iterdir() if p.name.startswith(".")]
+
+
+def test_a_histogram_counts_the_rows_by_code() -> None:
+    rng = np.random.default_rng(0)
+    codes = {n: rng.integers(0, s, 50) for n, s in SCHEMA.domain.items()}
+    wanted = np.zeros((SCHEMA.domain["age"], SCHEMA.domain["colour"]), dtype=np.int64)
+    np.add.at(wanted, (codes["age"], codes["colour"]), 1)
+    release = made()
+    assert release.histogram("age", "colour").tolist() == wanted.tolist()
+    assert release.histogram().shape == tuple(SCHEMA.domain.values())
+    assert release.histogram().sum() == len(release) == 50
+
+
+def test_a_sum_of_one_cell_has_the_cells_name_and_says_what_is_counted() -> None:
+    one = Rows(np.array([0, 1, 2]), np.array([1, 0]))
+    release = made()
+    measured = Measurement(
+        clique=("colour",), values=np.array([3.0, 4.0]), scale=1.0, rows=one, counted="people"
+    )
+    told = replace(release, measurements=(measured,))._noisy_table()
+    assert told["label"].tolist() == ["blue", "red"]
+    assert told["counted"].tolist() == ["people", "people"]
+
+
+def test_columns_are_decoded_alike_however_many_rows_at_a_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    whole = made()
+    monkeypatch.setattr(sys.modules["understudy.release.build"], "AT_ONCE", 7)
+    parts = made()
+    for name in ("colour", "grade", "age", "who"):
+        assert parts.columns[name].tolist() == whole.columns[name].tolist()
+    assert parts.histogram().tolist() == whole.histogram().tolist()
 
 
 def test_types_on_disk_are_the_declared_ones_whatever_is_missing(tmp_path: Path) -> None:

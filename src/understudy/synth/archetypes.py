@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from understudy.budget import RULES, Budget, Norm, price_grains, scale_upper, split
+from understudy.door import Measurement, Rows
 from understudy.errors import BudgetError, QuestionError, UsageError
 from understudy.graph import Domain, totals
 from understudy.public import Shapes, Synthesis, bins_within
@@ -35,11 +36,11 @@ from understudy.synth.people import best_cap, capped, meet
 from understudy.synth.rounds import Rounds
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from understudy.door import Clique, Door, Measurement
+    from understudy.door import Clique, Door
     from understudy.public import Progress, PublicTable
     from understudy.schema import Codes
 
@@ -93,8 +94,9 @@ class Archetypes:
             given = getattr(self, name)
             if given is not None:
                 object.__setattr__(self, name, tuple(map(_tuples, given)))
-        if not (0 < self.marginals_share < 1 and 0 < self.kinds_share < 1):
-            raise BudgetError("shares must lie between 0 and 1", got=self.marginals_share)
+        shares = (self.marginals_share, self.rows_share, self.kinds_share)
+        if not all(0 < s < 1 for s in shares) or sum(shares[:2]) >= 1:
+            raise BudgetError("shares must be positive and sum to less than 1", got=shares)
         for name in ("kinds", "most_rows", "most_each"):
             given = getattr(self, name)
             if given is not None and given < 1:
@@ -127,7 +129,7 @@ class Archetypes:
         return Synthesis(
             codes=codes,
             people=given,
-            measurements=asked.measurements,
+            measurements=(*asked.people(shapes, self.attribute), *asked.measurements),
             notes=_NOTES,
             within=bins_within(known),
             details={
@@ -327,6 +329,26 @@ class Asked:
     """Noisy marginals of rows."""
     rows: float | None = None
     """The number of rows, where marginals were asked."""
+
+    def people(self, shapes: Shapes, attribute: str | None) -> Iterator[Measurement]:
+        """Tell how many people were counted, by archetype and by the attribute."""
+        order = np.argsort(shapes.labels, kind="stable")
+        sizes = np.bincount(shapes.labels, minlength=shapes.count)
+        starts = np.concatenate(([0], np.cumsum(sizes[sizes > 0])))
+        yield Measurement(
+            clique=shapes.features,
+            values=self.kinds[sizes > 0],
+            scale=self.scales[0],
+            rows=Rows(starts, order),
+            counted="people whose rows are most often in these cells",
+        )
+        if self.values is not None and attribute is not None:
+            yield Measurement(
+                clique=(attribute,),
+                values=self.values,
+                scale=self.scales[1],
+                counted="people who have it most often",
+            )
 
 
 def _published_scales(budget: Budget) -> list[float]:
