@@ -84,7 +84,6 @@ def counting(path: str) -> list[tuple[str, float]]:
     table = PrivateTable(engine, path, schema=schema(), unit=Unit("taxi_id"), key="k")
     seen.append(("encode", time.perf_counter() - begun))
     bounding = Weights(150)
-    seen.append(("bound", timed(lambda: table.bounded(bounding))))
     asked = cliques(list(table.schema.domain))
     # The engine's first query after a write is slower; both ways get a warm one.
     marginals(table, asked[:1], table.bounded(bounding))
@@ -118,7 +117,6 @@ def counted() -> None:
         seen = dict(apart(counting, str(path)))
     rows = f"{TRIPS:,} trips"
     figure(f"encode {rows}, seconds", seen["encode"])
-    figure(f"bound {rows} by Weights, seconds", seen["bound"])
     figure(f"count {seen['marginals']:.0f} marginals of {rows}, seconds", seen["together"])
     ratio = seen["alone"] / seen["together"]
     figure("one pass against one by one, times faster", ratio, ">= 2", meets=ratio >= 2)

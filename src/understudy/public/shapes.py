@@ -17,9 +17,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from understudy.engine import DuckDB
-from understudy.errors import MissingFileError, MissingPackageError, QuestionError, UsageError
+from understudy.errors import (
+    MissingFileError,
+    MissingPackageError,
+    OutputExistsError,
+    QuestionError,
+    UsageError,
+)
 from understudy.public.table import read_public
 
 if TYPE_CHECKING:
@@ -63,7 +70,8 @@ class Mixture:
         mean, deviation = features.mean(axis=0), features.std(axis=0)
         deviation = np.where(deviation > 0, deviation, 1.0)
         model = GaussianMixture(count, random_state=0, reg_covar=1e-4)
-        with warnings.catch_warnings():
+        # Threads of the linear algebra library wait for each other longer than they work.
+        with threadpool_limits(1), warnings.catch_warnings():
             # A fit that has not settled is as public as one that has.
             warnings.simplefilter("ignore")
             model.fit((features - mean) / deviation)
@@ -174,6 +182,8 @@ class Shapes:
     def save(self, folder: str | Path) -> Path:
         """Write the archetypes to a new folder: shapes.json, labels.parquet and joint.parquet."""
         target = Path(folder)
+        if target.exists():
+            raise OutputExistsError(f"{target} exists already", hint="name another place")
         target.mkdir(parents=True)
         kind, cell = np.nonzero(self.joint)
         with closing(DuckDB()) as engine:

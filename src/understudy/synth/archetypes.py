@@ -28,7 +28,7 @@ import numpy as np
 from understudy.budget import RULES, Budget, Norm, price_grains, scale_upper, split
 from understudy.door import Measurement, Rows
 from understudy.errors import BudgetError, QuestionError, UsageError
-from understudy.graph import Domain, totals
+from understudy.graph import Domain, check_clique, totals
 from understudy.public import Shapes, Synthesis, bins_within
 from understudy.synth.casting import cast, consistent, raked, rows_of, weights
 from understudy.synth.matching import public_rows_alike
@@ -36,7 +36,7 @@ from understudy.synth.people import best_cap, capped, meet
 from understudy.synth.rounds import Rounds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -82,7 +82,7 @@ class Archetypes:
     kinds_share: float = 0.5
     """The share of what is left for counting archetypes, and not the attribute."""
     most_rows: int = 20_000_000
-    """With more rows than this, there are fewer people."""
+    """With more rows than about this, there are fewer people."""
     most_each: int | None = None
     """The most rows of a synthetic person."""
     published: bool = False
@@ -114,6 +114,8 @@ class Archetypes:
         known = self._check(door, public)
         progress("finding archetypes", 0)
         features = self._features(door.schema.domain)
+        own = () if self.attribute is None else (self.attribute,)
+        self._telling(door.schema.domain, (*features, *own), features)
         shapes = self._shapes(known, features)
         progress("counting people", 0)
         asked = self._ask(door, known, shapes, progress)
@@ -157,10 +159,12 @@ class Archetypes:
             return self.features
         names, size = [], 1
         for name, values in domain.items():
-            size *= values
-            if name != self.attribute and size <= FEATURE_CELLS:
+            if name != self.attribute and size * values <= FEATURE_CELLS:
                 names.append(name)
-        return tuple(names[:3])
+                size *= values
+        if not names:
+            raise UsageError("no column is small enough to make archetypes", hint="name features")
+        return tuple(names[:FEATURES])
 
     def _check(self, door: Door, public: PublicTable | None) -> PublicTable:
         """Refuse what cannot be, before anything is spent."""
@@ -179,6 +183,8 @@ class Archetypes:
                 got=", ".join(unknown),
                 allowed=", ".join(door.schema.domain),
             )
+        for clique in (self.features, *(self.marginals or ())):
+            check_clique(clique)
         if self.attribute in self.features:
             raise UsageError("the attribute cannot be a feature", got=self.attribute)
         if self.published and (door.currency != "gdp" or self.attribute is None):
@@ -269,7 +275,9 @@ class Archetypes:
             rows = min(fewer * asked.rows, float(self.most_rows))
             each = weights(public, times.astype(np.float64), asked.measurements, rows)
         place, who = rows_of(public, people, each, rng)
-        codes: dict[str, Codes] = {n: public.codes[n][place] for n in shapes.features}
+        weighed = [n for m in asked.measurements for n in m.clique]
+        kept = dict.fromkeys((*shapes.features, *weighed))
+        codes: dict[str, Codes] = {n: public.codes[n][place] for n in kept}
         if self.attribute is not None:
             codes[self.attribute] = own[who].astype(np.int32)
         return codes, who
@@ -307,13 +315,29 @@ class Archetypes:
         rng: np.random.Generator,
     ) -> None:
         """Fill in the other columns, each by public rows that are alike in what tells it."""
-        told = dict(self.conditionals)
-        rest = [n for n in public.schema.domain if n not in codes]
-        order = [*(n for n in told if n in rest), *(n for n in rest if n not in told)]
-        for name in order:
-            keys = tuple(n for n in told.get(name, features) if n in codes)
+        for name, keys in self._telling(public.schema.domain, codes, features).items():
             place = public_rows_alike(codes, public, (keys, features), rng)
             codes[name] = public.codes[name][place]
+
+    def _telling(
+        self, domain: Mapping[str, int], made: Iterable[str], features: Clique
+    ) -> dict[str, Clique]:
+        """Settle in which order other columns are made, and by which each is told."""
+        told, there = dict(self.conditionals), set(made)
+        rest = [n for n in domain if n not in there]
+        order = [*(n for n in told if n in rest), *(n for n in rest if n not in told)]
+        found = {}
+        for name in order:
+            found[name] = told.get(name, features)
+            later = sorted(set(found[name]) - there)
+            if later:
+                raise UsageError(
+                    f"the conditional of {name} names columns that are not there yet",
+                    got=", ".join(later),
+                    hint="conditionals go in the order in which columns are made",
+                )
+            there.add(name)
+        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
