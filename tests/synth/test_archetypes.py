@@ -450,7 +450,7 @@ def test_a_row_limit_makes_for_fewer_people_of_as_many_rows(mechanism: Archetype
     few, many = made_of[100], made_of[20_000_000]
     assert few.people is not None
     assert many.people is not None
-    assert 60 <= len(few.people) <= 125
+    assert 60 <= len(few.people) <= 100
     assert len(few.people) / (few.people.max() + 1) == pytest.approx(
         len(many.people) / (many.people.max() + 1), rel=0.25
     )

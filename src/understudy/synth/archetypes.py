@@ -30,8 +30,8 @@ from understudy.door import Measurement, Rows
 from understudy.errors import BudgetError, QuestionError, UsageError
 from understudy.graph import Domain, check_clique, totals
 from understudy.public import Shapes, Synthesis, bins_within
-from understudy.synth.casting import cast, consistent, raked, rows_of, weights
-from understudy.synth.matching import public_rows_alike
+from understudy.synth.casting import cast, consistent, raked, rows_of, weights, within
+from understudy.synth.matching import public_rows_alike, renumbered
 from understudy.synth.people import best_cap, capped, meet
 from understudy.synth.rounds import Rounds
 
@@ -82,7 +82,7 @@ class Archetypes:
     kinds_share: float = 0.5
     """The share of what is left for counting archetypes, and not the attribute."""
     most_rows: int = 20_000_000
-    """With more rows than about this, there are fewer people."""
+    """With more rows than this, there are fewer people."""
     most_each: int | None = None
     """The most rows of a synthetic person."""
     published: bool = False
@@ -275,12 +275,14 @@ class Archetypes:
             rows = min(fewer * asked.rows, float(self.most_rows))
             each = weights(public, times.astype(np.float64), asked.measurements, rows)
         place, who = rows_of(public, people, each, rng)
+        few = within(who, self.most_rows, rng)
+        place, who = place[few], who[few]
         weighed = [n for m in asked.measurements for n in m.clique]
         kept = dict.fromkeys((*shapes.features, *weighed))
         codes: dict[str, Codes] = {n: public.codes[n][place] for n in kept}
         if self.attribute is not None:
             codes[self.attribute] = own[who].astype(np.int32)
-        return codes, who
+        return codes, renumbered(who, len(people) + 1)[0].astype(np.int64)
 
     def _as_published(
         self, shapes: Shapes, asked: Asked, rng: np.random.Generator

@@ -112,3 +112,19 @@ def rows_of(
     place = np.arange(int(sizes.sum())) - np.repeat(before - starts[people], sizes)
     often = np.floor(each[place] + rng.random(len(place))).astype(np.int64)
     return np.repeat(place, often), np.repeat(who, often)
+
+
+def within(who: Whole, most: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Choose rows to keep, so many at most, by leaving people out with all of their rows.
+
+    >>> int(within(np.array([0, 0, 0, 1, 1]), 4, np.random.default_rng(0)).sum()) in (2, 3)
+    True
+    """
+    if len(who) <= most:
+        return np.ones(len(who), dtype=bool)
+    sizes = np.bincount(who)
+    order = rng.permutation(len(sizes))
+    stays = np.zeros(len(sizes), dtype=bool)
+    stays[order] = np.cumsum(sizes[order]) <= most
+    kept: NDArray[np.bool_] = stays[who]
+    return kept
