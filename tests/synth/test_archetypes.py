@@ -658,6 +658,34 @@ def test_what_cannot_be_is_refused_before_anything_is_spent(
 
 
 @pytest.mark.parametrize(
+    "mechanism",
+    [
+        {"marginals": (("area", "area"),)},
+        {"conditionals": (("fare", ("paid",)), ("paid", FEATURES))},
+    ],
+    ids=["a column twice", "a column not there yet"],
+)
+def test_cliques_and_orders_that_cannot_be_cost_nothing(
+    tmp_path: Path, mechanism: dict[str, Any]
+) -> None:
+    asked: dict[str, Any] = {"features": FEATURES, "kinds": 2, "attribute": "firm"}
+    with pytest.raises((QuestionError, UsageError)):
+        session(tmp_path).run(Archetypes(**asked | mechanism))
+    assert read(tmp_path).left == read(tmp_path).total
+
+
+def test_marginals_of_any_sizes_are_asked_cell_by_cell(tmp_path: Path) -> None:
+    asked: dict[str, Any] = {"features": FEATURES, "kinds": 2, "attribute": "firm"}
+    wide = (("fare",), ("area",), ("area", "fare"))
+    budget = us.Budget(epsilon=200.0, delta=1e-6)
+    release = session(tmp_path, budget=budget).run(Archetypes(**asked, marginals=wide))
+    assert release.manifest["mechanism"]["weighed"]
+    told = [m for m in release.measurements if m.counted == "rows"]
+    assert [m.clique for m in told] == sorted(wide, key=len)
+    assert all(m.rows is None for m in told)
+
+
+@pytest.mark.parametrize(
     ("settings_", "error"),
     [
         ({"kinds": 0}, UsageError),

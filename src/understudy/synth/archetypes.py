@@ -50,6 +50,8 @@ if TYPE_CHECKING:
 FEATURE_CELLS = 200_000
 """Features are the first columns with no more cells than this, where none are named."""
 FEATURES = 3
+MOST_CELLS = 2_000_000
+"""The most cells of the features, or of a marginal."""
 PUBLISHED_SHARES = (0.1, 0.9)
 NOISY = 0.3
 """Marginals are not asked for where noise alone would be so much of them, in total variation."""
@@ -185,6 +187,13 @@ class Archetypes:
             )
         for clique in (self.features, *(self.marginals or ())):
             check_clique(clique)
+            cells = math.prod(door.schema.domain[n] for n in clique)
+            if cells > MOST_CELLS:
+                raise QuestionError(
+                    f"{' × '.join(clique)} has too many cells",
+                    got=f"{cells:,}",
+                    allowed=f"at most {MOST_CELLS:,}",
+                )
         if self.attribute in self.features:
             raise UsageError("the attribute cannot be a feature", got=self.attribute)
         if self.published and (door.currency != "gdp" or self.attribute is None):
@@ -221,8 +230,9 @@ class Archetypes:
             rule="gdp",
             share=self.marginals_share,
             copies={},
-            threshold=0.0,
-            most_cells=FEATURE_CELLS,
+            # Every cell is asked by itself, whatever a smaller marginal found.
+            threshold=-math.inf,
+            most_cells=MOST_CELLS,
         )
         rounds.ask(pairs, progress)
         rows = crowd.rows or totals(Domain(door.schema.domain), rounds.measurements)[None]
