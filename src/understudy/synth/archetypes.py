@@ -26,17 +26,25 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from understudy.budget import RULES, Budget, Norm, price_grains, scale_upper, split
-from understudy.door import Measurement, Rows
 from understudy.errors import BudgetError, QuestionError, UsageError
 from understudy.graph import Domain, check_clique, totals
 from understudy.public import Shapes, Synthesis, bins_within
-from understudy.synth.casting import cast, consistent, raked, rows_of, weights, within
+from understudy.synth.casting import (
+    Asked,
+    cast,
+    consistent,
+    most_common,
+    raked,
+    rows_of,
+    weights,
+    within,
+)
 from understudy.synth.matching import public_rows_alike, renumbered
 from understudy.synth.people import best_cap, capped, meet
 from understudy.synth.rounds import Rounds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -44,7 +52,6 @@ if TYPE_CHECKING:
     from understudy.public import Progress, PublicTable
     from understudy.schema import Codes
 
-    Numbers = NDArray[np.float64]
     Whole = NDArray[np.int64]
 
 FEATURE_CELLS = 200_000
@@ -272,7 +279,7 @@ class Archetypes:
             values, table = np.zeros(len(kinds), dtype=np.int64), wanted[:, None]
         else:
             down, across = consistent([asked.kinds, asked.values], asked.scales)
-            values = _most_common(public, self.attribute)
+            values = most_common(public, self.attribute)
             table = np.zeros((len(down), len(across)))
             np.add.at(table, (kinds, values), 1.0)
             table = raked(table, down, across)
@@ -352,41 +359,6 @@ class Archetypes:
         return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Asked:
-    """What was answered."""
-
-    kinds: Numbers
-    """How many people are of each archetype."""
-    values: Numbers | None
-    """How many have each value of the attribute."""
-    scales: tuple[float, ...]
-    measurements: tuple[Measurement, ...] = ()
-    """Noisy marginals of rows."""
-    rows: float | None = None
-    """The number of rows, where marginals were asked."""
-
-    def people(self, shapes: Shapes, attribute: str | None) -> Iterator[Measurement]:
-        """Tell how many people were counted, by archetype and by the attribute."""
-        order = np.argsort(shapes.labels, kind="stable")
-        sizes = np.bincount(shapes.labels, minlength=shapes.count)
-        starts = np.concatenate(([0], np.cumsum(sizes[sizes > 0])))
-        yield Measurement(
-            clique=shapes.features,
-            values=self.kinds[sizes > 0],
-            scale=self.scales[0],
-            rows=Rows(starts, order),
-            counted="people whose rows are most often in these cells",
-        )
-        if self.values is not None and attribute is not None:
-            yield Measurement(
-                clique=(attribute,),
-                values=self.values,
-                scale=self.scales[1],
-                counted="people who have it most often",
-            )
-
-
 def _published_scales(budget: Budget) -> list[float]:
     """Calibrate as the document's code does: each by its share, by the classical formula."""
     parts = [
@@ -394,15 +366,6 @@ def _published_scales(budget: Budget) -> list[float]:
         for share in PUBLISHED_SHARES
     ]
     return [RULES["classical"](part, 1) for part in parts]
-
-
-def _most_common(public: PublicTable, column: str) -> Whole:
-    """Give every public person their most common value of a column."""
-    people, size = public.known_people("what people have"), public.schema.domain[column]
-    keys = people * size + public.codes[column]
-    counts = np.bincount(keys, minlength=(int(people[-1]) + 1) * size)
-    most: Whole = counts.reshape(-1, size).argmax(axis=1)
-    return most
 
 
 def _tuples(value: Any) -> Any:  # noqa: ANN401  as JSON gives it

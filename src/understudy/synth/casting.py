@@ -5,19 +5,20 @@ Everything here is public or follows from noisy answers.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from understudy.door import Measurement, Rows
 from understudy.synth.rounding import simplex
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from understudy.door import Measurement
-    from understudy.public import PublicTable
+    from understudy.public import PublicTable, Shapes
 
     Numbers = NDArray[np.float64]
     Whole = NDArray[np.int64]
@@ -29,6 +30,41 @@ MOST_WEIGHT = 8.0
 """A public row stands for so many rows at most."""
 DRIFT = 0.5
 """By how much of itself a private count may differ from what public people let expect."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Asked:
+    """What was answered."""
+
+    kinds: Numbers
+    """How many people are of each archetype."""
+    values: Numbers | None
+    """How many have each value of the attribute."""
+    scales: tuple[float, ...]
+    measurements: tuple[Measurement, ...] = ()
+    """Noisy marginals of rows."""
+    rows: float | None = None
+    """The number of rows, where marginals were asked."""
+
+    def people(self, shapes: Shapes, attribute: str | None) -> Iterator[Measurement]:
+        """Tell how many people were counted, by archetype and by the attribute."""
+        order = np.argsort(shapes.labels, kind="stable")
+        sizes = np.bincount(shapes.labels, minlength=shapes.count)
+        starts = np.concatenate(([0], np.cumsum(sizes[sizes > 0])))
+        yield Measurement(
+            clique=shapes.features,
+            values=self.kinds[sizes > 0],
+            scale=self.scales[0],
+            rows=Rows(starts, order),
+            counted="people whose rows are most often in these cells",
+        )
+        if self.values is not None and attribute is not None:
+            yield Measurement(
+                clique=(attribute,),
+                values=self.values,
+                scale=self.scales[1],
+                counted="people who have it most often",
+            )
 
 
 def consistent(counts: Sequence[Numbers], scales: Sequence[float]) -> list[Numbers]:
@@ -50,6 +86,15 @@ def raked(table: Numbers, down: Numbers, across: Numbers) -> Numbers:
         table = table * (down / np.maximum(table.sum(axis=1), 1e-300))[:, None]
         table = table * (across / np.maximum(table.sum(axis=0), 1e-300))
     return table
+
+
+def most_common(public: PublicTable, column: str) -> Whole:
+    """Give every public person their most common value of a column."""
+    people, size = public.known_people("what people have"), public.schema.domain[column]
+    keys = people * size + public.codes[column]
+    counts = np.bincount(keys, minlength=(int(people[-1]) + 1) * size)
+    most: Whole = counts.reshape(-1, size).argmax(axis=1)
+    return most
 
 
 def cast(
