@@ -248,7 +248,8 @@ COUNTING = (
         file="vault/sensitivity.py",
         old='power = 2 if currency == "gdp" else 1\n    least',
         new="power = 2\n    least",
-        caught_by=ALONE,
+        caught_by="tests/budget/test_accounting.py"
+        "::test_on_columns_that_do_not_overlap_the_cost_is_reached",
     ),
     Bug(
         name="several sums that hold one cell are charged as one",
