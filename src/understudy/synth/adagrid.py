@@ -17,13 +17,13 @@ The config, the plan, the run.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from understudy.budget import Norm, Weights, split
 from understudy.errors import BudgetError, QuestionError, UsageError
 from understudy.graph import Domain, estimate
 from understudy.public import Synthesis, bins_within
-from understudy.synth.cliques import check_cliques, public_cliques
+from understudy.synth.cliques import as_tuples, check_cliques, public_cliques
 from understudy.synth.granularity import Grid, closure
 from understudy.synth.levels import public_cap
 from understudy.synth.people import meet
@@ -84,7 +84,7 @@ class AdaGrid:
     def __post_init__(self) -> None:
         """Refuse settings that cannot be, and take lists for tuples."""
         for name in ("cliques", "copies", "targets", "ids_by"):
-            object.__setattr__(self, name, _tuples(getattr(self, name)))
+            object.__setattr__(self, name, as_tuples(getattr(self, name)))
         shares = (self.rows_share, self.people_share, self.selection_share)
         if not all(0 < s < 1 for s in shares) or sum(shares) >= 1:
             raise BudgetError("shares must be positive and sum to less than 1", got=shares)
@@ -221,10 +221,6 @@ class AdaGrid:
         if most is None and not isinstance(door.bounding, Norm):
             most = door.bounding.cap
         return crowd.give(codes, public=public, by=self.ids_by or self.targets, most=most, rng=rng)
-
-
-def _tuples(value: Any) -> Any:  # noqa: ANN401  as JSON gives it
-    return tuple(map(_tuples, value)) if isinstance(value, (list, tuple)) else value
 
 
 def _notes(door: Door) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -39,6 +39,8 @@ from understudy.synth.casting import (
     weights,
     within,
 )
+from understudy.synth.cliques import as_tuples
+from understudy.synth.levels import MEAN_SIZE
 from understudy.synth.matching import public_rows_alike, renumbered
 from understudy.synth.people import best_cap, capped, meet
 from understudy.synth.rounds import Rounds
@@ -62,7 +64,6 @@ MOST_CELLS = 2_000_000
 PUBLISHED_SHARES = (0.1, 0.9)
 NOISY = 0.3
 """Marginals are not asked for where noise alone would be so much of them, in total variation."""
-MEAN_SIZE = math.sqrt(2 / math.pi)
 LEAST = 1e-9
 
 
@@ -102,7 +103,7 @@ class Archetypes:
         for name in ("features", "conditionals", "marginals"):
             given = getattr(self, name)
             if given is not None:
-                object.__setattr__(self, name, tuple(map(_tuples, given)))
+                object.__setattr__(self, name, as_tuples(given))
         shares = (self.marginals_share, self.rows_share, self.kinds_share)
         if not all(0 < s < 1 for s in shares) or sum(shares[:2]) >= 1:
             raise BudgetError("shares must be positive and sum to less than 1", got=shares)
@@ -366,10 +367,6 @@ def _published_scales(budget: Budget) -> list[float]:
         for share in PUBLISHED_SHARES
     ]
     return [RULES["classical"](part, 1) for part in parts]
-
-
-def _tuples(value: Any) -> Any:  # noqa: ANN401  as JSON gives it
-    return tuple(map(_tuples, value)) if isinstance(value, (list, tuple)) else value
 
 
 _NOTES = (

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from understudy.door import Measurement, Rows
+from understudy.public.shapes import kinds
 from understudy.synth.rounding import simplex
 
 if TYPE_CHECKING:
@@ -90,15 +91,12 @@ def raked(table: Numbers, down: Numbers, across: Numbers) -> Numbers:
 
 def most_common(public: PublicTable, column: str) -> Whole:
     """Give every public person their most common value of a column."""
-    people, size = public.known_people("what people have"), public.schema.domain[column]
-    keys = people * size + public.codes[column]
-    counts = np.bincount(keys, minlength=(int(people[-1]) + 1) * size)
-    most: Whole = counts.reshape(-1, size).argmax(axis=1)
-    return most
+    size = public.schema.domain[column]
+    return kinds(public, (column,), np.arange(size), size)
 
 
 def cast(
-    kinds: Whole, values: Whole, wanted: Numbers, rng: np.random.Generator
+    sorts: Whole, values: Whole, wanted: Numbers, rng: np.random.Generator
 ) -> tuple[Whole, Whole]:
     """Choose public people for each kind and value of which so many are wanted.
 
@@ -109,11 +107,11 @@ def cast(
     counts = (whole + (rng.random(wanted.shape) < wanted - whole)).astype(np.int64)
     people, given = [], []
     for kind, value in np.argwhere(counts):
-        those = np.flatnonzero((kinds == kind) & (values == value))
+        those = np.flatnonzero((sorts == kind) & (values == value))
         if not len(those):
-            those = np.flatnonzero(kinds == kind)
+            those = np.flatnonzero(sorts == kind)
         if not len(those):
-            those = np.arange(len(kinds))
+            those = np.arange(len(sorts))
         many = counts[kind, value]
         people.append(those[rng.integers(0, len(those), many)])
         given.append(np.full(many, value))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -165,3 +165,12 @@ def select_pairs(
 
 def _independent(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.outer(a, b / max(float(b.sum()), 1e-9)).reshape(-1)
+
+
+def as_tuples(value: Any) -> Any:  # noqa: ANN401  as JSON gives it
+    """Take lists for tuples, all the way down.
+
+    >>> as_tuples([["a", ["b"]], 1])
+    (('a', ('b',)), 1)
+    """
+    return tuple(map(as_tuples, value)) if isinstance(value, (list, tuple)) else value
