@@ -157,7 +157,7 @@ def test_columns_need_a_kind(column: object, got: str) -> None:
     error = column_refused(column)
     assert error.what == "column 'x' needs a kind"
     assert error.got == got
-    assert error.allowed == "categorical, integer, numeric, datetime, id, ignored"
+    assert error.allowed == "categorical, integer, numeric, datetime, remainder, split, id, ignored"
 
 
 @pytest.mark.parametrize(

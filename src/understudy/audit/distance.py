@@ -9,7 +9,7 @@ import numpy as np
 
 from understudy.budget import Gaussian, Laplace, Norm
 from understudy.budget.bounding import FRACTION_BITS
-from understudy.door import Measure, Select, Total
+from understudy.door import Measure, Select, Total, seen
 from understudy.errors import AuditError
 from understudy.vault.sensitivity import charge
 
@@ -58,8 +58,9 @@ def in_rows(
     if not isinstance(question, Measure):
         assert not isinstance(question, Select)  # noqa: S101  a choice has no noise of its own
         return counted.astype(np.float64), np.full(len(counted), question.scale)
+    domain = seen(schema, question).domain
     sizes = [
-        int(np.prod([schema.domain[n] for n in q.clique])) if q.rows is None else q.rows.count
+        int(np.prod([domain[n] for n in q.clique])) if q.rows is None else q.rows.count
         for q in question.queries
     ]
     scales = np.repeat([q.scale for q in question.queries], sizes)

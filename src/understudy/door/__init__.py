@@ -1,9 +1,11 @@
 """The interface to private data: what may be asked, what comes back."""
 
 from understudy.door.door import Door
+from understudy.door.merged import MergedDoor
 from understudy.door.questions import (
     Candidate,
     Measure,
+    Merge,
     Query,
     Question,
     Select,
@@ -12,7 +14,9 @@ from understudy.door.questions import (
     UnitMode,
     Units,
     describe,
+    merged_schema,
     plan,
+    seen,
 )
 from understudy.graph import Clique, Measurement, Rows
 
@@ -22,6 +26,8 @@ __all__ = [
     "Door",
     "Measure",
     "Measurement",
+    "Merge",
+    "MergedDoor",
     "Query",
     "Question",
     "Rows",
@@ -31,5 +37,7 @@ __all__ = [
     "UnitMode",
     "Units",
     "describe",
+    "merged_schema",
     "plan",
+    "seen",
 ]

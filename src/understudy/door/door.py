@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from understudy.budget import Bounding, Budget, Capped, Currency, Unit
-    from understudy.door.questions import Candidate, Query
+    from understudy.door.questions import Candidate, Merge, Query
     from understudy.graph import Clique, Measurement
     from understudy.schema import Schema
 
@@ -46,8 +46,13 @@ class Door(Protocol):
     def grains(self) -> int:
         """What the run may still spend, in grains; a replayed question counts as asked."""
 
-    def measure(self, queries: Sequence[Query], *, price: float) -> tuple[Measurement, ...]:
-        """Ask noisy linear queries over weighted row marginals, for at most a price."""
+    def measure(
+        self, queries: Sequence[Query], *, price: float, merged: tuple[Merge, ...] = ()
+    ) -> tuple[Measurement, ...]:
+        """Ask noisy linear queries over weighted row marginals, for at most a price.
+
+        Cells are those of the columns with merged codes; `MergedDoor` keeps count of these.
+        """
 
     def unit_mode(
         self, clique: Clique, *, scale: float, labels: NDArray[np.int64] | None = None
@@ -69,7 +74,14 @@ class Door(Protocol):
         With ``upwards``, t stands for t and more, up to the next of ``times``.
         """
 
-    def select(self, candidates: Sequence[Candidate], *, epsilon: float, bounding: Capped) -> int:
+    def select(
+        self,
+        candidates: Sequence[Candidate],
+        *,
+        epsilon: float,
+        bounding: Capped,
+        merged: tuple[Merge, ...] = (),
+    ) -> int:
         """Ask which candidate the model gets most wrong."""
 
     def total(self, *, cap: int, scale: float) -> float:

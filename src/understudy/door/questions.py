@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,11 +19,15 @@ from understudy.budget import Bounding, Capped
 from understudy.budget.bounding import bounding_to_dict
 from understudy.errors import BudgetError, QuestionError
 from understudy.graph import frozen
+from understudy.schema import Integer
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from understudy.graph import Clique, Rows
+    from understudy.schema import Schema
 
 
 LARGEST = 2.0**44
@@ -63,6 +67,36 @@ def _check_clique(clique: object) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Merge:
+    """Codes of one column put together: code c is seen as ``codes[c]``, from 0 without a gap.
+
+    A row's new code follows from its own alone, so that a person moves what is counted of
+    merged codes by no more than what is counted of the column's own.
+    """
+
+    column: str
+    codes: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        """Refuse new codes that leave one out, and keep codes that cannot change."""
+        _keep(self, "codes", frozen(self.codes, np.int64))
+        if not len(self.codes) or set(self.codes.tolist()) != set(range(self.size)):
+            raise QuestionError(
+                f"merged codes of {self.column} must be 0, 1, … with none left out",
+                got=f"{len(self.codes)} codes",
+            )
+
+    @property
+    def size(self) -> int:
+        """How many codes are left."""
+        return int(self.codes.max()) + 1
+
+    def declaration(self) -> Integer:
+        """Give the column that the merged codes make."""
+        return Integer(name=self.column, min=0, max=self.size - 1, missing=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Query:
     """Sums of cells of one clique's marginal, all with noise of one scale.
 
@@ -88,6 +122,8 @@ class Measure:
     queries: tuple[Query, ...]
     bounding: Bounding
     price: float
+    merged: tuple[Merge, ...] = ()
+    """Columns of which codes are put together before anything is counted."""
 
     def __post_init__(self) -> None:
         """Refuse an empty question."""
@@ -171,6 +207,8 @@ class Select:
     candidates: tuple[Candidate, ...]
     epsilon: float
     bounding: Capped
+    merged: tuple[Merge, ...] = ()
+    """Columns of which codes are put together before anything is counted."""
 
     def __post_init__(self) -> None:
         """Refuse scores that are no numbers, and weights that are not positive."""
@@ -219,6 +257,20 @@ class Units:
 
 
 Question = Measure | UnitMode | UnitCounts | Select | Total | Units
+
+
+def merged_schema(schema: Schema, merged: Sequence[Merge]) -> Schema:
+    """Give the schema of a table with merged codes: such a column is one of whole numbers."""
+    new = {merge.column: merge.declaration() for merge in merged}
+    columns = [new.get(column.name, column) for column in schema.modelled]
+    return replace(schema, columns=(*schema.ids, *columns))
+
+
+def seen(schema: Schema, question: Question) -> Schema:
+    """Give the schema in which a question's cliques are named: the table's, with merged codes."""
+    if not isinstance(question, (Measure, Select)) or not question.merged:
+        return schema
+    return merged_schema(schema, question.merged)
 
 
 def describe(question: object) -> Any:  # noqa: ANN401  plain data, as JSON takes it

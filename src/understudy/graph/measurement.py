@@ -92,6 +92,8 @@ class Measurement:
     """Measurements of one group count one weighted table: values ≈ t × sums, t unknown."""
     counted: str = "rows"
     """What is counted, in words."""
+    labels: tuple[tuple[str, ...], ...] | None = None
+    """What each column's codes are called; None where it is as the schema says."""
 
     def __post_init__(self) -> None:
         """Refuse a column named twice, noise without a scale, and weights without rows."""

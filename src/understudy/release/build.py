@@ -11,6 +11,7 @@ import numpy as np
 from understudy.budget import Charge, epsilon_of
 from understudy.release.guarantee import guarantee
 from understudy.release.release import Release
+from understudy.schema import Split
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,9 +41,12 @@ def build(
     The synthesis is used up: a column's codes go when it is decoded, for room.
     """
     columns = ids(synthesis, schema=schema, unit=unit)
-    for column in schema.modelled:
-        codes, within = synthesis.codes.pop(column.name), synthesis.within.get(column.name)
-        columns[column.name] = _decoded(column, codes, within, rng)
+    for column in schema.released_columns:
+        if isinstance(column, Split):
+            columns[column.name] = _joined(column, synthesis, rng)
+        else:
+            codes, within = synthesis.codes.pop(column.name), synthesis.within.get(column.name)
+            columns[column.name] = _decoded(column, codes, within, rng)
     rows = len(next(iter(columns.values())))
     manifest = {
         "what": "synthetic rows made by Understudy; none of them is anybody's",
@@ -71,6 +75,14 @@ def _decoded(
         drawn = column.decode(part, rng)
         parts.append(drawn if within is None else within.redraw(drawn, part, rng))
     return np.concatenate(parts)
+
+
+def _joined(split: Split, synthesis: Synthesis, rng: np.random.Generator) -> Array:
+    """Decode the two parts of a split, and put them together."""
+    steps, rest = split.modelled
+    high, low = synthesis.codes.pop(steps.name), synthesis.codes.pop(rest.name)
+    drawn = _decoded(steps, high, synthesis.within.get(steps.name), rng)
+    return split.joined(drawn, high, low, rng)
 
 
 def ids(synthesis: Synthesis, *, schema: Schema, unit: Unit) -> dict[str, Array]:

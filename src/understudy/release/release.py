@@ -20,7 +20,7 @@ from understudy.schema import Categorical, Numeric
 
 if TYPE_CHECKING:
     from understudy.door import Measurement
-    from understudy.schema import Array, Modelled, Schema
+    from understudy.schema import Array, Modelled, Schema, Split
 
 Format = Literal["parquet", "csv"]
 FORMATS: tuple[Format, ...] = ("parquet", "csv")
@@ -105,8 +105,9 @@ class Release:
             sizes = np.diff(measured.rows.starts)
             return np.array([f"(sum of {n} cells)" for n in sizes], dtype=object)
         labels = np.array([""], dtype=object)
-        for name in measured.clique:
-            own = np.array(self.schema[name].labels(), dtype=object)
+        for i, name in enumerate(measured.clique):
+            named = self.schema[name].labels() if measured.labels is None else measured.labels[i]
+            own = np.array(named, dtype=object)
             glue = " × " if labels[0] else ""
             labels = (labels[:, None] + glue + own[None, :]).reshape(-1)
         return labels if measured.rows is None else labels[measured.rows.cells]
@@ -114,10 +115,10 @@ class Release:
 
 def sql_types(schema: Schema) -> dict[str, str]:
     """Give the types of the modelled columns on disk."""
-    return {c.name: _sql_type(c) for c in schema.modelled}
+    return {c.name: _sql_type(c) for c in schema.released_columns}
 
 
-def _sql_type(column: Modelled) -> str:
+def _sql_type(column: Modelled | Split) -> str:
     """Give the type a column has on disk, whatever values happen to be missing."""
     if isinstance(column, Numeric):
         return "BIGINT" if column.whole else "DOUBLE"

@@ -10,6 +10,8 @@ from understudy.schema.columns import (
     Integer,
     Modelled,
     Numeric,
+    Remainder,
+    Split,
 )
 from understudy.schema.edges import ladder_edges, regular_edges
 from understudy.schema.reading import Array, Codes, Scalar
@@ -27,8 +29,10 @@ __all__ = [
     "Integer",
     "Modelled",
     "Numeric",
+    "Remainder",
     "Scalar",
     "Schema",
+    "Split",
     "ladder_edges",
     "regular_edges",
 ]

@@ -9,9 +9,7 @@ as SQL, and ``tests/schema/test_encoders_agree.py`` holds them against each othe
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -20,6 +18,8 @@ from understudy.errors import SchemaError
 from understudy.schema import reading
 from understudy.schema.calendar import PARTS, compile_format
 from understudy.schema.column import DROP, MAX_CODES, NULLS, Column, Outside, check_outside
+from understudy.schema.numeric import Numeric
+from understudy.schema.split import Remainder, Split
 
 if TYPE_CHECKING:
     from understudy.schema.reading import Array, Codes, Scalar
@@ -37,7 +37,8 @@ __all__ = [
     "Integer",
     "Modelled",
     "Numeric",
-    "is_modelled",
+    "Remainder",
+    "Split",
 ]
 
 LARGEST = 2**52
@@ -60,6 +61,9 @@ class Categorical(Column):
     """What the code *other* becomes on the way out; a declared value shares its code."""
     missing_value: Scalar | None = None
     """A declared value that already stands for missing, such as -1, and takes nulls."""
+    groups: tuple[str, ...] = ()
+    """What each value belongs to, as a city to its state; an empty text for nothing.  Public
+    knowledge: where a table is all of one group, the group tells which values it can have."""
     keys: tuple[str, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -76,6 +80,11 @@ class Categorical(Column):
             raise SchemaError(
                 f"column {self.name!r} lists a value twice",
                 hint="1, '1' and 1.0 are the same value",
+            )
+        if self.groups and len(self.groups) != len(self.values):
+            raise SchemaError(
+                f"column {self.name!r}: groups must name one for every value",
+                got=f"{len(self.groups)} for {len(self.values)} values",
             )
         if self.missing_value is not None and reading.text(self.missing_value) not in keys:
             raise SchemaError(
@@ -217,93 +226,6 @@ class Integer(Column):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Numeric(Column):
-    """A number cut into declared bins, each closed on the left, the last on both sides.
-
-    >>> fare = Numeric(name="fare", edges=(0.0, 10.0, 20.0))
-    >>> fare.encode(np.array([0.0, 9.99, 10.0, 20.0, 99.0, -5.0])).tolist()
-    [0, 0, 1, 1, 1, 0]
-    """
-
-    kind: ClassVar[str] = "numeric"
-    edges: tuple[float, ...]
-    whole: bool = False
-    """Whether values are whole numbers on the way out."""
-
-    def __post_init__(self) -> None:
-        """Refuse edges that do not rise or are not finite."""
-        check_outside(self.name, self.outside, ("nearest", "other", "drop"))
-        rising = len(self.edges) >= 2 and all(a < b for a, b in pairwise(self.edges))
-        if not rising or not all(map(math.isfinite, self.edges)):
-            raise SchemaError(
-                f"column {self.name!r}: edges must be finite and rise",
-                got=f"{len(self.edges)} edges",
-                allowed="at least two, each above the one before",
-            )
-        if self.whole and not self._holds_whole():
-            raise SchemaError(
-                f"column {self.name!r}: a bin holds no whole number of 64 bits",
-                allowed="bins with whole numbers between -2^63 and 2^63",
-            )
-
-    def _holds_whole(self) -> bool:
-        inner = all(math.ceil(a) < b for a, b in pairwise(self.edges[:-1]))
-        last = math.ceil(self.edges[-2]) <= self.edges[-1]
-        return inner and last and self.edges[0] >= -(2.0**63) and self.edges[-1] <= 2.0**63
-
-    @property
-    def values_count(self) -> int:
-        """How many bins there are."""
-        return len(self.edges) - 1
-
-    def encode(self, values: Array) -> Codes:
-        """Find the bin of every number by exact comparison with the edges."""
-        numbers, absent = reading.numbers(values, self.null_keys)
-        invalid = np.isnan(numbers)
-        codes = np.searchsorted(np.array(self.edges[1:-1]), numbers, side="right")
-        if self.outside != "nearest":
-            inside = (numbers >= self.edges[0]) & (numbers <= self.edges[-1])
-            codes = np.where(inside, codes, self.if_invalid)
-        codes = np.where(invalid, self.if_invalid, codes)
-        return np.where(absent, self.if_missing, codes).astype(np.int32)
-
-    def decode(self, codes: Codes, rng: np.random.Generator) -> Array:
-        """Draw uniformly within each bin; whole numbers stay whole."""
-        absent = codes >= self.values_count
-        edges = np.array(self.edges)
-        bins = np.where(absent, 0, codes)
-        low, high = edges[bins], edges[bins + 1]
-        share = rng.random(len(codes))
-        if self.whole:
-            low, top = np.ceil(low), self._last_whole(bins)
-            drawn = np.minimum(low + np.floor(share * (top - low + 1)), top)
-            return reading.nullable(drawn.astype(np.int64), absent)
-        # Not low + share * (high - low): the width of a long bin may be beyond float64.
-        found: Array = (1 - share) * low
-        share *= high
-        found += share
-        # Rounding may reach the next edge, which belongs to the next bin.
-        beyond = (found < low) | (found >= high)
-        found[beyond] = low[beyond]
-        found[absent] = np.nan
-        return found
-
-    def _last_whole(self, bins: Array) -> Array:
-        """Give the largest whole number of each bin; the last edge of all is inside its bin."""
-        high = np.array(self.edges)[bins + 1]
-        below = np.minimum(np.ceil(high) - 1, np.nextafter(high, -np.inf))
-        top = np.where(bins == self.values_count - 1, np.floor(high), below)
-        inside: Array = np.minimum(top, np.nextafter(2.0**63, 0))
-        return inside
-
-    def _value_labels(self) -> list[str]:
-        ends = ")" * (self.values_count - 1) + "]"
-        return [
-            f"[{a:g}, {b:g}{end}" for (a, b), end in zip(pairwise(self.edges), ends, strict=True)
-        ]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class DateTime(Column):
     """A part of a date-time: its hour, weekday, week, month and so on.
 
@@ -384,10 +306,5 @@ class Ignored:
     name: str
 
 
-Declaration = Categorical | Integer | Numeric | DateTime | Id | Ignored
-Modelled = Categorical | Integer | Numeric | DateTime
-
-
-def is_modelled(column: Declaration) -> bool:
-    """Say whether a column has codes."""
-    return isinstance(column, Column)
+Declaration = Categorical | Integer | Numeric | DateTime | Remainder | Split | Id | Ignored
+Modelled = Categorical | Integer | Numeric | DateTime | Remainder

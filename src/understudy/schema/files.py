@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from understudy.errors import MissingFileError, SchemaError
 from understudy.schema import contest, peers
+from understudy.schema.lists import with_lists
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,7 +33,7 @@ def read_schema(path: Path, *, public: Mapping[str, Array] | None) -> Plain:
     if suffix in {".yaml", ".yml"}:
         return peers.from_dpsynth(data, name=name)
     if suffix == ".toml" or ("columns" in data and "METADATA_SPEC_VERSION" not in data):
-        return data
+        return with_lists(data, lambda file: read_json(path.parent / file))
     if {"runs", "schema"} <= set(data):
         return contest.from_parameters(data, name=name)
     if "METADATA_SPEC_VERSION" in data:
@@ -49,17 +50,7 @@ def read_schema(path: Path, *, public: Mapping[str, Array] | None) -> Plain:
 
 
 def _load(path: Path) -> Plain:
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError:
-        raise SchemaError(f"{path.name} is not UTF-8 text") from None
-    except (OSError, ValueError):  # a name may itself be impossible
-        raise MissingFileError(f"cannot read the schema file {path}") from None
-    try:
-        data = _parse(text, path.suffix.lower())
-    except (ValueError, RecursionError) as error:
-        place = str(error).splitlines()[0]
-        raise SchemaError(f"{path.name} does not parse", got=place) from None
+    data = _parsed(path, path.suffix.lower())
     if not isinstance(data, dict) or not all(isinstance(name, str) for name in data):
         raise SchemaError(
             f"{path.name} holds no table of columns",
@@ -67,6 +58,25 @@ def _load(path: Path) -> Plain:
             allowed="a table whose names are texts",
         )
     return data
+
+
+def read_json(path: Path) -> object:
+    """Read a file of code lists or the like."""
+    return _parsed(path, ".json")
+
+
+def _parsed(path: Path, suffix: str) -> object:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise SchemaError(f"{path.name} is not UTF-8 text") from None
+    except (OSError, ValueError):  # a name may itself be impossible
+        raise MissingFileError(f"cannot read the schema file {path}") from None
+    try:
+        return _parse(text, suffix)
+    except (ValueError, RecursionError) as error:
+        place = str(error).splitlines()[0]
+        raise SchemaError(f"{path.name} does not parse", got=place) from None
 
 
 def _parse(text: str, suffix: str) -> object:

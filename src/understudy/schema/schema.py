@@ -21,7 +21,8 @@ from understudy.schema.columns import (
     Ignored,
     Integer,
     Numeric,
-    is_modelled,
+    Remainder,
+    Split,
 )
 from understudy.schema.edges import regular_edges
 
@@ -35,7 +36,8 @@ MAX_BINS = 2**16
 """The most bins that a range is cut into; each is a code, and a branch of the encoder."""
 
 KINDS: dict[str, type[Declaration]] = {
-    kind.kind: kind for kind in (Categorical, Integer, Numeric, DateTime, Id, Ignored)
+    kind.kind: kind
+    for kind in (Categorical, Integer, Numeric, DateTime, Remainder, Split, Id, Ignored)
 }
 
 
@@ -59,6 +61,7 @@ class Schema:
         if not self.name.strip():
             raise SchemaError("the table has no name", hint='add name = "my-table" to the schema')
         names = [c.name for c in self.columns]
+        names += [part for c in self.columns if isinstance(c, Split) for part in c.parts]
         folded = [n.lower() for n in names]
         twice = sorted({n for n in names if folded.count(n.lower()) > 1})
         if twice:
@@ -78,8 +81,16 @@ class Schema:
 
     @property
     def modelled(self) -> tuple[Modelled, ...]:
-        """The columns that have codes, in order."""
-        return tuple(c for c in self.columns if is_modelled(c))  # type: ignore[misc]
+        """The columns that have codes, in order; a split gives two of them."""
+        found: list[Modelled] = []
+        for column in self.released_columns:
+            found += column.modelled if isinstance(column, Split) else [column]
+        return tuple(found)
+
+    @property
+    def released_columns(self) -> tuple[Modelled | Split, ...]:
+        """The columns that synthetic rows have, in order: a split is one again."""
+        return tuple(c for c in self.columns if not isinstance(c, (Id, Ignored)))
 
     @property
     def ids(self) -> tuple[Id, ...]:
@@ -110,7 +121,7 @@ class Schema:
         """Describe the table that is released: no sources, and parts of date-times as numbers."""
         columns: list[Declaration] = [
             c.as_integer() if isinstance(c, DateTime) else replace(c, source="")
-            for c in self.modelled
+            for c in self.released_columns
         ]
         return replace(self, columns=(*self.ids, *columns), delimiter=",", quote='"')
 
@@ -214,7 +225,9 @@ def _column_from_dict(name: str, data: object) -> Declaration:
 
 
 def _expand_bins(name: str, given: dict[str, Any]) -> None:
-    """Allow ``min``, ``max`` and a number of ``bins`` in the place of ``edges``."""
+    """Allow ``min``, ``max`` and a number of ``bins``, or a ``step``, in the place of ``edges``."""
+    if "edges" not in given and {"min", "max", "step"} <= set(given):
+        _expand_steps(name, given)
     if "edges" not in given and {"min", "max", "bins"} <= set(given):
         low, high, bins = (given.pop(k) for k in ("min", "max", "bins"))
         if not all(isinstance(n, (int, float)) for n in (low, high)) or not isinstance(bins, int):
@@ -227,6 +240,25 @@ def _expand_bins(name: str, given: dict[str, Any]) -> None:
                 allowed=f"at most {MAX_BINS} bins between finite ends",
             )
         given["edges"] = regular_edges(*ends, bins)
+
+
+def _expand_steps(name: str, given: dict[str, Any]) -> None:
+    """Cut a range into steps, up to a ``top`` from which on all is one bin, if one is given."""
+    low, high, step = (given.pop(k) for k in ("min", "max", "step"))
+    top = given.pop("top", None)
+    numbers = [low, high, step] + ([] if top is None else [top])
+    sound = all(isinstance(n, (int, float)) and not isinstance(n, bool) for n in numbers)
+    end = high if top is None else top
+    if not sound or not (low < end <= high and step > 0) or (end - low) / step > MAX_BINS:
+        raise SchemaError(
+            f"column {name!r}: steps go from min to max, or to a top below it",
+            got=", ".join(map(str, numbers)),
+            allowed=f"numbers, min < top <= max, a step above 0, at most {MAX_BINS} steps",
+        )
+    inner = [low + i * step for i in range(math.ceil((end - low) / step))]
+    given["edges"] = tuple([*inner, end] if end == high else [*inner, end, high])
+    if end < high:
+        given["top_coded"] = True
 
 
 def _float(number: float) -> float:
@@ -250,11 +282,20 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
     "missing_value": (str, int, float, bool),
     "nulls": tuple,
     "edges": tuple,
+    "special": tuple,
+    "top_coded": bool,
+    "groups": tuple,
+    "parts": tuple,
+    "step": int,
+    "top": int,
 }
 _ITEMS: dict[str, tuple[type, ...]] = {
     "values": (str, int, float, bool),
     "nulls": (str,),
     "edges": (int, float),
+    "special": (int, float),
+    "groups": (str,),
+    "parts": (str,),
 }
 
 
@@ -273,3 +314,4 @@ def _check_types(name: str, given: dict[str, Any]) -> None:
             )
     if "edges" in given:
         given["edges"] = tuple(map(_float, given["edges"]))
+        given["special"] = tuple(map(_float, given.get("special", ())))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from understudy.errors import SchemaError
 from understudy.schema.calendar import MONTHS, compile_format
-from understudy.schema.columns import DROP, Categorical, DateTime, Integer, Numeric
+from understudy.schema.columns import DROP, Categorical, DateTime, Integer, Numeric, Remainder
 from understudy.schema.reading import FIRST, LAST, NUMBER, WHOLE, WRITTEN_OUT, null_numbers
 
 if TYPE_CHECKING:
@@ -267,12 +267,21 @@ def _code(column: Modelled, r: str, absent: str, found: str) -> str:
         )
     if isinstance(column, Numeric):
         low, high = _double(column.edges[0]), _double(column.edges[-1])
-        inside = _bin(r, column.edges[1:-1], 0)
+        inside, last = _bin(r, column.edges[1:-1], 0), column.bins - 1
+        for place, value in enumerate(column.special):
+            head += f"WHEN {r} = {_double(value)} THEN {column.bins + place} "
+    elif isinstance(column, Remainder):
+        low, high = str(column.min), str(column.max)
+        above_low = f"(floor({r}) - {low})"
+        inside = f"{above_low} - {column.step} * floor({above_low} / CAST({column.step} AS DOUBLE))"
+        last = (column.max - column.min) % column.step
+        for value in column.special:
+            head += f"WHEN {r} = {_double(value)} THEN {column.step} "
     else:
         low, high = str(column.min), str(column.max)
-        inside = f"CAST({r} - {low} AS BIGINT)"
+        inside, last = f"CAST({r} - {low} AS BIGINT)", column.values_count - 1
     if column.outside == "nearest":
-        below, above = "0", str(column.values_count - 1)
+        below, above = "0", str(last)
     else:
         below = above = str(column.if_invalid)
     return head + f"WHEN {r} < {low} THEN {below} WHEN {r} > {high} THEN {above} ELSE {inside} END"

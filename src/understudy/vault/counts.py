@@ -16,6 +16,7 @@ from understudy.budget.bounding import FRACTION_BITS
 from understudy.door import (
     Candidate,
     Measure,
+    Merge,
     Query,
     Rows,
     Select,
@@ -23,6 +24,7 @@ from understudy.door import (
     UnitCounts,
     UnitMode,
     Units,
+    seen,
 )
 from understudy.errors import QuestionError
 from understudy.vault.norm import normed
@@ -40,6 +42,8 @@ if TYPE_CHECKING:
     Whole = NDArray[np.int64]
 
 MOST_CELLS = 10**8
+AT_ONCE = 32
+"""How many marginals are counted in one pass over the rows; an engine plans no more with ease."""
 
 
 def cells(schema: Schema, clique: Clique) -> int:
@@ -65,6 +69,8 @@ def cells(schema: Schema, clique: Clique) -> int:
 def check(schema: Schema, question: Question) -> None:
     """Refuse a question that does not fit the schema, before anything is spent."""
     _check_types(question)
+    _check_merged(schema, question)
+    schema = seen(schema, question)
     match question:
         case Measure():
             for query in question.queries:
@@ -96,19 +102,34 @@ def check(schema: Schema, question: Question) -> None:
             pass
 
 
+def _check_merged(schema: Schema, question: Question) -> None:
+    """Refuse merged codes that are not those of a column, each named once."""
+    merged = question.merged if isinstance(question, (Measure, Select)) else ()
+    if len({merge.column for merge in merged}) < len(merged):
+        raise QuestionError("a column's codes are merged once")
+    for merge in merged:
+        size = cells(schema, (merge.column,))
+        if len(merge.codes) != size:
+            raise QuestionError(
+                f"merged codes of {merge.column} must name every code of it",
+                got=f"{len(merge.codes)} codes",
+                allowed=f"{size}",
+            )
+
+
 def _check_types(question: Question) -> None:
     """Refuse records of types of the asker's own: their methods would be given exact counts."""
     parts: list[object] = []
     match question:
         case Measure():
-            parts = [question.bounding, *question.queries]
+            parts = [question.bounding, *question.queries, *question.merged]
             parts += [q.rows for q in question.queries if q.rows is not None]
         case Select():
-            parts = [question.bounding, *question.candidates]
+            parts = [question.bounding, *question.candidates, *question.merged]
         case _:
             pass
     for part in parts:
-        if type(part) not in {Query, Rows, Candidate, Weights, Sample, Norm}:
+        if type(part) not in {Query, Rows, Candidate, Merge, Weights, Sample, Norm}:
             raise QuestionError("a question is made of the door's own records", got=type(part))
 
 
@@ -124,14 +145,23 @@ def outermost(cliques: Iterable[Clique]) -> list[Clique]:
 
 def marginals(table: PrivateTable, cliques: Sequence[Clique], weighted: str) -> dict[Clique, Whole]:
     """Count the marginals of many cliques in one pass over a table of weighted rows."""
+    full: dict[Clique, Whole] = {}
     outer = outermost(cliques)
+    for start in range(0, len(outer), AT_ONCE):
+        full |= _counted(table, outer[start : start + AT_ONCE], weighted)
+    return {c: _project(table.schema, full, c) for c in cliques}
+
+
+def _counted(table: PrivateTable, outer: Sequence[Clique], weighted: str) -> dict[Clique, Whole]:
+    """Count some marginals in one pass, each packed into one whole number a row."""
     keys = ", ".join(f"{table.packed(c)} AS k{i}" for i, c in enumerate(outer))
     names = [f"k{i}" for i in range(len(outer))]
     sets = ", ".join(f"({k})" for k in names)
     which = " ".join(f"WHEN grouping({k}) = 0 THEN {i}" for i, k in enumerate(names))
+    rows = table.as_seen(weighted, {name for clique in outer for name in clique})
     found = table.engine.fetch(
         f"SELECT CASE {which} END AS which, coalesce({', '.join(names)}) AS cell, "
-        f"CAST(sum(w) AS BIGINT) AS n FROM (SELECT {keys}, w FROM {weighted}) AS r "
+        f"CAST(sum(w) AS BIGINT) AS n FROM (SELECT {keys}, w FROM {rows}) AS r "
         f"GROUP BY GROUPING SETS ({sets})"
     )
     full = {}
@@ -140,7 +170,7 @@ def marginals(table: PrivateTable, cliques: Sequence[Clique], weighted: str) -> 
         counts = np.zeros(cells(table.schema, clique), dtype=np.int64)
         counts[found["cell"][here]] = found["n"][here]
         full[clique] = counts
-    return {c: _project(table.schema, full, c) for c in cliques}
+    return full
 
 
 def _project(schema: Schema, full: dict[Clique, Whole], clique: Clique) -> Whole:
@@ -173,7 +203,7 @@ def exact(question: Question, table: PrivateTable) -> Whole:
 
 
 def _measure(question: Measure, table: PrivateTable) -> Whole:
-    bounding = question.bounding
+    table, bounding = table.merged(question.merged), question.bounding
     weighted = normed(question, table) if isinstance(bounding, Norm) else table.bounded(bounding)
     found = marginals(table, [q.clique for q in question.queries], weighted)
     sums = [
@@ -244,6 +274,7 @@ def _unit_counts(question: UnitCounts, table: PrivateTable) -> Whole:
 
 def _distances(question: Select, table: PrivateTable) -> Whole:
     """Give the L1 distances less the penalties, in steps of 2⁻¹⁶ of a row."""
+    table = table.merged(question.merged)
     weighted = table.bounded(question.bounding)
     found = marginals(table, [c.clique for c in question.candidates], weighted)
     step = 2**FRACTION_BITS

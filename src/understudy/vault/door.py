@@ -14,7 +14,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from understudy.budget import Norm
-from understudy.door import Measure, Measurement, Select, Total, UnitCounts, UnitMode, Units, plan
+from understudy.door import (
+    Measure,
+    Measurement,
+    Select,
+    Total,
+    UnitCounts,
+    UnitMode,
+    Units,
+    plan,
+    seen,
+)
 from understudy.errors import InternalError, QuestionError, UnderstudyError
 from understudy.noise import SYSTEM, choose, draw, steps_per_unit
 from understudy.vault.counts import check, exact
@@ -26,7 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from understudy.budget import Bounding, Budget, Capped, Charge, Currency, Unit
-    from understudy.door import Candidate, Clique, Query, Question
+    from understudy.door import Candidate, Clique, Merge, Query, Question
     from understudy.ledger import Run
     from understudy.noise import Entropy, Shape
     from understudy.schema import Schema
@@ -93,9 +103,13 @@ class PrivateDoor:
         """What the run may still spend; a replayed question counts as asked."""
         return self._left
 
-    def measure(self, queries: Sequence[Query], *, price: float) -> tuple[Measurement, ...]:
+    def measure(
+        self, queries: Sequence[Query], *, price: float, merged: tuple[Merge, ...] = ()
+    ) -> tuple[Measurement, ...]:
         """Ask noisy linear queries over weighted row marginals, for at most a price."""
-        question = Measure(queries=tuple(queries), bounding=self.bounding, price=price)
+        question = Measure(
+            queries=tuple(queries), bounding=self.bounding, price=price, merged=merged
+        )
         # Weighed for this question alone, people make a table whose total is its own.
         group = f"question {self._asked}" if isinstance(self.bounding, Norm) else None
         noisy = self._ask(question, f"{len({q.clique for q in queries})} marginals")
@@ -141,9 +155,18 @@ class PrivateDoor:
         noisy = self._values(question, f"people by {' × '.join(clique)} and times")
         return noisy.reshape(len(cells), len(times))
 
-    def select(self, candidates: Sequence[Candidate], *, epsilon: float, bounding: Capped) -> int:
+    def select(
+        self,
+        candidates: Sequence[Candidate],
+        *,
+        epsilon: float,
+        bounding: Capped,
+        merged: tuple[Merge, ...] = (),
+    ) -> int:
         """Ask which candidate the model gets most wrong."""
-        question = Select(candidates=tuple(candidates), epsilon=epsilon, bounding=bounding)
+        question = Select(
+            candidates=tuple(candidates), epsilon=epsilon, bounding=bounding, merged=merged
+        )
         return int(self._ask(question, f"one of {len(question.candidates)} marginals")[0])
 
     def total(self, *, cap: int, scale: float) -> float:
@@ -193,10 +216,11 @@ class PrivateDoor:
         match question:
             case Measure():
                 unit = question.bounding.unit_weight
+                domain = seen(self.schema, question).domain
                 sizes = [
                     q.rows.count
                     if q.rows is not None
-                    else int(np.prod([self.schema.domain[n] for n in q.clique]))
+                    else int(np.prod([domain[n] for n in q.clique]))
                     for q in question.queries
                 ]
                 scales = [q.scale for q in question.queries]

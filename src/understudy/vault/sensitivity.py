@@ -10,7 +10,8 @@ that differ by one person and all of their rows:
   triangle inequality the person moves the whole vector by at most C times the root of that.
   In L1, for Laplace, the same with 1/s_r in place of its square.  Under `Norm` a person is
   weighed so that they move the whitened vector by the price (`understudy.vault.norm`), and
-  the price is the charge; an L2 bound says nothing of L1, so there it is refused.
+  the price is the charge; an L2 bound says nothing of L1, so there it is refused.  Codes that
+  are merged first change none of this: a row still falls in one cell of each clique.
 - **UnitMode.**  A person has one most common label: one count moves by 1.
 - **UnitCounts.**  At most k cells of a person count, each in at most one count: L1 = k,
   L2 = √k.
@@ -39,7 +40,7 @@ from understudy.budget import (
     noise_charge,
     price_grains,
 )
-from understudy.door import Measure, Select, Total, UnitCounts, UnitMode
+from understudy.door import Measure, Select, Total, UnitCounts, UnitMode, seen
 from understudy.errors import BudgetError
 from understudy.vault.counts import cells
 
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
 
 def charge(question: Question, schema: Schema, currency: Currency) -> Charge:
     """Give what a question costs, exactly."""
+    schema = seen(schema, question)
     match question:
         case Measure():
             return _measure_charge(question, schema, currency)

@@ -13,11 +13,13 @@ the file's order and decides nothing.
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from understudy.budget import Weights
+from understudy.door import merged_schema
 from understudy.engine import CodedTable
 from understudy.schema.sql import literal
 
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from understudy.budget import Capped, Unit
+    from understudy.door import Merge
     from understudy.engine import DuckDB
     from understudy.graph import Clique
     from understudy.schema import Array, Schema
@@ -42,6 +45,7 @@ class PrivateTable(CodedTable):
         super().__init__(engine, data, schema=schema, unit=unit)
         self._key = literal(key)
         self._bounded: dict[Capped, str] = {}
+        self._merged: dict[str, NDArray[np.int64]] = {}
 
     def hash_sql(self, what: str) -> str:
         """Compose the keyed hash of a person ``p`` and something of theirs, as a text."""
@@ -72,8 +76,32 @@ class PrivateTable(CodedTable):
         number = np.zeros(len(rows["person"]), dtype=np.int64)
         for name in clique:
             number *= self.schema.domain[name]
-            number += rows[self.code[name]]
+            own = rows[self.code[name]]
+            number += self._merged[name][own] if name in self._merged else own
         return number
+
+    def merged(self, merged: tuple[Merge, ...]) -> PrivateTable:
+        """Give this table as it is seen with some codes put together; its rows are the same."""
+        if not merged:
+            return self
+        table = copy(self)
+        table.schema = merged_schema(self.schema, merged)
+        table._merged = {merge.column: merge.codes for merge in merged}  # noqa: SLF001  its own
+        for name, codes in table._merged.items():  # noqa: SLF001
+            own = f"merged_{self.code[name]}"
+            self.hold(own, {"code": np.arange(len(codes)), "seen": codes})
+        return table
+
+    def as_seen(self, weighted: str, names: set[str]) -> str:
+        """Compose the relation of weighted rows with the codes of some columns as seen."""
+        again = [name for name in self.code if name in names & set(self._merged)]
+        if not again:
+            return weighted
+        kept = [self.code[name] for name in self.code if name in names - set(self._merged)]
+        codes = {self.code[name]: f"merged_{self.code[name]}" for name in again}
+        chosen = [f"b.{c}" for c in kept] + [f"{m}.seen AS {c}" for c, m in codes.items()]
+        joins = " ".join(f"JOIN {m} ON {m}.code = b.{c}" for c, m in codes.items())
+        return f"(SELECT {', '.join(chosen)}, b.w FROM {weighted} AS b {joins}) AS s"
 
     def hold(self, name: str, columns: dict[str, NDArray[np.int64]]) -> None:
         """Put a question's own public arrays where the query can join them."""
