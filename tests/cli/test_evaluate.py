@@ -104,6 +104,86 @@ def test_options_add_a_score_to_those_of_a_recipe(place: Place) -> None:
     assert found["pies"]["mean"] == 1
 
 
+CENSUS = """
+name = "census"
+
+[columns.CITY]
+kind = "integer"
+min = 0
+max = 3
+
+[columns.SEX]
+kind = "categorical"
+values = ["1", "2"]
+
+[columns.INCWAGE]
+kind = "numeric"
+edges = [0, 500, 1000000]
+
+[columns.AGEP]
+kind = "integer"
+min = 0
+max = 99
+"""
+
+
+def people(here: Place, *, sex: str = "1") -> dict[str, Any]:
+    """Write a table with the columns of two contests, and give the options to read it by."""
+    (here / "census.toml").write_text(CENSUS)
+    lines = [f"{i % 4},{1 + i % 2},{i % 7 * 100},{i % 50}" for i in range(120)]
+    lines.append(f"0,{sex},0,0")
+    (here / "census.csv").write_text("\n".join(["CITY,SEX,INCWAGE,AGEP", *lines, ""]))
+    private = here / "census.csv"
+    return {"schema": here / "census.toml", "private": private, "unit": "each-row"}
+
+
+def test_scores_of_raw_values_are_told_where_they_are_asked_for(place: Place) -> None:
+    own = evaluate(place, "census.csv", **people(place))
+    for flags in (("--excerpts",), ("--census",), ("--excerpts", "--census")):
+        facts = place.facts(*own, *flags)
+        assert facts["notice"] == NOTICE
+        for each in (facts["synthetic"], *facts["yardsticks"].values()):
+            assert (each["excerpts"] is not None) == ("--excerpts" in flags)
+            assert (each["census"] is not None) == ("--census" in flags)
+    same = facts["synthetic"]
+    assert same["excerpts"]["score"] == 1000
+    assert set(same["excerpts"]["features"]) == {"CITY", "SEX", "INCWAGE", "AGEP"}
+    assert same["census"] == dict.fromkeys(("triples", "conjunctions", "wages", "score"), 1e6)
+    assert facts["yardsticks"]["1 % of rows"]["excerpts"]["score"] < 1000
+    text = place.fine(*own, "--excerpts", "--census")
+    assert text.startswith(NOTICE)
+    for line in ("excerpt score ", "census score ", "  conjunctions ", "  wages "):
+        assert f"\n{line}" in text
+
+
+def test_a_release_is_scored_by_raw_values(place: Place) -> None:
+    own = people(place)
+    changes = {"schema": own["schema"], "unit": "each-row", "bounding": "weights:1"}
+    place.fine(*place.synth("census.csv", **changes, epsilon=500))
+    found = place.facts(*evaluate(place, **own), "--excerpts")["synthetic"]
+    assert 0 < found["excerpts"]["score"] < 1000
+
+
+def test_a_recipe_may_ask_for_scores_of_raw_values(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe = replace(Recipe.named(NAME), score=PIES | {"excerpts": True, "census": False})
+    monkeypatch.setattr(Recipe, "named", lambda _: recipe)
+    found = place.facts(*evaluate(place, "private.csv", **contest(place)))["synthetic"]
+    assert found["excerpts"]["score"] == 1000
+    assert found["pies"]["mean"] == 1
+    assert found["census"] is None
+    told = place.say(*evaluate(place, "private.csv", **contest(place)), "--census")
+    assert "columns that the schema does not model (got CITY, INCWAGE, SEX" in told.line
+
+
+def test_a_census_of_no_whole_numbers_is_refused_and_no_value_is_quoted(place: Place) -> None:
+    told = place.say(*evaluate(place, "census.csv", **people(place, sex="secret")), "--census")
+    assert told.code == QuestionError.exit_code
+    assert "column SEX has values that are no whole numbers" in told.line
+    assert "secret" not in told.line
+
+
 def test_help_says_whose_eyes_it_is_for(place: Place) -> None:
     with pytest.raises(SystemExit):
         place.say("evaluate", "--help")

@@ -8,7 +8,17 @@ import pytest
 
 from tests.evaluate.tables import random_table
 from understudy.errors import QuestionError
-from understudy.evaluate import compare, one_way, pairs, pie_score, trip_score, triples
+from understudy.evaluate import (
+    Raw,
+    census_score,
+    compare,
+    excerpt_score,
+    one_way,
+    pairs,
+    pie_score,
+    trip_score,
+    triples,
+)
 
 ROLES: dict[str, Any] = {"place": "place", "time": "time", "edge": ("place", "to")}
 PIE: dict[str, Any] = {"pie": ["place", "time"], "slices": "fare"}
@@ -119,6 +129,51 @@ def test_progress_is_told_stage_by_stage() -> None:
         shares = [done for name, done in told if name == stage]
         assert shares == sorted(shares)
         assert (shares[0], shares[-1]) == (0, 1)
+
+
+def raw(**changes: Any) -> Raw:
+    """Give raw tables of other rows than the codes, with the columns of two contests."""
+    rng = np.random.default_rng(0)
+    names = ("CITY", "INCWAGE", "SEX", "AGEP")
+    real, made = ({n: rng.integers(1, 5, rows) for n in names} for rows in (900, 800))
+    given: dict[str, Any] = {"excerpts": True, "census": True, "largest": {"SEX": 9}}
+    return Raw(real=real, synthetic=made, **(given | changes))
+
+
+def test_scores_of_raw_values_are_made_of_every_table() -> None:
+    both = raw()
+    found = compare(REAL, MADE, raw=both, seed=3)
+    assert found.synthetic.excerpts == excerpt_score(both.real, both.synthetic)
+    expected = census_score(both.real, both.synthetic, largest={"SEX": 9}, seed=3)
+    assert found.synthetic.census == expected
+    assert compare(REAL, MADE, raw=both, seed=3) == found
+    each = [found.synthetic, *found.yardsticks.values()]
+    scores = [d.excerpts.score for d in each if d.excerpts]
+    assert len(scores) == 4
+    assert scores[1:] == sorted(scores[1:], reverse=True)
+    assert scores[1] < 1000
+    for figure in ("excerpt score", "census score", "  triples", "  conjunctions", "  wages"):
+        line = next(li for li in found.table().splitlines() if li.startswith(figure))
+        assert line.split()[-4:] == [f"{d.summary()[figure]:.1f}" for d in each]
+    # The other metrics are what they are without raw values.
+    without = compare(REAL, MADE, seed=3)
+    assert [d.pairs for d in each] == [
+        d.pairs for d in (without.synthetic, *without.yardsticks.values())
+    ]
+
+
+def test_scores_of_raw_values_are_made_where_they_are_asked_for() -> None:
+    data = json.loads(json.dumps(compare(REAL, MADE, raw=raw(census=False)).to_dict()))
+    assert data["synthetic"]["census"] is None
+    assert set(data["synthetic"]["excerpts"]) == {"score", "features"}
+    assert set(data["synthetic"]["excerpts"]["features"]) == {"CITY", "INCWAGE", "SEX", "AGEP"}
+    data = json.loads(json.dumps(compare(REAL, MADE, raw=raw(excerpts=False)).to_dict()))
+    assert data["yardsticks"]["resample"]["excerpts"] is None
+    parts = data["yardsticks"]["resample"]["census"]
+    assert parts["score"] == pytest.approx(
+        (parts["triples"] + parts["conjunctions"] + parts["wages"]) / 3
+    )
+    assert compare(REAL, MADE).synthetic.to_dict()["excerpts"] is None
 
 
 def test_what_cannot_be_compared_is_refused() -> None:

@@ -9,35 +9,38 @@ from typing import TYPE_CHECKING, Any
 from understudy.cli import asked
 from understudy.cli.progress import shown
 from understudy.errors import QuestionError, UsageError
-from understudy.evaluate import compare, read_counts, read_private, read_synthetic
+from understudy.evaluate import (
+    CENSUS_COLUMNS,
+    Raw,
+    compare,
+    read_counts,
+    read_private,
+    read_synthetic,
+    read_values,
+)
 from understudy.recipes import Recipe, read_parameters
-from understudy.schema import Schema
+from understudy.schema import Integer, Schema
 
 if TYPE_CHECKING:
     import argparse
 
     from understudy.budget import Unit
+    from understudy.public import Progress
 
 _SCORES = {
     "a trip": {"place": "COLUMN", "time": "COLUMN", "edge": "COLUMN,COLUMN"},
     "a pie": {"pie": "COLUMN,COLUMN…", "slices": "COLUMN"},
 }
 _LISTS = {"edge", "pie"}
+_RAW = ("excerpts", "census")
+"""Scores that look at raw values, of a contest's own columns."""
 
 
 def run(options: argparse.Namespace) -> None:
     """Compare, and print a text or an object that says first whose eyes it is for."""
     schema, unit, score = _known(options)
-    named = [
-        name for part in score.values() for name in ([part] if isinstance(part, str) else part)
-    ]
-    unknown = [name for name in named if name not in schema.domain]
-    if unknown:
-        raise QuestionError(
-            "columns that the schema does not model",
-            got=", ".join(unknown),
-            allowed=", ".join(schema.domain),
-        )
+    asked_raw = {name: bool(score.pop(name, False)) for name in _RAW}
+    _check_columns(schema, score, asked_raw)
     with shown(quiet=options.json) as progress:
         progress("reading the synthetic rows", 0)
         path, epsilon = Path(options.synthetic), options.epsilon
@@ -48,8 +51,41 @@ def run(options: argparse.Namespace) -> None:
             synthetic = read_synthetic(path, schema=schema, unit=unit, epsilon=epsilon)
         progress("reading the private table", 0)
         real = read_private(options.private, schema=schema, unit=unit)
-        found = compare(real, synthetic, progress=progress, **score)
+        raw = _raw(options, schema, asked_raw, progress) if any(asked_raw.values()) else None
+        found = compare(real, synthetic, raw=raw, progress=progress, **score)
     print(json.dumps(found.to_dict()) if options.json else found.table(), end="\n" * options.json)
+
+
+def _check_columns(schema: Schema, score: dict[str, Any], asked_raw: dict[str, bool]) -> None:
+    """Refuse a score of columns that the schema does not model, before anything is read."""
+    named = [
+        name for part in score.values() for name in ([part] if isinstance(part, str) else part)
+    ]
+    unknown = [name for name in named if name not in schema.domain]
+    if asked_raw["census"]:
+        whole = {c.name for c in schema.released_columns}
+        unknown += [name for name in CENSUS_COLUMNS if name not in whole]
+    if unknown:
+        raise QuestionError(
+            "columns that the schema does not model",
+            got=", ".join(unknown),
+            allowed=", ".join(schema.domain),
+        )
+
+
+def _raw(
+    options: argparse.Namespace, schema: Schema, asked_raw: dict[str, bool], progress: Progress
+) -> Raw:
+    """Read the raw values of both tables, and the largest codes that the schema declares."""
+    progress("reading raw values", 0)
+    whole = [c for c in schema.modelled if isinstance(c, Integer) and c.min == 0]
+    path = Path(options.synthetic)
+    return Raw(
+        real=read_values(options.private, schema=schema),
+        synthetic=read_values(path, schema=schema.released(), epsilon=options.epsilon),
+        largest={c.name: c.max for c in whole},
+        **asked_raw,
+    )
 
 
 def _known(options: argparse.Namespace) -> tuple[Schema, Unit, dict[str, Any]]:
@@ -90,4 +126,4 @@ def _score(options: argparse.Namespace) -> dict[str, Any]:
         score[name] = tuple(part.strip() for part in score[name].split(","))
     if "edge" in score and len(score["edge"]) != 2:
         raise UsageError("an edge is two columns", got=options.edge, allowed="COLUMN,COLUMN")
-    return score
+    return score | {name: True for name in _RAW if vars(options)[name]}

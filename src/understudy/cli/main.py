@@ -115,6 +115,12 @@ def _add_evaluate(evaluate: argparse.ArgumentParser) -> None:
     evaluate.add_argument("--edge", metavar="COLUMN,COLUMN", help="for a trip score: from and to")
     evaluate.add_argument("--pie", metavar="COLUMN,COLUMN…", help="for a pie score: a pie of each")
     evaluate.add_argument("--slices", metavar="COLUMN", help="for a pie score: how pies are cut")
+    evaluate.add_argument(
+        "--excerpts", action="store_true", help="the k-marginal score of NIST's ACS excerpts"
+    )
+    evaluate.add_argument(
+        "--census", action="store_true", help="the scores of NIST's 2018 match 3, 1940 census"
+    )
     _add_output(evaluate)
 
 

@@ -1,21 +1,29 @@
 """Metrics of a real table against a synthetic one: for the custodian, never part of a release."""
 
-from understudy.evaluate.comparison import NOTICE, Comparison, Distances, compare
+from understudy.evaluate.census import CENSUS_COLUMNS, CensusScore, census_score
+from understudy.evaluate.comparison import NOTICE, Comparison, Distances, Raw, compare
+from understudy.evaluate.excerpts import ExcerptScore, excerpt_score
 from understudy.evaluate.pies import PieScore, pie_score, pie_scores
-from understudy.evaluate.reading import read_counts, read_private, read_synthetic
+from understudy.evaluate.reading import read_counts, read_private, read_synthetic, read_values
 from understudy.evaluate.table import Coded
 from understudy.evaluate.trips import TripScore, trip_score
 from understudy.evaluate.variation import one_way, pairs, total_variation, triples
 from understudy.evaluate.yardsticks import resample, subsample
 
 __all__ = [
+    "CENSUS_COLUMNS",
     "NOTICE",
+    "CensusScore",
     "Coded",
     "Comparison",
     "Distances",
+    "ExcerptScore",
     "PieScore",
+    "Raw",
     "TripScore",
+    "census_score",
     "compare",
+    "excerpt_score",
     "one_way",
     "pairs",
     "pie_score",
@@ -23,6 +31,7 @@ __all__ = [
     "read_counts",
     "read_private",
     "read_synthetic",
+    "read_values",
     "resample",
     "subsample",
     "total_variation",

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from understudy.errors import QuestionError
+from understudy.evaluate.census import CensusScore, census_score
+from understudy.evaluate.excerpts import ExcerptScore, excerpt_score
 from understudy.evaluate.pies import PieScore, pie_score
 from understudy.evaluate.table import check_alike
 from understudy.evaluate.trips import TripScore, trip_score
+from understudy.evaluate.values import rows_of, taken
 from understudy.evaluate.variation import Pair, Triple, one_way, pairs, triples
-from understudy.evaluate.yardsticks import resample, subsample
+from understudy.evaluate.yardsticks import some_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from understudy.evaluate.table import Coded
+    from understudy.evaluate.values import Values
     from understudy.public import Progress
 
 NOTICE = (
@@ -27,9 +32,12 @@ NOTICE = (
 SCALES = (
     "Total variation: 0 is the same, 1 is nothing in common.  "
     "Trip scores: 1000, and 1 for each part, is the same.  "
-    "Pie scores: a mean of 1 is the same."
+    "Pie scores: a mean of 1 is the same.  Excerpt scores: 1000 is the same.  "
+    "Census scores: 1,000,000, for each part too, is the same."
 )
 WORST = 10
+YARDSTICKS = {"resample": None, "10 % of rows": 0.1, "1 % of rows": 0.01}
+"""The share of the real rows that each is made of; None is for as many, with replacement."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +50,8 @@ class Distances:
     triples: dict[Triple, float]
     trips: TripScore | None
     pies: PieScore | None
+    excerpts: ExcerptScore | None = None
+    census: CensusScore | None = None
 
     def summary(self) -> dict[str, float]:
         """Give the figures to look at first, by their names for people."""
@@ -63,6 +73,13 @@ class Distances:
         if self.pies is not None:
             figures["pie score, mean"] = self.pies.mean
             figures["pie score, sum"] = self.pies.score
+        if self.excerpts is not None:
+            figures["excerpt score"] = self.excerpts.score
+        if self.census is not None:
+            figures["census score"] = self.census.score
+            figures["  triples"] = self.census.triples
+            figures["  conjunctions"] = self.census.conjunctions
+            figures["  wages"] = self.census.wages
         return figures
 
     def worst_pairs(self, count: int = WORST) -> list[Pair]:
@@ -79,6 +96,9 @@ class Distances:
             "triples": [{"columns": list(t), "variation": v} for t, v in self.triples.items()],
             "trips": self.trips and {**asdict(self.trips), "score": self.trips.score},
             "pies": self.pies and {**asdict(self.pies), "score": self.pies.score},
+            "excerpts": self.excerpts
+            and {"score": self.excerpts.score, "features": self.excerpts.features},
+            "census": self.census and {**asdict(self.census), "score": self.census.score},
         }
 
 
@@ -117,6 +137,28 @@ class Comparison:
         return "\n".join(lines) + "\n"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Raw:
+    """The raw values of both tables, and which scores are to be made of them."""
+
+    real: Values
+    synthetic: Values
+    excerpts: bool = False
+    census: bool = False
+    largest: Mapping[str, int] | None = None
+    """The largest codes of columns, for a census score."""
+
+    def excerpt_score(self, table: Values) -> ExcerptScore | None:
+        """Give a table's excerpt score, where it is asked for."""
+        return excerpt_score(self.real, table) if self.excerpts else None
+
+    def census_score(self, table: Values, *, seed: int) -> CensusScore | None:
+        """Give a table's census score, where it is asked for."""
+        if not self.census:
+            return None
+        return census_score(self.real, table, largest=self.largest, seed=seed)
+
+
 def compare(
     real: Coded,
     synthetic: Coded,
@@ -127,6 +169,7 @@ def compare(
     rest: Sequence[str] | None = None,
     pie: Sequence[str] | None = None,
     slices: str | None = None,
+    raw: Raw | None = None,
     count: int = 100,
     seed: int = 0,
     progress: Progress | None = None,
@@ -134,8 +177,8 @@ def compare(
     """Hold a synthetic table and three yardsticks against the real one.
 
     Trip scores are there where place, time and edge are named, pie scores where pie and slices
-    are.  ``count`` is how many triples of columns are looked at, and ``seed`` chooses them and
-    the yardsticks' rows.
+    are, excerpt and census scores where raw values come with them.  ``count`` is how many
+    triples of columns are looked at, and ``seed`` chooses them and the yardsticks' rows.
     """
     check_alike(real, synthetic)
     if not real.rows:
@@ -144,36 +187,49 @@ def compare(
         raise QuestionError("a trip score needs place, time and edge: name all three or none")
     if (pie is None) != (slices is None):
         raise QuestionError("a pie score needs pie and slices: name both or none")
+    trips = pies = None
+    if place is not None and time is not None and edge is not None:
+        trips = partial(trip_score, real, place=place, time=time, edge=edge, rest=rest)
+    if pie is not None and slices is not None:
+        pies = partial(pie_score, real, pie=pie, slices=slices)
 
-    def distances(name: str, table: Coded) -> Distances:
+    def distances(name: str, table: Coded, values: Values) -> Distances:
         tell: Progress = progress or (lambda _stage, _done: None)
         tell(name, 0.0)
         columns, twos = one_way(real, table), pairs(real, table)
         tell(name, 0.3)
         threes = triples(real, table, count=count, seed=seed)
         tell(name, 0.8)
-        trips = pies = None
-        if place is not None and time is not None and edge is not None:
-            trips = trip_score(real, table, place=place, time=time, edge=edge, rest=rest)
-        if pie is not None and slices is not None:
-            pies = pie_score(real, table, pie=pie, slices=slices)
-        tell(name, 1.0)
-        return Distances(
-            rows=table.rows, columns=columns, pairs=twos, triples=threes, trips=trips, pies=pies
+        found = Distances(
+            rows=table.rows,
+            columns=columns,
+            pairs=twos,
+            triples=threes,
+            trips=trips(table) if trips else None,
+            pies=pies(table) if pies else None,
+            excerpts=raw.excerpt_score(values) if raw else None,
+            census=raw.census_score(values, seed=seed) if raw else None,
         )
+        tell(name, 1.0)
+        return found
 
-    rng = np.random.default_rng(seed)
-    # Made one at a time, when it is its turn: a yardstick may be as large as the table.
-    yardsticks: dict[str, Callable[[], Coded]] = {
-        "resample": lambda: resample(real, rng),
-        "10 % of rows": lambda: subsample(real, 0.1, rng),
-        "1 % of rows": lambda: subsample(real, 0.01, rng),
-    }
-    return Comparison(
-        rows=real.rows,
-        synthetic=distances("synthetic", synthetic),
-        yardsticks={name: distances(name, make()) for name, make in yardsticks.items()},
-    )
+    made = distances("synthetic", synthetic, raw.synthetic if raw else {})
+    yardsticks = _yardsticks(real, raw, np.random.default_rng(seed))
+    shown = {name: distances(name, table, values) for name, table, values in yardsticks}
+    return Comparison(rows=real.rows, synthetic=made, yardsticks=shown)
+
+
+def _yardsticks(
+    real: Coded, raw: Raw | None, rng: np.random.Generator
+) -> Iterator[tuple[str, Coded, Values]]:
+    """Make yardsticks one at a time, each in its turn: one may be as large as the table."""
+    (of_values,) = rng.spawn(1)
+    for name, share in YARDSTICKS.items():
+        values: Values = {}
+        if raw is not None:
+            # A schema may drop rows, so that codes and raw values do not go row by row.
+            values = taken(raw.real, some_rows(rows_of(raw.real), share, of_values))
+        yield name, real.take(some_rows(real.rows, share, rng)), values
 
 
 def _lines(values: Mapping[str, Sequence[float]], wide: int) -> list[str]:

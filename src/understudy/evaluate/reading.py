@@ -1,11 +1,13 @@
-"""Reading: a private table and synthetic rows as codes of one schema.
+"""Reading: a private table and synthetic rows as codes of one schema, or as they are.
 
-What `read_private` gives is private, row by row.  Only the metrics of this room look at it.
+What `read_private` gives is private, row by row, and so is what `read_values` gives of a private
+table.  Only the metrics of this room look at it.
 """
 
 from __future__ import annotations
 
 from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,10 +16,11 @@ from understudy.budget import Unit
 from understudy.engine import CodedTable, DuckDB
 from understudy.errors import MissingColumnError, MissingFileError, UsageError
 from understudy.evaluate.table import Coded
-from understudy.schema import Categorical
+from understudy.schema import Categorical, DateTime
+from understudy.schema.sql import quote
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
@@ -81,6 +84,76 @@ def read_counts(path: Path, *, schema: Schema, across: str, epsilon: float | Non
     values = np.broadcast_to(np.array(labels, dtype=object), counts.shape)
     table[across] = np.repeat(values.reshape(-1), counts.reshape(-1))
     return _read(table, released, Unit.each_row())
+
+
+def read_values(
+    data: object, *, schema: Schema | None = None, epsilon: float | None = None
+) -> dict[str, Array]:
+    """Read raw values, by a schema's names or by the table's own; all rows, none left out.
+
+    A column of whole numbers comes as such, in as few bytes as hold it.  A missing value is None
+    or NaN.  Parts of date-times are not read: a release has them in another form.  Of a
+    submission, ``epsilon`` chooses the rows.
+    """
+    if isinstance(data, (str, Path)):
+        data = _rows_of(Path(data))
+        if epsilon is not None:
+            _check_epsilon(data, _epsilons(data), epsilon)
+    with closing(DuckDB()) as engine:
+        marks = (",", '"') if schema is None else (schema.delimiter, schema.quote)
+        kinds = engine.attach(data, name="source", delimiter=marks[0], quote_mark=marks[1])
+        named = _sources(kinds, schema)
+        if not named:
+            return {}
+        casts = _narrow(engine, named)
+        chosen = "" if epsilon is None else f"WHERE TRY_CAST({EPSILON} AS DOUBLE) = {epsilon!r}"
+        columns = ", ".join(f"{cast} AS {quote(name)}" for name, cast in casts.items())
+        engine.run(
+            f"CREATE TABLE taken AS SELECT {columns} FROM source {chosen}", reading_input=True
+        )
+        # Rows in an order of their own, so that figures do not change with a file's order.
+        order = ", ".join(quote(name) for name in sorted(named))
+        return engine.fetch(f"SELECT * FROM taken ORDER BY {order}")
+
+
+def _sources(kinds: Mapping[str, str], schema: Schema | None) -> dict[str, str]:
+    """Give the table's column of each name."""
+    if schema is None:
+        return {name: name for name in kinds}
+    named = {c.name: c.table_column for c in schema.released_columns if not isinstance(c, DateTime)}
+    absent = sorted(set(named.values()) - set(kinds))
+    if absent:
+        raise MissingColumnError(
+            "the table lacks columns that the schema names",
+            got="no " + ", ".join(map(repr, absent)),
+        )
+    return named
+
+
+def _narrow(engine: DuckDB, named: Mapping[str, str]) -> dict[str, str]:
+    """Compose the SQL that takes each column, as whole numbers where it holds nothing else."""
+    facts = []
+    for i, x in enumerate(map(quote, named.values())):
+        whole = f"TRY_CAST({x} AS BIGINT)"
+        # A text such as 007 is no number: its zeros would be lost.
+        is_whole = f"CAST({whole} AS VARCHAR) IS NOT DISTINCT FROM CAST({x} AS VARCHAR)"
+        facts.append(f"bool_and({is_whole}) AS w{i}, min({whole}) AS a{i}, max({whole}) AS b{i}")
+    engine.run(f"CREATE TABLE facts AS SELECT {', '.join(facts)} FROM source", reading_input=True)
+    found = {name: values[0] for name, values in engine.fetch("SELECT * FROM facts").items()}
+    casts = {}
+    for i, (name, source) in enumerate(named.items()):
+        casts[name] = quote(source)
+        if found[f"w{i}"] is not None and found[f"w{i}"] and found[f"a{i}"] is not None:
+            casts[name] = f"TRY_CAST({quote(source)} AS {_width(found[f'a{i}'], found[f'b{i}'])})"
+    return casts
+
+
+def _width(least: int, most: int) -> str:
+    """Name the shortest type that holds whole numbers."""
+    for bits, name in ((8, "TINYINT"), (16, "SMALLINT"), (32, "INTEGER")):
+        if -(2 ** (bits - 1)) <= least <= most < 2 ** (bits - 1):
+            return name
+    return "BIGINT"
 
 
 def _check_epsilon(path: Path, epsilons: list[float], epsilon: float | None) -> None:

@@ -13,23 +13,30 @@ from understudy.errors import QuestionError
 
 if TYPE_CHECKING:
     import numpy as np
+    from numpy.typing import NDArray
 
     from understudy.evaluate.table import Coded
 
 
 def resample(real: Coded, rng: np.random.Generator) -> Coded:
     """Draw as many rows as there are, with replacement, each with its person."""
-    index = rng.integers(0, max(real.rows, 1), size=real.rows)
-    # No metric depends on the order of rows, and in ascending order they are read quickly.
-    index.sort()
-    return real.take(index)
+    return real.take(some_rows(real.rows, None, rng))
 
 
 def subsample(real: Coded, share: float, rng: np.random.Generator) -> Coded:
     """Draw a share of the rows without replacement, at least one, each with its person."""
-    if not 0 < share <= 1:
+    return real.take(some_rows(real.rows, share, rng))
+
+
+def some_rows(rows: int, share: float | None, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Draw the numbers of a share of the rows; None is for as many, with replacement."""
+    if share is None:
+        index = rng.integers(0, max(rows, 1), size=rows)
+    elif 0 < share <= 1:
+        count = min(rows, max(1, round(share * rows)))
+        index = rng.choice(rows, size=count, replace=False, shuffle=False)
+    else:
         raise QuestionError("a subsample must be a share", got=share, allowed="above 0, to 1")
-    count = min(real.rows, max(1, round(share * real.rows)))
-    index = rng.choice(real.rows, size=count, replace=False, shuffle=False)
+    # No metric depends on the order of rows, and in ascending order they are read quickly.
     index.sort()
-    return real.take(index)
+    return index
