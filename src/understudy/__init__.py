@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from understudy.schema import Schema
     from understudy.session import Session
     from understudy.session import open_session as open  # noqa: A004
-    from understudy.synth import AdaGrid, Archetypes, Independent, UserCounts
+    from understudy.synth import AdaGrid, Archetypes, Independent, TwoRound, UserCounts
 
 __version__ = version("understudy")
 
@@ -42,6 +42,7 @@ __all__ = [
     "Sample",
     "Schema",
     "Session",
+    "TwoRound",
     "Unit",
     "UserCounts",
     "Weights",
@@ -61,6 +62,7 @@ _HOMES = {
     "Sample": ("budget", "Sample"),
     "Schema": ("schema", "Schema"),
     "Session": ("session", "Session"),
+    "TwoRound": ("synth", "TwoRound"),
     "Unit": ("budget", "Unit"),
     "UserCounts": ("synth", "UserCounts"),
     "Weights": ("budget", "Weights"),

@@ -2,7 +2,7 @@
 
 from understudy.graph.domain import Domain
 from understudy.graph.estimate import Fit, estimate
-from understudy.graph.junction import junction_tree, model_bytes
+from understudy.graph.junction import junction_tree, model_bytes, outer_cliques
 from understudy.graph.measurement import Clique, Measurement, Rows, Zeros, check_clique, frozen
 from understudy.graph.model import Model
 from understudy.graph.storage import load, save
@@ -22,6 +22,7 @@ __all__ = [
     "junction_tree",
     "load",
     "model_bytes",
+    "outer_cliques",
     "save",
     "totals",
 ]

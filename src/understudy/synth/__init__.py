@@ -10,6 +10,7 @@ from understudy.synth.mechanism import (
     mechanism_from_dict,
     mechanism_to_dict,
 )
+from understudy.synth.tworound import TwoRound
 from understudy.synth.usercounts import UserCounts
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "Archetypes",
     "Independent",
     "Mechanism",
+    "TwoRound",
     "UserCounts",
     "mechanism_from_dict",
     "mechanism_to_dict",

@@ -23,7 +23,13 @@ from understudy.budget import Norm, Weights, split
 from understudy.errors import BudgetError, QuestionError, UsageError
 from understudy.graph import Domain, estimate
 from understudy.public import Synthesis, bins_within
-from understudy.synth.cliques import as_tuples, check_cliques, public_cliques
+from understudy.synth.cliques import (
+    CHOSEN_LIMIT,
+    GIVEN_LIMIT,
+    as_tuples,
+    check_cliques,
+    public_cliques,
+)
 from understudy.synth.granularity import Grid, closure
 from understudy.synth.levels import public_cap
 from understudy.synth.people import meet
@@ -43,8 +49,6 @@ if TYPE_CHECKING:
 
 MOST_ITERATIONS = 300
 """Sums of cells have a loose certificate, so most fits end here and not certified."""
-GIVEN_LIMIT = 400_000_000
-CHOSEN_LIMIT = 8_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ import numpy as np
 from understudy.budget import price_grains, selection_epsilon_lower, split
 from understudy.door import Candidate
 from understudy.errors import QuestionError
-from understudy.graph import Domain, check_clique, model_bytes
+from understudy.graph import Domain, check_clique, model_bytes, outer_cliques
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,14 +19,46 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from understudy.budget import Capped
-    from understudy.door import Clique, Door
+    from understudy.door import Clique, Door, MergedDoor
     from understudy.public import PublicTable
+
+GIVEN_LIMIT = 400_000_000
+"""The most bytes of a model whose cliques were given by somebody, who can give others."""
+CHOSEN_LIMIT = 8_000_000
+"""The most bytes of a model whose cliques are chosen."""
 
 
 def check_cliques(
     cliques: Sequence[Clique], domain: Mapping[str, int], *, most_cells: int, limit: int
 ) -> None:
     """Refuse cliques of unknown columns, of too many cells, or of too large a model."""
+    check_names(cliques, domain)
+    for clique in cliques:
+        size = math.prod(domain[n] for n in clique)
+        if size > most_cells:
+            raise QuestionError(
+                f"the clique {' × '.join(clique)} is too large",
+                got=f"{size:,} cells",
+                allowed=f"at most {most_cells:,}",
+                hint="drop a column of it, declare fewer bins, or raise most_cells",
+            )
+    sizes = Domain(dict(domain))
+    needed = model_bytes(sizes, cliques)
+    if needed > limit:
+        worst = max(outer_cliques(sizes, cliques), key=sizes.cells)
+        dropped, left = _to_drop(sizes, cliques)
+        raise QuestionError(
+            "the cliques make too large a model together, with a table over "
+            + " × ".join(sizes.clique(worst)),
+            got=f"{needed / 1e6:,.0f} MB",
+            allowed=f"{limit / 1e6:,.0f} MB",
+            hint=f"drop {' × '.join(dropped)}, which leaves {left / 1e6:,.0f} MB, "
+            "or raise model_limit",
+        )
+
+
+def check_names(cliques: Sequence[Clique], domain: Mapping[str, int]) -> None:
+    """Refuse cliques of unknown columns, or of one twice."""
     for clique in cliques:
         unknown = [name for name in clique if name not in domain]
         if unknown or not clique:
@@ -36,22 +68,16 @@ def check_cliques(
                 allowed=", ".join(domain),
             )
         check_clique(clique)
-        size = math.prod(domain[n] for n in clique)
-        if size > most_cells:
-            raise QuestionError(
-                f"the clique {' × '.join(clique)} is too large",
-                got=f"{size:,} cells",
-                allowed=f"at most {most_cells:,}",
-                hint="drop a column of it, declare fewer bins, or raise most_cells",
-            )
-    needed = model_bytes(Domain(dict(domain)), cliques)
-    if needed > limit:
-        raise QuestionError(
-            "the cliques make too large a model together",
-            got=f"{needed / 1e6:,.0f} MB",
-            allowed=f"{limit / 1e6:,.0f} MB",
-            hint="drop a clique, or raise model_limit",
-        )
+
+
+def _to_drop(domain: Domain, cliques: Sequence[Clique]) -> tuple[Clique, int]:
+    """Find the clique without which the model is smallest, and how large it is then."""
+    left = {
+        clique: model_bytes(domain, [c for c in cliques if c != clique])
+        for clique in dict.fromkeys(cliques)
+    }
+    best = min(left, key=lambda clique: left[clique])
+    return best, left[best]
 
 
 def information(public: PublicTable, clique: Clique) -> float:
@@ -96,6 +122,41 @@ def public_cliques(
     return [c for c in chosen if not any(set(c) < set(o) for o in chosen)]
 
 
+def tree_and_triples(
+    public: PublicTable,
+    sizes: Mapping[str, int],
+    *,
+    begun: Sequence[Clique],
+    most_cells: int,
+    limit: int,
+) -> list[Clique]:
+    """Choose pairs and triples by what public columns tell of each other.
+
+    A tree of the most telling pairs comes first, beside what is ``begun``.  Then two of its pairs
+    that meet become a triple where the three tell more of each other than the pairs do, the most
+    telling first, as long as cells and the model's size allow.  ``sizes`` are those that the
+    private columns may have.
+    """
+    domain = Domain(dict(sizes))
+    scores = {
+        pair: value
+        for pair, value in _scores(public, most_cells).items()
+        if domain.cells(pair) <= most_cells
+    }
+    tree = _tree(scores)
+    chosen = [*begun, *(pair for pair in tree if pair not in begun)]
+    check_cliques(chosen, sizes, most_cells=most_cells, limit=limit)
+    gains: dict[Clique, float] = {}
+    for one, other in itertools.combinations(tree, 2):
+        triple = tuple(dict.fromkeys((*one, *other)))
+        if len(triple) == 3 and domain.cells(triple) <= most_cells:
+            gains[triple] = information(public, triple) - scores[one] - scores[other]
+    for triple in sorted((t for t in gains if gains[t] > 0), key=lambda t: -gains[t]):
+        if model_bytes(domain, [*chosen, triple]) <= limit:
+            chosen.append(triple)
+    return [c for c in chosen if not any(set(c) < set(o) for o in chosen)]
+
+
 def _with_targets(
     clique: Clique, targets: Sequence[str], domain: Mapping[str, int], most_cells: int
 ) -> Clique:
@@ -130,37 +191,54 @@ def _tree(scores: Mapping[Clique, float]) -> list[Clique]:
 
 
 def select_pairs(
-    door: Door,
+    door: Door | MergedDoor,
     ones: Mapping[str, NDArray[np.float64]],
     *,
     price: float,
     bounding: Capped,
     most_cells: int,
+    begun: Sequence[Clique] = (),
+    more: int = 0,
+    limit: int = 0,
+    noise: float = 0.0,
 ) -> list[Clique]:
-    """Choose a tree of pairs that columns taken as independent get most wrong, under DP.
+    """Choose pairs that columns taken as independent get most wrong, under DP.
 
-    Each choice is among the pairs that join two parts of the tree so far.
+    A tree of them comes first, from what is ``begun``: each choice is among the pairs that join
+    two parts of it so far.  Then come so many ``more``, as long as a model's size allows.
+    ``noise`` is what asking adds to a cell: a pair is worth what is wrong with it less that.
     """
     domain = door.schema.domain
     pairs = [
         p for p in itertools.combinations(domain, 2) if domain[p[0]] * domain[p[1]] <= most_cells
     ]
+    candidates = {p: _candidate(p, ones, noise) for p in pairs}
     parts = {name: frozenset({name}) for name in domain}
-    grains = price_grains(price, door.currency)
-    prices = split(grains, door.currency, [1.0] * max(1, len(domain) - 1))
-    chosen: list[Clique] = []
-    for share in prices:
-        open_pairs = [p for p in pairs if parts[p[0]] != parts[p[1]]]
+    chosen = [tuple(sorted(c, key=list(domain).index)) for c in begun]
+    for a, b in chosen:
+        parts |= dict.fromkeys(parts[a] | parts[b], parts[a] | parts[b])
+    steps = len(set(parts.values())) - 1
+    prices = split(price_grains(price, door.currency), door.currency, [1.0] * max(1, steps + more))
+    for step, share in enumerate(prices):
+        if step < steps:
+            open_pairs = [p for p in pairs if parts[p[0]] != parts[p[1]]]
+        else:
+            sizes = Domain(dict(domain))
+            free = [p for p in pairs if p not in chosen]
+            open_pairs = [p for p in free if model_bytes(sizes, [*chosen, p]) <= limit]
         if not open_pairs:
-            break
-        candidates = [
-            Candidate(clique=p, expected=_independent(ones[p[0]], ones[p[1]])) for p in open_pairs
-        ]
+            continue
         epsilon = selection_epsilon_lower(share, door.currency)
-        a, b = open_pairs[door.select(candidates, epsilon=epsilon, bounding=bounding)]
+        listed = [candidates[p] for p in open_pairs]
+        a, b = open_pairs[door.select(listed, epsilon=epsilon, bounding=bounding)]
         chosen.append((a, b))
         parts |= dict.fromkeys(parts[a] | parts[b], parts[a] | parts[b])
     return chosen
+
+
+def _candidate(pair: Clique, ones: Mapping[str, NDArray[np.float64]], noise: float) -> Candidate:
+    expected = _independent(ones[pair[0]], ones[pair[1]])
+    return Candidate(clique=pair, expected=expected, penalty=noise * len(expected))
 
 
 def _independent(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:

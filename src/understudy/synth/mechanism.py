@@ -21,6 +21,7 @@ from understudy.errors import UsageError
 from understudy.synth.adagrid import AdaGrid
 from understudy.synth.archetypes import Archetypes
 from understudy.synth.independent import Independent
+from understudy.synth.tworound import TwoRound
 from understudy.synth.usercounts import UserCounts
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class Mechanism(Protocol):
 
 
 MECHANISMS: dict[str, type[Mechanism]] = {
-    m.name: m for m in (Independent, AdaGrid, UserCounts, Archetypes)
+    m.name: m for m in (Independent, AdaGrid, UserCounts, Archetypes, TwoRound)
 }
 NEEDS_PUBLIC = frozenset({Archetypes.name})
 """The mechanisms that cannot do without a public table."""

@@ -1,0 +1,246 @@
+"""Support: which codes of a column can be told from noise, and what becomes of the others.
+
+A code is *supported* if its noisy count is at least a threshold of noise.  Codes that are not are
+put together: in a list into one *other*; in an ordered column with their neighbours, so that a
+rare age is still an age of about that size.  An ordered column of many supported codes is grouped
+further, into so many parts of about equal noisy mass.  Where a list's values belong to groups, as
+cities to states, the group of most noisy mass is supported as a whole, and no other group is.
+
+On the way back a merged code becomes one of its own codes: a supported one by its noisy count,
+one of the rest by public frequency, or evenly.  All of this follows from noisy answers and public
+data, and costs nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from understudy.door import Measurement, Merge, Rows, merged_schema
+from understudy.public import PublicTable
+from understudy.schema import Categorical, Numeric, Remainder
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from understudy.schema import Codes, Modelled
+
+    Numbers = NDArray[np.float64]
+    Whole = NDArray[np.int64]
+    Mask = NDArray[np.bool_]
+
+Rare = Literal["neighbours", "other"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """How the support of a column is found."""
+
+    threshold: float
+    """A code is supported if it is this many times its noise; 0 keeps every code by itself."""
+    rare: Rare
+    """Whether rare codes of an ordered column go with their neighbours, or into one *other*."""
+    most: int
+    """The most codes that are supported by themselves."""
+    bins: int
+    """Into how many groups the codes of an ordered column are put at most."""
+
+    def most_codes(self, column: Modelled) -> int:
+        """Give the most codes that can be left of a column, whatever its marginal is."""
+        if self.threshold == 0:
+            return column.size
+        ordered = _ordered(column) if self.rare == "neighbours" else 0
+        listed = column.size - ordered
+        most = min(listed, self.most + 1)
+        if isinstance(column, Categorical) and column.groups:
+            held = [column.groups.count(group) for group in set(column.groups) - {""}]
+            free = listed - len(column.groups) + column.groups.count("")
+            most = min(listed, max(held, default=0) + min(free, self.most) + 1)
+        return most + min(ordered, self.bins)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Support:
+    """The codes of one column as they are put together."""
+
+    column: str
+    codes: Whole
+    """The merged code of each code."""
+    likely: Numbers
+    """How likely each code is, beside the others of its merged code."""
+    supported: Mask
+
+    @property
+    def merge(self) -> Merge:
+        """What is told to the door."""
+        return Merge(column=self.column, codes=self.codes)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every code is by itself."""
+        return len(self.codes) == int(self.codes.max()) + 1
+
+    def sums(self, counts: Numbers) -> Numbers:
+        """Add up what merged codes have of some counts, one a code."""
+        summed: Numbers = np.bincount(self.codes, weights=counts).astype(np.float64)
+        return summed
+
+    def restated(self, measured: Measurement) -> Measurement:
+        """Give the answer of a column's marginal for the merged codes, all in units of its noise.
+
+        A sum of k answers has √k times their noise; it is weighed by 1/√k.
+        """
+        size = int(self.codes.max()) + 1
+        roots = np.sqrt(np.bincount(self.codes, minlength=size))
+        each = Rows(np.arange(size + 1), np.arange(size))
+        return Measurement(
+            clique=measured.clique,
+            values=self.sums(measured.values) / roots,
+            scale=measured.scale,
+            rows=None if self.is_whole else each,
+            weights=None if self.is_whole else 1 / roots,
+            group=measured.group,
+        )
+
+    def spread(self, merged: Codes, rng: np.random.Generator) -> Codes:
+        """Draw a code for every merged one."""
+        order = np.argsort(self.codes, kind="stable")
+        ends = np.cumsum(self.likely[order])
+        starts = np.searchsorted(self.codes[order], np.arange(self.codes.max() + 2))
+        low = np.concatenate(([0.0], ends))[starts]
+        at = low[merged] + rng.random(len(merged)) * (low[merged + 1] - low[merged])
+        places = np.searchsorted(ends, at, side="right")
+        # Rounding must not reach into the next merged code.
+        places = np.clip(places, starts[merged], starts[merged + 1] - 1)
+        drawn: Codes = order[places].astype(np.int32)
+        return drawn
+
+
+def find_support(
+    column: Modelled, measured: Measurement, rule: Rule, public: PublicTable | None
+) -> Support:
+    """Find the support of a column from its noisy marginal."""
+    noisy, size = measured.values, column.size
+    if rule.threshold == 0:
+        kept = np.ones(size, dtype=bool)
+        return Support(
+            column=column.name, codes=np.arange(size), likely=np.ones(size), supported=kept
+        )
+    supported = _largest(noisy, noisy >= rule.threshold * measured.scale, rule.most)
+    if isinstance(column, Categorical) and column.groups:
+        supported = _by_group(column, noisy, supported)
+    ordered = _ordered(column) if rule.rare == "neighbours" else 0
+    parts = _neighbours(noisy[:ordered], supported[:ordered], measured.scale * rule.threshold)
+    parts = _grouped(parts, np.maximum(noisy[:ordered], 0), rule.bins)
+    first = int(parts.max(initial=-1)) + 1
+    listed = supported[ordered:]
+    rest = np.where(listed, np.cumsum(listed) - 1, listed.sum())
+    codes = np.concatenate((parts, first + rest))
+    frequency = None if public is None else public.marginal((column.name,)).astype(np.float64)
+    return Support(
+        column=column.name,
+        codes=codes,
+        likely=_likely(column, codes, noisy, supported, frequency),
+        supported=supported,
+    )
+
+
+def _ordered(column: Modelled) -> int:
+    """Count the codes of a column, from the first, that lie in an order."""
+    match column:
+        case Categorical():
+            return 0
+        case Numeric():
+            return column.bins
+        case Remainder():
+            return column.step
+        case _:
+            return column.values_count
+
+
+def _largest(noisy: Numbers, supported: Mask, most: int) -> Mask:
+    """Keep the largest of what is supported, where it is too much."""
+    if supported.sum() <= most:
+        return supported
+    kept = np.zeros(len(noisy), dtype=bool)
+    kept[np.argsort(np.where(supported, -noisy, np.inf), kind="stable")[:most]] = True
+    return kept
+
+
+def _by_group(column: Categorical, noisy: Numbers, supported: Mask) -> Mask:
+    """Support all of the group of most noisy mass, none of others, and by threshold the rest."""
+    names = np.array([*column.groups, *[""] * (column.size - len(column.groups))])
+    mass = {name: float(noisy[names == name].sum()) for name in sorted({*column.groups} - {""})}
+    if not mass:
+        return supported
+    best = max(mass, key=lambda name: mass[name])
+    held: Mask = (names == best) | (supported & (names == ""))
+    return held
+
+
+def _neighbours(noisy: Numbers, supported: Mask, least: float) -> Whole:
+    """Number supported codes each, and rare ones together until they are told from noise."""
+    parts = np.zeros(len(noisy), dtype=np.int64)
+    part, held, mass = -1, 0, 0.0
+    for code, (count, alone) in enumerate(zip(noisy, supported, strict=True)):
+        if alone or held == 0:
+            part += 1
+            held, mass = 0, 0.0
+        parts[code] = part
+        if not alone:
+            held, mass = held + 1, mass + float(count)
+            if mass >= least * np.sqrt(held):
+                held, mass = 0, 0.0
+    return parts
+
+
+def _grouped(parts: Whole, mass: Numbers, bins: int) -> Whole:
+    """Put neighbouring parts together into groups of about equal mass, where there are many."""
+    if not len(parts) or parts[-1] < bins:
+        return parts
+    each = np.bincount(parts, weights=mass)
+    middle = np.cumsum(each) - each / 2
+    groups = np.minimum((bins * middle / max(each.sum(), 1e-9)).astype(np.int64), bins - 1)
+    numbered: Whole = np.unique(groups, return_inverse=True)[1]
+    return numbered[parts]
+
+
+def _likely(
+    column: Modelled, codes: Whole, noisy: Numbers, supported: Mask, frequency: Numbers | None
+) -> Numbers:
+    """Say how codes of one merged code share it: by noisy counts, and what is left among the rest.
+
+    Rare codes share what they have in all by public frequency, or evenly; a code that is no value
+    gets none of it where there are values.
+    """
+    size = int(codes.max()) + 1
+    likely = np.where(supported, np.maximum(noisy, 0), 0.0)
+    share = np.where(supported, 0.0, 1.0)
+    if frequency is not None:
+        known = np.bincount(codes, weights=share * frequency, minlength=size)
+        share = np.where(known[codes] > 0, share * frequency, share)
+    values = np.arange(len(codes)) < column.values_count
+    some = np.bincount(codes, weights=share * values, minlength=size)
+    share = np.where(some[codes] > 0, share * values, share)
+    rare = np.where(supported, 0.0, noisy)
+    left = np.maximum(np.bincount(codes, weights=rare, minlength=size), 0)
+    alone = np.bincount(codes, weights=likely, minlength=size) == 0
+    left[alone] = np.maximum(left[alone], 1.0)
+    total = np.bincount(codes, weights=share, minlength=size)
+    found: Numbers = likely + share * left[codes] / np.maximum(total, 1e-300)[codes]
+    return found
+
+
+def merged_public(public: PublicTable, supports: Sequence[Support]) -> PublicTable:
+    """See a public table with merged codes."""
+    found: Mapping[str, Support] = {s.column: s for s in supports}
+    return PublicTable(
+        schema=merged_schema(public.schema, [s.merge for s in supports]),
+        codes={n: found[n].codes[c] if n in found else c for n, c in public.codes.items()},
+        people=public.people,
+        numbers={},
+    )

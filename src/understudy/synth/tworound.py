@@ -1,0 +1,415 @@
+"""TwoRound: one round finds each column's support, a second asks pairs and triples over it.
+
+After "census microdata in two rounds" (the NIST contest of 2018, match 3; `docs/two-round.md`,
+and `docs/corrections.md` for what is put right).  Round 1 asks for every column's marginal.
+Codes that cannot be told from noise are put together (`understudy.synth.support`), and round 2
+asks for marginals of what is left, each with a weight; a graphical model is fitted to all of it,
+rows are drawn from it, and merged codes are spread again.
+
+Privacy: with weights wᵢ a query's noise is σ·√Σw²/wᵢ, so that one row moves a round, in units of
+its noise, by √Σ(wᵢ/√Σw²)² / σ = 1/σ; what a person's rows add to that is the bounding's business.
+Two rounds compose adaptively, by the ledger.  What is merged follows from round 1's answers.
+
+The config, the plan, the run.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import combinations, pairwise
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+
+from understudy.budget import RULES, Norm, Weights, split
+from understudy.door import Measurement, MergedDoor
+from understudy.errors import BudgetError, QuestionError, UsageError
+from understudy.graph import Domain, estimate, outer_cliques
+from understudy.public import Synthesis, bins_within
+from understudy.synth.cliques import (
+    CHOSEN_LIMIT,
+    GIVEN_LIMIT,
+    as_tuples,
+    check_cliques,
+    check_names,
+    select_pairs,
+    tree_and_triples,
+)
+from understudy.synth.levels import MEAN_SIZE
+from understudy.synth.people import meet
+from understudy.synth.rounding import check_rows, simplex
+from understudy.synth.support import Rare, Rule, find_support, merged_public
+from understudy.synth.weighted import Asked, weighted_round
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from understudy.door import Clique, Door
+    from understudy.public import Progress, PublicTable
+    from understudy.schema import Codes, Modelled
+    from understudy.synth.people import Crowd
+    from understudy.synth.support import Support
+
+MOST_ITERATIONS = 300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What round 2 asks for, before anything is asked."""
+
+    cliques: list[Clique] | None
+    """None where they are to be chosen after round 1."""
+    notes: tuple[str, ...]
+    size: str
+    """How large the model becomes at most, in words."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TwoRound:
+    """Two rounds: support first, then weighted marginals over it."""
+
+    name: ClassVar[str] = "tworound"
+
+    cliques: tuple[Clique, ...] = ()
+    """What round 2 asks for; chosen from public data, or under DP, where there are none."""
+    targets: tuple[str, ...] = ()
+    """Columns that are asked with every other one, where cliques are chosen."""
+    weights: tuple[tuple[Clique, float], ...] = ()
+    """Weights of columns in round 1 and of cliques in round 2; 1 for all others."""
+    weigh: Literal["equally", "by cells"] = "equally"
+    """Whether marginals of n cells weigh n^⅓ times their weight, which makes noise least in all."""
+    coarse: tuple[tuple[Clique, str, tuple[int, ...]], ...] = ()
+    """Of a clique, a column that it is asked in groups of, each from one of these codes on."""
+    threshold: float = 3.0
+    """A code is supported if it is this many times its noise."""
+    thresholds: tuple[tuple[str, float], ...] = ()
+    """Other thresholds for some columns; 0 keeps all codes of it."""
+    rare: Rare = "neighbours"
+    """Whether rare codes of an ordered column go with their neighbours, or into one *other*."""
+    bins: int = 32
+    """Into how many groups of about equal mass an ordered column is put at most."""
+    most_values: int = 250
+    """The most codes of a column that are supported by themselves."""
+    most_cells: int = 1_000_000
+    """Cliques of more cells are left out, with a notice."""
+    model_limit: int | None = None
+    """The most bytes of one table a clique of the model; where it is None, 400 MB for cliques
+    that are given, and 8 MB for cliques that are chosen."""
+    more_pairs: float = 1.0
+    """Where pairs are chosen under DP, how many more than a tree of them, a column."""
+    ids_by: tuple[str, ...] = ()
+    """The columns by which rows are given to public people."""
+    most_each: int | None = None
+    """The most rows of a synthetic person; the bounding's cap where it is None."""
+    within: Literal["evenly", "public"] = "evenly"
+    """How values are drawn within a bin."""
+    first_share: float = 0.5
+    """Round 1's share of what both rounds cost."""
+    rows_share: float = 0.02
+    """The share of the budget for the number of rows, under `Norm`."""
+    people_share: float = 0.02
+    """The share for how many rows people have, where no public table tells."""
+    selection_share: float = 0.1
+    """The share for choosing cliques, where none are given and there is no public table."""
+    published: bool = False
+    """Calibrate by Rényi's conversion in whole orders, as the document does."""
+
+    def __post_init__(self) -> None:
+        """Refuse settings that cannot be, and take lists for tuples."""
+        for name in ("cliques", "targets", "weights", "coarse", "thresholds", "ids_by"):
+            object.__setattr__(self, name, as_tuples(getattr(self, name)))
+        shares = (self.rows_share, self.people_share, self.selection_share)
+        if not all(0 < s < 1 for s in shares) or sum(shares) >= 1 or not 0 < self.first_share < 1:
+            raise BudgetError(
+                "shares must be positive and sum to less than 1", got=(*shares, self.first_share)
+            )
+        if self.most_each is not None and self.most_each < 1:
+            raise BudgetError("a person has at least one row", got=self.most_each)
+        if not all(0 < weight < math.inf for _, weight in self.weights):
+            raise BudgetError("weights must be above 0", got=[w for _, w in self.weights])
+        thresholds = (self.threshold, *(t for _, t in self.thresholds))
+        counts = (self.bins, self.most_values, self.most_cells, self.model_limit or 1)
+        if not all(t >= 0 for t in thresholds) or min(counts) < 1 or not self.more_pairs >= 0:
+            raise UsageError("unknown setting", got=f"{thresholds}, {counts}, {self.more_pairs}")
+        if self.rare not in ("neighbours", "other") or self.within not in ("evenly", "public"):
+            raise UsageError("unknown setting", got=f"{self.rare}, {self.within}")
+
+    def run(
+        self,
+        door: Door,
+        *,
+        public: PublicTable | None,
+        rng: np.random.Generator,
+        progress: Progress,
+    ) -> Synthesis:
+        """Ask twice, fit, draw rows, spread merged codes, and give rows to people."""
+        _check_settings(self, door, public)
+        plan = self._plan(door, public)
+        progress(f"planned {plan.size}", 0)
+        crowd, first, supports, second = self._ask(door, public, plan, progress)
+        door.close()
+        ones = [s.restated(m) for s, m in zip(supports, first, strict=True)]
+        domain = {s.column: s.merge.size for s in supports}
+        fit = estimate(
+            Domain(domain),
+            [*ones, *second],
+            total=crowd.rows,
+            most=MOST_ITERATIONS,
+            watch=lambda state: progress("fitting the model", state.iterations / MOST_ITERATIONS),
+        )
+        progress("drawing rows", 0)
+        drawn = fit.model.sample(check_rows(fit.model.total), rng)
+        codes = {s.column: s.spread(drawn[s.column], rng) for s in supports}
+        return Synthesis(
+            codes=codes,
+            people=self._people(door, public, crowd, codes, rng),
+            measurements=(*first, *second),
+            notes=(*plan.notes, *_notes(door)),
+            within=bins_within(public) if public is not None and self.within == "public" else {},
+            details=_details(plan, supports, (*first, *second)),
+        )
+
+    def _ask(
+        self, door: Door, public: PublicTable | None, plan: Plan, progress: Progress
+    ) -> tuple[Crowd, list[Measurement], list[Support], list[Measurement]]:
+        """Ask round 1, find the support, and ask round 2 over it."""
+        prices = self._prices(
+            door, public, selected=plan.cliques is None, second=plan.cliques != []
+        )
+        sigma = RULES["rdp_integer"](door.budget, 2) if self.published else None
+        progress("counting rows", 0)
+        crowd = meet(door, public, rows_price=prices.get("rows"), people_price=prices.get("people"))
+        progress("round 1, columns", 0)
+        ones = [self._asked((name,), door.schema.domain) for name in door.schema.domain]
+        first = weighted_round(
+            door, ones, price=prices["first"], crowd=crowd, public=public, sigma=sigma
+        )
+        supports = [
+            find_support(column, measured, self._rule(column.name), public)
+            for column, measured in zip(door.schema.modelled, first, strict=True)
+        ]
+        small = MergedDoor(door, [s.merge for s in supports])
+        cliques = plan.cliques
+        if cliques is None:
+            progress("choosing pairs", 0)
+            cliques = self._select(small, supports, first, crowd, prices)
+        if not cliques:
+            return crowd, first, supports, []
+        progress("round 2, pairs and triples", 0)
+        second = weighted_round(
+            small,
+            [self._asked(clique, small.schema.domain) for clique in cliques],
+            price=prices["second"],
+            crowd=crowd,
+            public=None if public is None else merged_public(public, supports),
+            sigma=sigma,
+        )
+        return crowd, first, supports, second
+
+    def _asked(self, clique: Clique, sizes: Mapping[str, int]) -> Asked:
+        """Give a clique's weight, and the groups that it is asked in."""
+        same = frozenset(clique)
+        weight = next((w for c, w in self.weights if frozenset(c) == same), 1.0)
+        starts = self._starts(clique)
+        if self.weigh == "by cells":
+            weight *= math.prod(len(starts.get(n, range(sizes[n]))) for n in clique) ** (1 / 3)
+        return Asked(clique=clique, weight=weight, starts=starts)
+
+    def _starts(self, clique: Clique) -> dict[str, tuple[int, ...]]:
+        same = frozenset(clique)
+        return {name: starts for c, name, starts in self.coarse if frozenset(c) == same}
+
+    def _rule(self, name: str) -> Rule:
+        """Say how the support of a column is found; one that is asked in groups keeps its codes."""
+        threshold = dict(self.thresholds).get(name, self.threshold)
+        grouped = any(name == column for _, column, _ in self.coarse)
+        return Rule(
+            threshold=0.0 if grouped else threshold,
+            rare=self.rare,
+            most=self.most_values,
+            bins=self.bins,
+        )
+
+    def _plan(self, door: Door, public: PublicTable | None) -> Plan:
+        """Settle what round 2 asks for and how large the model is at most, before any of it."""
+        sizes = {c.name: self._rule(c.name).most_codes(c) for c in door.schema.modelled}
+        limit = self.model_limit or (GIVEN_LIMIT if self.cliques else CHOSEN_LIMIT)
+        cliques, notes = list(self.cliques), []
+        if not cliques and public is None and len(sizes) > 1:
+            told = f"pairs to be chosen, for a model of at most {limit / 1e6:,.0f} MB"
+            return Plan(cliques=None, notes=(), size=told)
+        if not cliques and public is not None:
+            known = [self._public_support(public, column) for column in door.schema.modelled]
+            cliques = tree_and_triples(
+                merged_public(public, known),
+                sizes,
+                begun=self._begun(sizes),
+                most_cells=self.most_cells,
+                limit=limit,
+            )
+        check_names(cliques, sizes)
+        large = [c for c in cliques if math.prod(sizes[n] for n in c) > self.most_cells]
+        for clique in large:
+            cells = math.prod(sizes[n] for n in clique)
+            notes.append(
+                f"{' × '.join(clique)} was not asked for: with up to {cells:,} cells it is over "
+                f"the {self.most_cells:,} allowed."
+            )
+        cliques = [c for c in cliques if c not in large]
+        check_cliques(cliques, sizes, most_cells=self.most_cells, limit=limit)
+        return Plan(cliques=cliques, notes=tuple(notes), size=_size(sizes, cliques))
+
+    def _begun(self, sizes: Mapping[str, int]) -> list[Clique]:
+        """Pair the targets with every column, in the schema's order."""
+        return [
+            (a, b)
+            for a, b in combinations(sizes, 2)
+            if {a, b} & set(self.targets) and sizes[a] * sizes[b] <= self.most_cells
+        ]
+
+    def _public_support(self, public: PublicTable, column: Modelled) -> Support:
+        """Put a public column's codes together as the private one's will be, or nearly so."""
+        counts = public.marginal((column.name,)).astype(np.float64)
+        measured = Measurement(clique=(column.name,), values=counts, scale=1.0)
+        return find_support(column, measured, self._rule(column.name), public)
+
+    def _select(
+        self,
+        door: MergedDoor,
+        supports: list[Support],
+        first: list[Measurement],
+        crowd: Crowd,
+        prices: dict[str, float],
+    ) -> list[Clique]:
+        """Choose pairs under DP, worth what columns taken as independent get wrong of them."""
+        columns = len(supports)
+        more = round(self.more_pairs * columns)
+        # About what a cell of theirs will be off by.
+        count = columns - 1 + more
+        level = math.sqrt(count) if door.currency == "gdp" else count
+        cap = crowd.typical if isinstance(door.bounding, Norm) else door.bounding.cap
+        ones = {s.column: s.sums(_positive(m)) for s, m in zip(supports, first, strict=True)}
+        return select_pairs(
+            door,
+            ones,
+            price=prices["selection"],
+            bounding=crowd.bounding,
+            most_cells=self.most_cells,
+            begun=self._begun(door.schema.domain),
+            more=more,
+            limit=self.model_limit or CHOSEN_LIMIT,
+            noise=MEAN_SIZE * cap * level / prices["second"],
+        )
+
+    def _prices(
+        self, door: Door, public: PublicTable | None, *, selected: bool, second: bool
+    ) -> dict[str, float]:
+        """Share the budget out among kinds of questions."""
+        shares = {}
+        if isinstance(door.bounding, Norm):
+            shares["rows"] = self.rows_share
+        if not door.unit.is_row and (public is None or public.people is None):
+            shares["people"] = self.people_share
+        if selected:
+            shares["selection"] = self.selection_share
+        rounds = 1 - sum(shares.values())
+        shares["first"] = rounds * (self.first_share if second else 1.0)
+        if second:
+            shares["second"] = rounds * (1 - self.first_share)
+        prices = split(door.grains, door.currency, list(shares.values()))
+        return dict(zip(shares, prices, strict=True))
+
+    def _people(
+        self,
+        door: Door,
+        public: PublicTable | None,
+        crowd: Crowd,
+        codes: dict[str, Codes],
+        rng: np.random.Generator,
+    ) -> NDArray[np.int64] | None:
+        if door.unit.is_row:
+            return None
+        most = self.most_each
+        if most is None and not isinstance(door.bounding, Norm):
+            most = door.bounding.cap
+        return crowd.give(codes, public=public, by=self.ids_by, most=most, rng=rng)
+
+
+def _positive(measured: Measurement) -> NDArray[np.float64]:
+    return simplex(measured.values, total=max(measured.values.sum(), 1.0))
+
+
+def _size(sizes: dict[str, int], cliques: list[Clique]) -> str:
+    """Say how large a model can become."""
+    domain = Domain(sizes)
+    outer = outer_cliques(domain, cliques)
+    cells = sum(map(domain.cells, outer))
+    worst = domain.clique(max(outer, key=domain.cells))
+    return (
+        f"a model of at most {cells:,} cells in {len(outer)} tables, "
+        f"the largest over {' × '.join(worst)}"
+    )
+
+
+def _notes(door: Door) -> tuple[str, ...]:
+    told = "Counts are of bounded rows: standard errors tell of the noise only, not of what the "
+    return () if door.unit.is_row else (f"{told}bound left out ({door.bounding}).",)
+
+
+def _details(
+    plan: Plan, supports: list[Support], measured: tuple[Measurement, ...]
+) -> dict[str, Any]:
+    """Say what was planned, asked and put together, as plain data."""
+    return {
+        "model": plan.size,
+        "cliques": [
+            {"clique": list(m.clique), "scale": m.scale, "rows": len(m.values)} for m in measured
+        ],
+        "support": {
+            s.column: {
+                "codes": len(s.codes),
+                "supported": int(s.supported.sum()),
+                "left": s.merge.size,
+            }
+            for s in supports
+        },
+    }
+
+
+def _check_settings(settings: TwoRound, door: Door, public: PublicTable | None) -> None:
+    """Refuse settings that do not fit the schema, the bounding or the public table."""
+    if settings.published and not (isinstance(door.bounding, Weights) and door.currency == "gdp"):
+        raise UsageError(
+            "the document has Gaussian noise, and people of one row",
+            got=f"{door.bounding.kind}, {door.currency}",
+            hint="use Weights and a delta above 0, or leave published out",
+        )
+    domain = door.schema.domain
+    named = {*settings.ids_by, *settings.targets, *(n for n, _ in settings.thresholds)}
+    named |= {n for c, _ in settings.weights for n in c}
+    named |= {n for c, column, _ in settings.coarse for n in (*c, column)}
+    unknown = sorted(named - set(domain))
+    if unknown:
+        raise QuestionError(
+            "settings name columns that the schema does not model",
+            got=", ".join(unknown),
+            allowed=", ".join(domain),
+        )
+    for clique, name, starts in settings.coarse:
+        rising = starts[:1] == (0,) and all(a < b for a, b in pairwise((*starts, domain[name])))
+        if name not in clique or not rising:
+            raise QuestionError(
+                f"groups of {name} in {' × '.join(clique)} do not fit it",
+                got=", ".join(map(str, starts)),
+                allowed=f"a column of the clique; first codes that rise, from 0 to {domain[name]}",
+            )
+    if settings.ids_by and (public is None or public.people is None):
+        raise UsageError(
+            "ids_by needs a public table with the unit's columns",
+            hint="give one, or leave ids_by out: people then follow a noisy distribution",
+        )
+    if settings.within == "public" and public is None:
+        raise UsageError("within = 'public' needs a public table", hint="give one, or use 'evenly'")
