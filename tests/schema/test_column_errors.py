@@ -121,6 +121,29 @@ def test_bins_without_whole_numbers(edges: tuple[float, ...]) -> None:
     assert caught.value.allowed == "bins with whole numbers between -2^63 and 2^63"
 
 
+@pytest.mark.parametrize("special", [(1.0, 1), (0.0, -0.0), (INF,), (NAN, 5.0)], ids=str)
+def test_special_values_that_cannot_be(special: tuple[float, ...]) -> None:
+    with pytest.raises(SchemaError) as caught:
+        Numeric(name="fare", edges=(0.0, 9.0), special=special)
+    assert caught.value.what == "column 'fare': special values must be finite and different"
+    assert caught.value.got == f"{len(special)} of them"
+
+
+def test_special_values_of_whole_numbers_are_whole() -> None:
+    Numeric(name="fare", edges=(0.0, 9.0), special=(0.5,))
+    with pytest.raises(SchemaError) as caught:
+        Numeric(name="fare", edges=(0.0, 9.0), special=(99.0, 0.5), whole=True)
+    assert caught.value.what == "column 'fare': special values of it must be whole too"
+
+
+@pytest.mark.parametrize("groups", [("x",), ("x", "y", "z")], ids=str)
+def test_groups_of_other_values(groups: tuple[str, ...]) -> None:
+    with pytest.raises(SchemaError) as caught:
+        Categorical(name="city", values=("a", "b"), groups=groups)
+    assert caught.value.what == "column 'city': groups must name one for every value"
+    assert caught.value.got == f"{len(groups)} for 2 values"
+
+
 def test_unknown_parts() -> None:
     with pytest.raises(SchemaError) as caught:
         DateTime(name="when", part="fortnight")

@@ -27,7 +27,9 @@ from understudy.schema import (
     Integer,
     Modelled,
     Numeric,
+    Remainder,
     Schema,
+    Split,
     reading,
 )
 from understudy.schema.calendar import PARTS
@@ -248,7 +250,28 @@ def numerics(draw: st.DrawFn, *, drops: bool) -> Numeric:
         st.floats(allow_nan=False, allow_infinity=False),
     )
     edges = draw(st.lists(edge, min_size=2, max_size=9, unique_by=lambda e: e + 0.0))
-    return Numeric(**common(draw, "number's bin", drops=drops), edges=tuple(sorted(edges)))
+    special = draw(st.lists(edge, max_size=3, unique_by=lambda e: e + 0.0))
+    return Numeric(
+        **common(draw, "number's bin", drops=drops),
+        edges=tuple(sorted(edges)),
+        special=tuple(special),
+        top_coded=draw(st.booleans()),
+    )
+
+
+@st.composite
+def remainders(draw: st.DrawFn, *, drops: bool) -> Remainder:
+    near = st.integers(-9, 9)
+    low = draw(near | st.sampled_from([1 - 2**52, 2**52 - 4, -(10**9), 20_191_225]))
+    span = st.integers(1, 3) | st.integers(4, 40) | st.sampled_from([10**6, 2**52])
+    special = near | st.sampled_from([20_200_101, 2**53, -(2**60), 1000])
+    return Remainder(
+        **common(draw, "what is left", drops=drops),
+        step=draw(st.sampled_from([1, 2, 3, 7, 100, 2**16 - 1, 2**16])),
+        min=low,
+        max=min(low + draw(span), 2**52 - 1),
+        special=tuple(draw(st.sets(special, max_size=3))),
+    )
 
 
 @st.composite
@@ -317,12 +340,13 @@ def agree(engine: DuckDB, columns: list[Modelled], values: Array, *, raw: bool) 
 def test_codes_agree(engine: DuckDB, kind: str, data: st.DataObject) -> None:
     values = data.draw(ARRAYS[kind])
     # Only one column may drop rows, or few would be left to compare.
-    which = data.draw(st.integers(0, 3))
+    which = data.draw(st.integers(0, 4))
     columns: list[Modelled] = [
         data.draw(categoricals(values, drops=which == 0)),
         data.draw(integers(drops=which == 1)),
         data.draw(numerics(drops=which == 2)),
         data.draw(datetimes(drops=which == 3)),
+        data.draw(remainders(drops=which == 4)),
     ]
     agree(engine, columns, values, raw=kind in RAW)
 
@@ -337,6 +361,9 @@ DROPPING: list[dict[str, Any]] = [
     {"outside": "drop", "missing": True, "nulls": ("1", "1e3")},
     {"outside": "drop", "missing": False},
 ]
+SPECIAL = (0.5, 0.0, 1.0, 1e3, -0.5, 9_007_199_254_740_992.0, 1.7976931348623157e308)
+"""Numbers in a bin, on an edge, beyond all bins, and one that is a null by some rules."""
+WHOLE = (0, 1, 3, 100, 1000, 2**53)
 LISTED = ("red", 1, 0.5, "inf", "1e3", "２０２０-01-01", "\u00a0red", "", "2020-02-29", True)
 
 
@@ -345,6 +372,9 @@ def of_every_kind(rules: dict[str, Any], formats: list[str | None]) -> list[Mode
     made: list[Modelled] = [
         Integer(name="i", source=SOURCE, min=-1, max=3, **rules),
         Numeric(name="n", source=SOURCE, edges=(-1.0, 0.0, 0.5, 1.0, 1e3, 1e300), **rules),
+        Numeric(name="s", source=SOURCE, edges=(-1.0, 1.0, 9.0), special=SPECIAL, **rules),
+        Remainder(name="r", source=SOURCE, step=3, min=-4, max=999, **rules),
+        Remainder(name="q", source=SOURCE, step=7, min=0, max=50, special=WHOLE, **rules),
     ]
     if rules["outside"] != "nearest":
         made.append(Categorical(name="c", source=SOURCE, values=LISTED, **rules))
@@ -391,3 +421,21 @@ def test_every_object_agrees(engine: DuckDB, rules: dict[str, Any]) -> None:
     for i, value in enumerate(OBJECTS):
         values[i] = value
     agree(engine, of_every_kind(rules, FORMATS[:2]), values, raw=False)
+
+
+@pytest.mark.parametrize("rules", [*KEEPING, *DROPPING], ids=str)
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "object"])
+def test_every_number_of_a_split_agrees(engine: DuckDB, rules: dict[str, Any], dtype: str) -> None:
+    """Wages of 1940: 999998 is none, wherever it is read, and not one above the top."""
+    parts: tuple[str, str] = ("hundreds", "rest")
+    wage = Split(
+        name="w", source=SOURCE, parts=parts, step=100, top=5000, max=999_997, special=(999_998,),
+        **rules,
+    )  # fmt: skip
+    ends = [0, 99, 100, 4999, 5000, 999_997, 999_998, 999_999]
+    whole = np.array([*range(-3, 403), *(e + d for e in ends for d in (-1, 0, 1)), 2**40])
+    values = whole.astype(dtype) if dtype != "object" else whole.astype(str).astype(object)
+    agree(engine, list(wage.modelled), values, raw=False)
+    found = by_numpy(Schema("t", (wage,)), values)
+    (place,) = np.flatnonzero(whole == 999_998)[-1:]
+    assert found[int(place)] == (51, 100)

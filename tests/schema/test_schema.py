@@ -167,6 +167,13 @@ def test_columns_need_a_kind(column: object, got: str) -> None:
         ({"kind": "integer", "min": 0}, "min", "max, min"),
         ({"kind": "integer", "min": 0, "max": 1, "step": 1}, "max, min, step", "max, min"),
         ({"kind": "numeric", "min": 0, "max": 1}, "max, min", "edges"),
+        ({"kind": "numeric", "edges": [0, 1], "top": 1}, "edges, top", "edges"),
+        ({"kind": "numeric", "edges": [0, 1], "step": 1}, "edges, step", "edges"),
+        ({"kind": "numeric", "min": 0, "max": 1, "step": 1, "bins": 1}, "bins, edges", "edges"),
+        ({"kind": "numeric", "min": 0, "max": 1, "top": 1}, "max, min, top", "edges"),
+        ({"kind": "split", "max": 9, "step": 2}, "max, step", "max, parts, step"),
+        ({"kind": "remainder", "step": 2}, "step", "max, min, step"),
+        ({"kind": "categorical", "values_from": "x.json"}, "values_from", "values"),
         ({"kind": "categorical", "name": "y", "values": [1]}, "name, values", "values"),
         ({"kind": "categorical", "keys": ["1"], "values": [1]}, "keys, values", "values"),
         ({"kind": "datetime"}, "none", "part"),
@@ -195,6 +202,8 @@ def test_keys_of_columns(column: dict[str, Any], got: str, needed: str | None) -
         ("values", [{}], "tuple"),
         ("other", ["a"], "tuple"),
         ("missing_value", {}, "dict"),
+        ("groups", "x", "str"),
+        ("groups", [1], "tuple"),
     ],
 )
 def test_types_in_lists(key: str, value: object, got: str) -> None:
@@ -213,6 +222,14 @@ def test_types_in_lists(key: str, value: object, got: str) -> None:
         ({"kind": "datetime", "part": 1}, "part", "int"),
         ({"kind": "datetime", "part": "hour", "format": 1}, "format", "int"),
         ({"kind": "id", "min": "1"}, "min", "str"),
+        ({"kind": "numeric", "edges": [0, 1], "special": 9}, "special", "int"),
+        ({"kind": "numeric", "edges": [0, 1], "special": ["9"]}, "special", "tuple"),
+        ({"kind": "numeric", "edges": [0, 1], "top_coded": 1}, "top_coded", "int"),
+        ({"kind": "split", "parts": "ab", "max": 9, "step": 2}, "parts", "str"),
+        ({"kind": "split", "parts": ["a", 1], "max": 9, "step": 2}, "parts", "tuple"),
+        ({"kind": "split", "parts": ["a", "b"], "max": 9, "step": 2.0}, "step", "float"),
+        ({"kind": "split", "parts": ["a", "b"], "max": 9, "step": 2, "top": True}, "top", "bool"),
+        ({"kind": "remainder", "step": "2", "min": 0, "max": 9}, "step", "str"),
     ],
 )
 def test_types_of_other_columns(column: dict[str, Any], key: str, got: str) -> None:
@@ -248,3 +265,51 @@ def test_bins_that_cannot_be(wrong: dict[str, Any], got: str) -> None:
     assert error.what == "column 'x': bins must be positive, and min below max"
     assert error.got == got
     assert error.allowed == "at most 65536 bins between finite ends"
+
+
+STEPS: dict[str, Any] = {"kind": "numeric", "min": 0, "max": 100, "step": 10}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "got"),
+    [
+        ({"step": 0}, "0, 100, 0"),
+        ({"step": -1.5}, "0, 100, -1.5"),
+        ({"max": 0}, "0, 0, 10"),
+        ({"min": "0"}, "0, 100, 10"),
+        ({"max": True}, "0, True, 10"),
+        ({"step": float("nan")}, "0, 100, nan"),
+        ({"max": float("inf")}, "0, inf, 10"),
+        ({"top": 0}, "0, 100, 10, 0"),
+        ({"top": 101}, "0, 100, 10, 101"),
+        ({"top": "50"}, "0, 100, 10, 50"),
+        ({"max": 655_361}, "0, 655361, 10"),
+        ({"top": 655_361, "max": 10**9}, "0, 1000000000, 10, 655361"),
+    ],
+    ids=str,
+)
+def test_steps_that_cannot_be(wrong: dict[str, Any], got: str) -> None:
+    error = column_refused(STEPS | wrong)
+    assert error.what == "column 'x': steps go from min to max, or to a top below it"
+    assert error.got == got
+    assert error.allowed == "numbers, min < top <= max, a step above 0, at most 65536 steps"
+
+
+@pytest.mark.parametrize("wrong", [{"max": 10**400}, {"min": -(10**400)}], ids=["max", "min"])
+@pytest.mark.xfail(reason="OverflowError: such ends are not made floats", raises=OverflowError)
+def test_steps_beyond_all_numbers(wrong: dict[str, Any]) -> None:
+    error = column_refused(STEPS | wrong)
+    assert error.what == "column 'x': steps go from min to max, or to a top below it"
+
+
+def test_a_special_value_beyond_all_numbers() -> None:
+    error = column_refused({"kind": "numeric", "edges": [0, 1], "special": [10**400]})
+    assert error.what == "column 'x': special values must be finite and different"
+
+
+@pytest.mark.xfail(reason="OverflowError: a split's are not made floats", raises=OverflowError)
+def test_a_special_value_of_a_split_beyond_all_numbers() -> None:
+    error = column_refused(
+        {"kind": "split", "parts": ["a", "b"], "step": 1, "max": 9, "special": [10**400]}
+    )
+    assert error.what == "column 'a': special values must be finite and different"

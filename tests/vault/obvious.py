@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.budget import Capped, Weights
-from understudy.door import Measure, Question, Select, Total, UnitCounts, UnitMode
+from understudy.door import Measure, Merge, Question, Select, Total, UnitCounts, UnitMode
 from understudy.graph import Clique
 
 Row = tuple[int, ...]
 People = Mapping[str, Sequence[Row]]
+Merged = tuple[Merge, ...]
 
 
 @dataclass(frozen=True)
@@ -33,14 +34,20 @@ class Obvious:
             f"{self.key}:{len(person)}:{person}:{what}".encode()
         ).hexdigest()
 
-    def cell(self, row: Row, clique: Clique) -> int:
-        number, names = 0, list(self.domain)
+    def seen(self, merged: Merged) -> dict[str, list[int]]:
+        """What every code of every column is seen as."""
+        own = {name: list(range(size)) for name, size in self.domain.items()}
+        return own | {merge.column: merge.codes.tolist() for merge in merged}
+
+    def cell(self, row: Row, clique: Clique, merged: Merged = ()) -> int:
+        number, names, seen = 0, list(self.domain), self.seen(merged)
         for name in clique:
-            number = number * self.domain[name] + row[names.index(name)]
+            number = number * len(set(seen[name])) + seen[name][row[names.index(name)]]
         return number
 
-    def size(self, clique: Clique) -> int:
-        return math.prod(self.domain[n] for n in clique)
+    def size(self, clique: Clique, merged: Merged = ()) -> int:
+        seen = self.seen(merged)
+        return math.prod(len(set(seen[n])) for n in clique)
 
     def weighted(self, person: str, bounding: Capped) -> list[tuple[Row, int]]:
         """A person's rows with their whole-number weights."""
@@ -58,11 +65,12 @@ class Obvious:
             keyed.append((self.hashed(person, written), row))
         return [(row, 1) for _, row in sorted(keyed)[:cap]]
 
-    def marginal(self, clique: Clique, bounding: Capped) -> NDArray[np.int64]:
-        counts = np.zeros(self.size(clique), dtype=np.int64)
+    def marginal(self, clique: Clique, bounding: Capped, merged: Merged = ()) -> NDArray[np.int64]:
+        """Weighted rows by cell; which rows weigh what is settled before codes are merged."""
+        counts = np.zeros(self.size(clique, merged), dtype=np.int64)
         for person in self.people:
             for row, weight in self.weighted(person, bounding):
-                counts[self.cell(row, clique)] += weight
+                counts[self.cell(row, clique, merged)] += weight
         return counts
 
     def exact(self, question: Question) -> NDArray[np.int64]:
@@ -70,7 +78,7 @@ class Obvious:
             case Measure():
                 parts = []
                 for query in question.queries:
-                    counts = self.marginal(query.clique, capped(question))
+                    counts = self.marginal(query.clique, capped(question), question.merged)
                     if query.rows is not None:
                         starts = query.rows.starts
                         sets = [query.rows.cells[a:b] for a, b in pairwise(starts)]
@@ -119,7 +127,8 @@ class Obvious:
         out = []
         for candidate in question.candidates:
             unit = question.bounding.unit_weight
-            counts = self.marginal(candidate.clique, capped(question)) * (2**16 // unit)
+            counts = self.marginal(candidate.clique, capped(question), question.merged)
+            counts *= 2**16 // unit
             expected = [round(float(e) * 2**16) for e in candidate.expected]
             distance = sum(abs(int(a) - b) for a, b in zip(counts, expected, strict=True))
             out.append(distance - round(candidate.penalty * 2**16))

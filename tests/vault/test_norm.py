@@ -94,14 +94,14 @@ def normed(asked: tuple[Query, ...], price: float) -> Measure:
     return Measure(queries=asked, bounding=Norm(), price=price)
 
 
-def counts(own: list[Row], question: Measure) -> list[int]:
+def counts(own: list[Row], question: Measure, sizes: dict[str, int] = DOMAIN) -> list[int]:
     """What a person adds to every answer where nothing bounds them."""
     out: list[int] = []
-    world = obvious({})
+    world = obvious({}, sizes)
     for query in question.queries:
-        held = [0] * world.size(query.clique)
+        held = [0] * world.size(query.clique, question.merged)
         for row in own:
-            held[world.cell(row, query.clique)] += 1
+            held[world.cell(row, query.clique, question.merged)] += 1
         if query.rows is not None:
             parts = [query.rows.cells[a:b].tolist() for a, b in pairwise(query.rows.starts)]
             held = [sum(held[c] for c in part) for part in parts]
@@ -109,12 +109,13 @@ def counts(own: list[Row], question: Measure) -> list[int]:
     return out
 
 
-def scales(question: Measure) -> list[Fraction]:
+def scales(question: Measure, sizes: dict[str, int] = DOMAIN) -> list[Fraction]:
     """The noise of every answer."""
+    world = obvious({}, sizes)
     return [
         Fraction(q.scale)
         for q in question.queries
-        for _ in range(obvious({}).size(q.clique) if q.rows is None else q.rows.count)
+        for _ in range(world.size(q.clique, question.merged) if q.rows is None else q.rows.count)
     ]
 
 
@@ -124,16 +125,16 @@ def moved(answer: list[int], question: Measure, unit: int = ONE) -> Fraction:
     return sum(((Fraction(v, unit) / s) ** 2 for v, s in parts), Fraction(0))
 
 
-def whole_length(own: list[Row], question: Measure) -> int:
+def whole_length(own: list[Row], question: Measure, sizes: dict[str, int] = DOMAIN) -> int:
     """N, in whole numbers of any length."""
     one = Fraction(2) ** _bits(question)
-    pairs = zip(counts(own, question), scales(question), strict=True)
+    pairs = zip(counts(own, question, sizes), scales(question, sizes), strict=True)
     return sum(math.ceil(one / s**2) * v**2 for v, s in pairs)
 
 
-def weight(own: list[Row], question: Measure) -> int:
+def weight(own: list[Row], question: Measure, sizes: dict[str, int] = DOMAIN) -> int:
     """The largest whole weight with W²·N ≤ B."""
-    length = whole_length(own, question)
+    length = whole_length(own, question, sizes)
     if not length:
         return 0
     bound = math.floor(Fraction(2) ** (32 + _bits(question)) * Fraction(question.price) ** 2)
@@ -143,12 +144,12 @@ def weight(own: list[Row], question: Measure) -> int:
     return found
 
 
-def slowly(people: People, question: Measure) -> list[int]:
+def slowly(people: People, question: Measure, sizes: dict[str, int] = DOMAIN) -> list[int]:
     """All answers, each person weighed by themselves."""
-    total = [0] * len(scales(question))
+    total = [0] * len(scales(question, sizes))
     for own in people.values():
-        w = weight(list(own), question)
-        total = [t + w * v for t, v in zip(total, counts(list(own), question), strict=True)]
+        w, added = weight(list(own), question, sizes), counts(list(own), question, sizes)
+        total = [t + w * v for t, v in zip(total, added, strict=True)]
     return total
 
 

@@ -13,6 +13,7 @@ from understudy.budget import Bounding, Sample, Unit, Weights
 from understudy.door import (
     Candidate,
     Measure,
+    Merge,
     Query,
     Question,
     Rows,
@@ -53,10 +54,27 @@ boundings: st.SearchStrategy[Bounding] = st.one_of(
 scales = st.floats(0.5, 1e4)
 
 
+def merge(column: str, codes: list[int]) -> Merge:
+    """Put codes together that have the same label; new codes come in the order of the labels."""
+    return Merge(column=column, codes=np.unique(codes, return_inverse=True)[1])
+
+
 @st.composite
-def queries(draw: st.DrawFn) -> Query:
+def merges(draw: st.DrawFn) -> tuple[Merge, ...]:
+    """Merge codes of at least one column, in any order of columns."""
+    names = draw(st.permutations(list(DOMAIN)))[: draw(st.integers(1, len(DOMAIN)))]
+    labels = {n: st.lists(st.integers(0, 3), min_size=s, max_size=s) for n, s in DOMAIN.items()}
+    return tuple(merge(name, draw(labels[name])) for name in names)
+
+
+def domain(merged: tuple[Merge, ...]) -> dict[str, int]:
+    return DOMAIN | {m.column: m.size for m in merged}
+
+
+@st.composite
+def queries(draw: st.DrawFn, sizes: dict[str, int] = DOMAIN) -> Query:
     clique = draw(st.sampled_from(CLIQUES))
-    size = int(np.prod([DOMAIN[n] for n in clique]))
+    size = int(np.prod([sizes[n] for n in clique]))
     if draw(st.booleans()):
         return Query(clique=clique, scale=draw(scales))
     cells = st.sets(st.integers(0, size - 1), min_size=1)
@@ -67,9 +85,9 @@ def queries(draw: st.DrawFn) -> Query:
 
 
 @st.composite
-def candidates(draw: st.DrawFn) -> Candidate:
+def candidates(draw: st.DrawFn, sizes: dict[str, int] = DOMAIN) -> Candidate:
     clique = draw(st.sampled_from(CLIQUES))
-    size = int(np.prod([DOMAIN[n] for n in clique]))
+    size = int(np.prod([sizes[n] for n in clique]))
     expected = draw(st.lists(st.floats(-5, 50), min_size=size, max_size=size))
     return Candidate(
         clique=clique,
@@ -120,19 +138,42 @@ def questions(draw: st.DrawFn) -> Question:
     return asked
 
 
-def obvious(people: People) -> Obvious:
-    return Obvious(people, DOMAIN, KEY)
+@st.composite
+def merged_questions(draw: st.DrawFn) -> Measure | Select:
+    """Questions of merged codes, about cells that only these have."""
+    merged = draw(merges())
+    sizes = domain(merged)
+    measure = st.builds(
+        Measure,
+        queries=st.lists(queries(sizes), min_size=1, max_size=4).map(tuple),
+        bounding=boundings,
+        price=st.just(1e9),
+        merged=st.just(merged),
+    )
+    select = st.builds(
+        Select,
+        candidates=st.lists(candidates(sizes), min_size=1, max_size=3).map(tuple),
+        epsilon=st.floats(0.01, 5),
+        bounding=boundings,
+        merged=st.just(merged),
+    )
+    asked: Measure | Select = draw(st.one_of(measure, select))
+    return asked
+
+
+def obvious(people: People, sizes: dict[str, int] = DOMAIN) -> Obvious:
+    return Obvious(people, sizes, KEY)
 
 
 @contextmanager
-def opened(people: People) -> Iterator[PrivateTable]:
+def opened(people: People, schema: Schema = SCHEMA) -> Iterator[PrivateTable]:
     """A world as a private table in a real engine."""
     flat = [(person, *row) for person, own in people.items() for row in own]
     table = {"id": np.array([r[0] for r in flat], dtype=object)}
-    for i, name in enumerate(DOMAIN, 1):
+    for i, name in enumerate(schema.domain, 1):
         table[name] = np.array([r[i] for r in flat], dtype=np.int64)
     engine = DuckDB()
     try:
-        yield PrivateTable(engine, table, schema=SCHEMA, unit=Unit("id"), key=KEY)
+        yield PrivateTable(engine, table, schema=schema, unit=Unit("id"), key=KEY)
     finally:
         engine.close()

@@ -5,8 +5,9 @@ from __future__ import annotations
 from tests.zoo.adaptive import ADAPTIVE
 from tests.zoo.counting import COUNTING
 from tests.zoo.kinds import KINDS_OF_PEOPLE
+from tests.zoo.merging import MERGING
 from tests.zoo.people_counts import PEOPLE_COUNTS
 from tests.zoo.silence import SILENCE
 from tests.zoo.spending import SPENDING
 
-BUGS = (*COUNTING, *ADAPTIVE, *PEOPLE_COUNTS, *KINDS_OF_PEOPLE, *SPENDING, *SILENCE)
+BUGS = (*COUNTING, *ADAPTIVE, *PEOPLE_COUNTS, *KINDS_OF_PEOPLE, *MERGING, *SPENDING, *SILENCE)

@@ -4,7 +4,8 @@ Exact answers are sums over people: what a person adds is what a table of that p
 holds, whoever else is there.  So a person's arrival moves an answer by just that, and it is
 enough to hold every single person against the declared sensitivity, and every table against
 the sum of its people.  Distances of a selection are no sums; they are held against marginals,
-which are, so that a person moves them by no more than their own rows weigh.
+which are, so that a person moves them by no more than their own rows weigh.  All this is asked
+of the columns' own codes, and of merged ones.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from understudy.budget.bounding import FRACTION_BITS
 from understudy.door import (
     Candidate,
     Measure,
+    Merge,
     Query,
     Rows,
     Select,
@@ -58,8 +60,13 @@ SCHEMA = Schema(
 )
 BOTH = ("a", "b")
 PRICE = 8.0
-"""Enough for every cap, and too little for some people under `Norm`."""
+"""Enough for every cap."""
+NORM_PRICE = 1.5
+"""Enough for a row under `Norm`, and too little for two: who has more is weighed down."""
 COARSE = Rows(np.array([0, 3, 6, 8]), np.array([0, 1, 2, 2, 3, 4, 4, 5]))
+MERGED = (Merge(column="a", codes=np.array([0, 1, 0])),)
+MERGED_CELLS = 4
+MERGED_COARSE = Rows(np.array([0, 3, 5]), np.array([0, 1, 2, 2, 3]))
 CAPPED: tuple[Capped, ...] = (Weights(1), Sample(1), Weights(3))
 BOUNDINGS: tuple[Bounding, ...] = (*CAPPED, Norm())
 QUESTIONS: tuple[Question, ...] = (
@@ -68,12 +75,14 @@ QUESTIONS: tuple[Question, ...] = (
             queries=(
                 Query(clique=BOTH, scale=2.0),
                 Query(clique=("a",), scale=1.0),
-                Query(clique=BOTH, scale=3.0, rows=COARSE),
+                Query(clique=BOTH, scale=3.0, rows=rows),
                 Query(clique=(), scale=5.0),
             ),
             bounding=bounding,
-            price=PRICE,
+            price=NORM_PRICE if isinstance(bounding, Norm) else PRICE,
+            merged=merged,
         )
+        for merged, rows in (((), COARSE), (MERGED, MERGED_COARSE))
         for bounding in BOUNDINGS
     ),
     UnitMode(clique=BOTH, scale=1.0),
@@ -133,15 +142,23 @@ def _answers(people: dict[int, Person]) -> Answers:
     with closing(DuckDB()) as engine:
         table = PrivateTable(engine, data, schema=SCHEMA, unit=Unit("id"), key=KEY)
         answers = [exact(question, table) for question in QUESTIONS]
-        for bounding, measured in zip(CAPPED, answers, strict=False):
-            _check_selection(table, bounding, measured[:MOST_CELLS])
+        for bounding, own, other in zip(CAPPED, answers, answers[len(BOUNDINGS) :], strict=False):
+            _check_selection(table, bounding, own[:MOST_CELLS])
+            _check_selection(table, bounding, other[:MERGED_CELLS], MERGED)
     return answers
 
 
-def _check_selection(table: PrivateTable, bounding: Capped, marginal: NDArray[np.int64]) -> None:
-    candidate = Candidate(clique=BOTH, expected=EXPECTED, penalty=0.5)
-    found = exact(Select(candidates=(candidate,), epsilon=1.0, bounding=bounding), table)
+def _check_selection(
+    table: PrivateTable,
+    bounding: Capped,
+    marginal: NDArray[np.int64],
+    merged: tuple[Merge, ...] = (),
+) -> None:
+    expected = EXPECTED[: len(marginal)]
+    candidate = Candidate(clique=BOTH, expected=expected, penalty=0.5)
+    question = Select(candidates=(candidate,), epsilon=1.0, bounding=bounding, merged=merged)
+    (found,) = exact(question, table)
     step = 2**FRACTION_BITS
-    apart = np.abs(marginal * (step // bounding.unit_weight) - EXPECTED * step).sum()
-    if int(found[0]) != int(apart - 0.5 * step):
+    apart = np.abs(marginal * (step // bounding.unit_weight) - expected * step).sum()
+    if int(found) != int(apart - 0.5 * step):
         raise AuditError("a selection's distance is not that of its marginal")

@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from understudy.budget import Norm, Unit, bounding_from_dict
+from understudy.budget import Budget, Norm, Unit, bounding_from_dict
 from understudy.errors import BudgetError, MissingFileError, UsageError
 from understudy.synth import AdaGrid, mechanism_from_dict
 
@@ -22,17 +22,8 @@ PUBLIC_CAP = "weights:public"
 """Weights, with a cap that the mechanism chooses from the public table."""
 _OF_A_RUN = ("schema", "unit", "bounding", "epsilon", "delta")
 _OF_A_RECIPE = ("parameters",)
-_ONLY_OF_A_RECIPE = ("parameters", "noise")
-_NOT_OF_A_RECIPE = (
-    "schema",
-    "unit",
-    "null_ids",
-    "epsilon",
-    "delta",
-    "mechanism",
-    "settings",
-    "format",
-)
+_ONLY_OF_A_RECIPE = ("parameters", "lists", "groups", "noise")
+_NOT_OF_A_RECIPE = ("schema", "unit", "null_ids", "mechanism", "settings", "format")
 
 
 def unit(text: str, nulls: Any) -> Unit:  # noqa: ANN401  argparse has checked the choice
@@ -52,6 +43,25 @@ def bounding(text: str) -> Bounding:
     if not re.fullmatch("[0-9]{1,10}", cap):
         raise BudgetError("a bounding needs a cap", got=text, allowed=BOUNDINGS)
     return bounding_from_dict({"kind": kind, "cap": int(cap)})
+
+
+def of_recipe(options: argparse.Namespace) -> dict[str, Any]:
+    """Read what goes with a recipe: its files, and a budget in the place of its own."""
+    groups = {}
+    for text in options.groups or ():
+        column, mark, file = text.partition("=")
+        if not mark or not column or not file:
+            raise UsageError("groups are of a column", got=text, allowed="--groups COLUMN=FILE")
+        groups[column] = Path(file)
+    return {"lists": None if options.lists is None else Path(options.lists), "groups": groups}
+
+
+def budget_of_recipe(options: argparse.Namespace) -> Budget | None:
+    """Read a budget that is to take the place of a recipe's own."""
+    given = [options.epsilon is not None, options.delta is not None]
+    if any(given) and not all(given):
+        raise UsageError("a budget is an epsilon and a delta", hint="give both, or neither")
+    return Budget(epsilon=options.epsilon, delta=options.delta) if all(given) else None
 
 
 def chooser(options: argparse.Namespace, mechanism: Mechanism) -> AdaGrid | None:

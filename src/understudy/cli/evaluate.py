@@ -18,7 +18,7 @@ from understudy.evaluate import (
     read_synthetic,
     read_values,
 )
-from understudy.recipes import Recipe, read_parameters
+from understudy.recipes import Recipe
 from understudy.schema import Integer, Schema
 
 if TYPE_CHECKING:
@@ -98,9 +98,9 @@ def _known(options: argparse.Namespace) -> tuple[Schema, Unit, dict[str, Any]]:
                 allowed="--recipe NAME --parameters FILE",
             )
         recipe = Recipe.named(options.recipe)
-        declared, _ = read_parameters(Path(options.parameters))
+        schema, _ = recipe.read(Path(options.parameters), **asked.of_recipe(options))
         own = {k: tuple(v) if isinstance(v, list) else v for k, v in recipe.score.items()}
-        return recipe.schema(declared), recipe.person, own | score
+        return schema, recipe.person, own | score
     if options.schema is None or options.unit is None:
         raise UsageError(
             "the following arguments are required: --schema and --unit",

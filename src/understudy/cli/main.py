@@ -62,6 +62,15 @@ def _add_recipe(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--parameters", metavar="FILE", help="the contest's parameters.json, for --recipe"
     )
+    parser.add_argument(
+        "--lists", metavar="FILE", help="code lists for --recipe: JSON, column → [code, …]"
+    )
+    parser.add_argument(
+        "--groups",
+        metavar="COLUMN=FILE",
+        action="append",
+        help="what a column's codes belong to, as cities to states: JSON, code → group",
+    )
 
 
 def _add_synth(synth: argparse.ArgumentParser) -> None:

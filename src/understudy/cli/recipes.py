@@ -37,6 +37,8 @@ def run(options: argparse.Namespace) -> None:
             public=options.public,
             ledger=ledger,
             out=out,
+            budget=asked.budget_of_recipe(options),
+            **asked.of_recipe(options),
             published=options.published,
             bounding=bounding,
             noise=options.noise,

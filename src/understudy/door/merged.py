@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from understudy.door.questions import merged_schema
+from understudy.errors import QuestionError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,6 +79,12 @@ class MergedDoor:
 def merged_labels(schema: Schema, merge: Merge) -> tuple[str, ...]:
     """Name merged codes, for people: by the one label that each stands for, or how many."""
     own = schema[merge.column].labels()
+    if len(own) != len(merge.codes):
+        raise QuestionError(
+            f"merged codes of {merge.column} must name every code of it",
+            got=f"{len(merge.codes)} codes",
+            allowed=f"{len(own)}",
+        )
     counts = np.bincount(merge.codes)
     first = {int(code): label for code, label in zip(merge.codes[::-1], own[::-1], strict=True)}
     return tuple(

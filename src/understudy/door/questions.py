@@ -80,10 +80,11 @@ class Merge:
     def __post_init__(self) -> None:
         """Refuse new codes that leave one out, and keep codes that cannot change."""
         _keep(self, "codes", frozen(self.codes, np.int64))
-        if not len(self.codes) or set(self.codes.tolist()) != set(range(self.size)):
+        counted = np.unique(self.codes)
+        if self.codes.ndim != 1 or not np.array_equal(counted, np.arange(max(1, len(counted)))):
             raise QuestionError(
                 f"merged codes of {self.column} must be 0, 1, … with none left out",
-                got=f"{len(self.codes)} codes",
+                got=f"{self.codes.size} codes",
             )
 
     @property
@@ -284,6 +285,9 @@ def describe(question: object) -> Any:  # noqa: ANN401  plain data, as JSON take
     if is_dataclass(question):
         kind = type(question).__name__
         parts = {f.name: describe(getattr(question, f.name)) for f in fields(question)}
+        if not parts.get("merged", True):
+            # As it was before codes could be merged, so that older runs can be resumed.
+            del parts["merged"]
         return {"question": kind, **parts}
     if isinstance(question, tuple):
         return [describe(part) for part in question]

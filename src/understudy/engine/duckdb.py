@@ -129,8 +129,13 @@ class DuckDB:
         self.run(f"CREATE TABLE {name} AS SELECT * FROM loaded")
         self._connection.unregister("loaded")
 
-    def write(self, columns: Mapping[str, Array], path: Path, *, types: Mapping[str, str]) -> None:
-        """Write arrays that anyone may see to a Parquet or CSV file, by its ending."""
+    def write(
+        self, columns: Mapping[str, Array], path: Path, *, types: Mapping[str, str], null: str = ""
+    ) -> None:
+        """Write arrays that anyone may see to a Parquet or CSV file, by its ending.
+
+        ``null`` is what a missing value is written as in a CSV file.
+        """
         self._register("written", columns)
         cast = ", ".join(
             f"CAST({quote(n)} AS {types[n]}) AS {quote(n)}" if n in types else quote(n)
@@ -138,7 +143,8 @@ class DuckDB:
         )
         # Rows come out as they were drawn, so that a resumed run writes the same file.
         self.run("SET preserve_insertion_order = true")
-        form = "FORMAT csv, HEADER" if path.suffix == ".csv" else "FORMAT parquet"
+        csv_form = f"FORMAT csv, HEADER, NULLSTR {literal(null)}"
+        form = csv_form if path.suffix == ".csv" else "FORMAT parquet"
         self.run(f"COPY (SELECT {cast} FROM written) TO {literal(str(path))} ({form})")
         self._connection.unregister("written")
 

@@ -7,7 +7,6 @@ What it says of the table goes with the contest's own parameters.json, never wit
 
 from __future__ import annotations
 
-import json
 import tomllib
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
@@ -15,64 +14,18 @@ from typing import TYPE_CHECKING, Any, Self
 
 from understudy.budget import Budget, Unit, bounding_from_dict
 from understudy.errors import SchemaError, UsageError
+from understudy.recipes.parameters import ContestRun, read_parameters, with_codes
 from understudy.schema import Ignored, Integer, Numeric, Schema
 from understudy.synth import mechanism_from_dict
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from understudy.budget import Bounding
     from understudy.synth import Mechanism
 
 _FOLDER = files("understudy.recipes") / "contests"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContestRun:
-    """One entry of ``runs`` in a parameters.json."""
-
-    budget: Budget
-    most_rows: int | None
-    """None where counts are submitted, and not rows."""
-    most_each: int
-
-
-def read_parameters(path: Path) -> tuple[Schema, list[ContestRun]]:
-    """Read a contest's parameters.json: the schema it declares and the runs it asks for."""
-    schema = Schema.read(path)
-    try:
-        read = json.loads(path.read_text(encoding="utf-8-sig"))
-        _check_periods(read["schema"].get("periods", []))
-        runs = [
-            ContestRun(
-                budget=Budget(epsilon=run["epsilon"], delta=run["delta"]),
-                most_rows=_count(run["max_records"]) if "max_records" in run else None,
-                most_each=_count(run["max_records_per_individual"]),
-            )
-            for run in read["runs"]
-        ]
-    except (KeyError, TypeError, ValueError):
-        runs = []
-    if not runs or len({run.budget.epsilon for run in runs}) < len(runs):
-        raise SchemaError(
-            f"{path.name} does not list runs as the contests do",
-            allowed="runs of different epsilon, each with epsilon, delta, "
-            "max_records_per_individual and, for rows, max_records",
-        )
-    return schema, runs
-
-
-def _check_periods(periods: list[dict[str, int]]) -> None:
-    years, months = ({p[part] for p in periods} for part in ("year", "month"))
-    if len(periods) != len(years) * len(months):
-        raise SchemaError("periods must be the same months of every year", got=f"{len(periods)}")
-
-
-def _count(value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise ValueError(value)
-    return value
 
 
 def recipe_names() -> list[str]:
@@ -92,7 +45,7 @@ class Recipe:
     mechanism: str
     ignored: list[str]
     output: list[str]
-    """The submission's columns, ``epsilon`` among them."""
+    """The submission's columns, ``epsilon`` among them; all that are declared where it is empty."""
     bins: dict[str, list[float]]
     """Where numbers are cut, between the ends that parameters.json declares."""
     bounding: list[dict[str, Any]]
@@ -107,6 +60,12 @@ class Recipe:
     """Columns in which public rows may have other values than the table."""
     noise: str = "gaussian"
     """What noise the budgets are for: ``chosen`` may be Laplace, without any delta."""
+    columns: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Declarations in the place of the contest's own, such as splits and ladders."""
+    runs: list[dict[str, float]] = field(default_factory=list)
+    """The budgets, where the contest's files do not list them."""
+    null: str = ""
+    """What a missing value is written as."""
 
     @classmethod
     def named(cls, name: str) -> Self:
@@ -118,23 +77,57 @@ class Recipe:
 
     @property
     def person(self) -> Unit:
-        """The unit that is protected."""
-        return Unit(*self.unit)
+        """The unit that is protected: each row by itself where no column names it."""
+        return Unit(*self.unit) if self.unit else Unit.each_row()
+
+    def read(
+        self,
+        parameters: Path,
+        *,
+        lists: Path | None = None,
+        groups: Mapping[str, Path] | None = None,
+        budget: Budget | None = None,
+    ) -> tuple[Schema, list[ContestRun]]:
+        """Read a contest's files: the table's schema by this recipe, and the runs to make.
+
+        ``lists`` is a file of codes by column, ``groups`` files that say what codes of a column
+        belong to.  A ``budget`` takes the place of runs that are the recipe's own.
+        """
+        if budget is not None and not self.runs:
+            raise UsageError(
+                f"the budgets of {self.name} are those of its parameters file",
+                hint="leave --epsilon and --delta out",
+            )
+        if self.runs:
+            declared = Schema.read(parameters)
+            budgets = [budget] if budget else [Budget(**run) for run in self.runs]
+            runs = [ContestRun(budget=b, most_rows=None, most_each=1) for b in budgets]
+        else:
+            declared, runs = read_parameters(parameters)
+            self._check_runs(runs)
+        return self.schema(with_codes(declared, lists, groups or {})), runs
 
     def schema(self, declared: Schema) -> Schema:
-        """Leave columns out and cut numbers, in the schema that parameters.json declares."""
-        named = {*self.unit, *self.bins, *self.output} - {"epsilon"}
-        absent = sorted(named - {c.name for c in declared.columns})
+        """Leave columns out, cut numbers and declare others, in the schema of a contest's file."""
+        known = {c.name for c in declared.columns}
+        needed = {*self.unit, *self.bins, *self.output} if self.output else set(self.unit)
+        absent = sorted(needed - {"epsilon"} - known)
         if absent:
             raise SchemaError(
                 f"the recipe {self.name} needs columns that parameters.json does not declare",
                 got="no " + ", ".join(absent),
             )
-        left_out = [Ignored(name=name) for name in self.ignored]
-        cut = [_cut(declared, name, inner) for name, inner in self.bins.items()]
-        schema = replace(declared.with_columns(*left_out, *cut), name=self.table)
-        made = {*schema.domain} | ({*self.unit} if self.counts is None else set())
-        if made != set(self.output) - {"epsilon"}:
+        declares = {"name": self.table, "columns": self.columns}
+        own = Schema.from_dict(declares).columns if self.columns else ()
+        new = [
+            *(Ignored(name=name) for name in self.ignored),
+            *(_cut(declared, name, inner) for name, inner in self.bins.items() if name in known),
+            *(column for column in own if column.name in known),
+        ]
+        schema = replace(declared.with_columns(*new), name=self.table)
+        made = {c.name for c in schema.released_columns}
+        made |= {*self.unit} if self.counts is None else set()
+        if self.output and made != set(self.output) - {"epsilon"}:
             raise SchemaError(
                 f"parameters.json declares columns that the recipe {self.name} does not submit",
                 got=", ".join(sorted(made ^ (set(self.output) - {"epsilon"}))),
@@ -147,7 +140,7 @@ class Recipe:
         loose = [replace(columns[name], outside="other") for name in self.unmatched]
         return schema.with_columns(*loose)
 
-    def check_runs(self, runs: Sequence[ContestRun]) -> None:
+    def _check_runs(self, runs: Sequence[ContestRun]) -> None:
         """Refuse runs that do not say how many rows may be submitted."""
         if self.counts is None and any(run.most_rows is None for run in runs):
             raise SchemaError("parameters.json does not say how many rows may be submitted")
@@ -156,11 +149,23 @@ class Recipe:
         """Give the bounding of the nearest epsilon that the document names."""
         return bounding_from_dict(min(self.bounding, key=lambda b: abs(b["epsilon"] - epsilon)))
 
-    def mechanism_for(self, run: ContestRun, *, public: bool, published: bool) -> Mechanism:
+    def mechanism_for(
+        self, run: ContestRun, *, schema: Schema, public: bool, published: bool
+    ) -> Mechanism:
         """Make the mechanism of one run."""
         settings = self.settings | (self.settings_with_public if public else {})
         settings |= {"most_each": run.most_each, "published": published}
+        if not self.output:
+            settings |= _of_columns(settings, set(schema.domain))
         return mechanism_from_dict({"name": self.mechanism, "settings": settings})
+
+
+def _of_columns(settings: Mapping[str, Any], known: set[str]) -> dict[str, Any]:
+    """Keep of a mechanism's cliques, and what goes with them, those of a table's columns."""
+    kept = {"cliques": [c for c in settings.get("cliques", []) if set(c) <= known]}
+    for name in ("weights", "coarse"):
+        kept[name] = [entry for entry in settings.get(name, []) if set(entry[0]) <= known]
+    return kept
 
 
 def _cut(declared: Schema, name: str, inner: list[float]) -> Numeric:
@@ -172,4 +177,11 @@ def _cut(declared: Schema, name: str, inner: list[float]) -> Numeric:
     else:
         raise SchemaError(f"parameters.json declares no range for {name}", got=column.kind)
     edges = (low, *(float(e) for e in inner if low < e < high), high)
-    return Numeric(name=name, edges=edges, whole=whole, outside="nearest", missing=False)
+    return Numeric(
+        name=name,
+        edges=edges,
+        whole=whole,
+        outside="nearest",
+        missing=column.missing,
+        nulls=column.nulls,
+    )

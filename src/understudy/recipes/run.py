@@ -15,17 +15,18 @@ from understudy.budget import Budget, Weights, bounding_to_dict, epsilon_of
 from understudy.errors import BudgetError, BudgetExhaustedError, UsageError
 from understudy.ledger import Ledger, describe_left
 from understudy.public import PublicTable
-from understudy.recipes.recipe import ContestRun, Recipe, read_parameters
+from understudy.recipes.recipe import Recipe
 from understudy.release import Submission, check_target, manifest_path, new_file, write_manifest
 from understudy.session import Session
 from understudy.synth import UserCounts, mechanism_to_dict
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from understudy.budget import Bounding
     from understudy.ledger import RunState
     from understudy.public import Progress
+    from understudy.recipes.parameters import ContestRun
     from understudy.release import Release
     from understudy.synth import Mechanism
 
@@ -109,6 +110,9 @@ def run_recipe(
     public: object = None,
     ledger: str | Path,
     out: str | Path,
+    lists: str | Path | None = None,
+    groups: Mapping[str, str | Path] | None = None,
+    budget: Budget | None = None,
     published: bool = False,
     bounding: Bounding | None = None,
     noise: Noise | None = None,
@@ -119,21 +123,28 @@ def run_recipe(
     The ledger is made with the composition of all runs as its total.  Where it is there
     already, runs of this very recipe in it are gone on with, and the others must fit what is
     left.  ``published`` calibrates as the document did; ``bounding`` replaces the document's.
-    ``noise`` settles what a recipe would choose, Laplace noise needing no delta.
+    ``noise`` settles what a recipe would choose, Laplace noise needing no delta.  ``lists``,
+    ``groups`` and ``budget`` are as in `Recipe.read`.
     """
     recipe, target = Recipe.named(name), Path(out)
     if published and not (bounding is None or isinstance(bounding, Weights)):
         raise UsageError("the document bounds people by weights", got=bounding.kind)
-    check_target(target)
-    check_target(manifest_path(target))
-    declared, runs = read_parameters(Path(parameters))
-    recipe.check_runs(runs)
-    schema, seen = recipe.schema(declared), None
+    schema, runs = recipe.read(
+        Path(parameters),
+        lists=None if lists is None else Path(lists),
+        groups={name: Path(file) for name, file in (groups or {}).items()},
+        budget=budget,
+    )
+    files = _files(recipe, target, runs)
+    for file in (*files, manifest_path(target)):
+        check_target(file)
+    seen = None
     if public is not None:
         progress("reading the public table", 0)
         seen = PublicTable.read(public, schema=recipe.public_schema(schema), unit=recipe.person)
     mechanisms = [
-        recipe.mechanism_for(r, public=seen is not None, published=published) for r in runs
+        recipe.mechanism_for(r, schema=schema, public=seen is not None, published=published)
+        for r in runs
     ]
     if noise or recipe.noise == "chosen":
         runs = with_noise(noise, runs, mechanisms, seen)
@@ -155,10 +166,17 @@ def run_recipe(
         )
         for run, mechanism in zip(runs, mechanisms, strict=True)
     ]
-    submission = _submitted(recipe, steps, target, _note(name, private, public), progress)
+    manifests = _submitted(recipe, steps, files, _note(name, private, public), progress)
     told = f"Whoever sees the rows of all runs sees every one of them: {len(runs)} run(s) composed."
     facts = {"recipe": name, "published": published, "together": {**total.to_dict(), "words": told}}
-    return write_manifest(target, submission, facts)
+    return write_manifest(target, files, manifests, facts)
+
+
+def _files(recipe: Recipe, target: Path, runs: Sequence[ContestRun]) -> list[Path]:
+    """Name the submission's files: one with a column of epsilons, or one an epsilon."""
+    if "epsilon" in recipe.output or len(runs) == 1:
+        return [target]
+    return [target.with_stem(f"{target.stem}-{run.budget.epsilon:g}") for run in runs]
 
 
 def _note(name: str, private: object, public: object) -> dict[str, str]:
@@ -169,23 +187,38 @@ def _note(name: str, private: object, public: object) -> dict[str, str]:
 
 
 def _submitted(
-    recipe: Recipe, steps: list[_Step], target: Path, note: dict[str, str], progress: Progress
-) -> Submission:
+    recipe: Recipe, steps: list[_Step], files: list[Path], note: dict[str, str], progress: Progress
+) -> list[dict[str, Any]]:
     """Make all runs and write their rows; only one run's are held at a time."""
-    path = steps[0].session.ledger
-    numbers = _begun(path, steps)
-    with new_file(target) as partial:
-        submission = Submission(partial, recipe.output, counts=recipe.counts)
-        for step, number in zip(steps, numbers, strict=True):
-            release = step.made(number, note, progress)
-            with closing(Ledger(path)) as ledger:
-                run = ledger.reopen(release.manifest["ledger"]["run"]).state()
-            # Of the run's own seed, so that the same rows are chosen if it is resumed.
-            rng = np.random.default_rng([int(run.request["sampling_seed"]), 1])
-            progress("writing the submission", 0)
-            submission.add(release, epsilon=run.budget.epsilon, most=step.asked.most_rows, rng=rng)
-            del release
-    return submission
+    numbers = _begun(steps[0].session.ledger, steps)
+    asked = list(zip(steps, numbers, strict=True))
+    apart = [[one] for one in asked] if len(files) > 1 else [asked]
+    manifests: list[dict[str, Any]] = []
+    for file, these in zip(files, apart, strict=True):
+        with new_file(file) as partial:
+            order = recipe.output or [c.name for c in steps[0].session.schema.released_columns]
+            submission = Submission(partial, order, counts=recipe.counts, null=recipe.null)
+            for step, number in these:
+                _add(submission, step, number, note, progress)
+        manifests += submission.manifests
+    return manifests
+
+
+def _add(
+    submission: Submission,
+    step: _Step,
+    number: int | None,
+    note: dict[str, str],
+    progress: Progress,
+) -> None:
+    """Make a run, or go on with it, and add its rows to a submission."""
+    release = step.made(number, note, progress)
+    with closing(Ledger(step.session.ledger)) as ledger:
+        run = ledger.reopen(release.manifest["ledger"]["run"]).state()
+    # Of the run's own seed, so that the same rows are chosen if it is resumed.
+    rng = np.random.default_rng([int(run.request["sampling_seed"]), 1])
+    progress("writing the submission", 0)
+    submission.add(release, epsilon=run.budget.epsilon, most=step.asked.most_rows, rng=rng)
 
 
 def _begun(path: Path, steps: list[_Step]) -> list[int | None]:

@@ -1,4 +1,4 @@
-"""A contest's submission: rows or counts of several releases in one CSV file, an epsilon each.
+"""A contest's submission: rows or counts of several releases in CSV, an epsilon each.
 
 Beside it stands ``NAME.manifest.json``, with the manifest of every release in it.
 """
@@ -37,9 +37,11 @@ class Submission:
     path: Path
     """Where it is written; other names in its folder are free to use."""
     order: Sequence[str]
-    """The columns of the file, ``epsilon`` among them."""
+    """The columns of the file, with ``epsilon`` where it holds several."""
     counts: str | None = None
     """Of counts, the column whose values are the file's columns."""
+    null: str = ""
+    """What a missing value is written as."""
     manifests: list[dict[str, Any]] = field(default_factory=list)
 
     def add(
@@ -58,7 +60,12 @@ class Submission:
         columns["epsilon"] = np.full(lines, float(epsilon))
         part = self.path.with_name("part.csv")
         with closing(DuckDB()) as engine:
-            engine.write({n: columns[n] for n in order}, part, types=sql_types(release.schema))
+            engine.write(
+                {n: columns[n] for n in order},
+                part,
+                types=sql_types(release.schema),
+                null=self.null,
+            )
         with part.open("rb") as rows, self.path.open("ab") as whole:
             header = rows.readline()
             if not self.manifests:
@@ -92,13 +99,15 @@ def _chosen(release: Release, most: int | None, rng: np.random.Generator) -> Arr
     )
 
 
-def write_manifest(target: Path, submission: Submission, facts: dict[str, Any]) -> dict[str, Any]:
+def write_manifest(
+    target: Path, files: Sequence[Path], runs: list[dict[str, Any]], facts: dict[str, Any]
+) -> dict[str, Any]:
     """Write what a submission is, with the manifest of each release in it, and give it."""
     manifest = {
         "what": "synthetic rows made by Understudy; none of them is anybody's",
         **facts,
-        "runs": submission.manifests,
-        "files": {target.name: checksum(target)},
+        "runs": runs,
+        "files": {file.name: checksum(file) for file in files},
     }
     with new_file(manifest_path(target)) as partial:
         text = json.dumps(manifest, indent=2, ensure_ascii=False)

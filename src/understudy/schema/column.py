@@ -17,6 +17,8 @@ Outside = Literal["nearest", "other", "drop"]
 
 DROP = -1
 MAX_CODES = 2**31 - 1
+LARGEST = 2**52
+"""Whole numbers nearer to 0 than this, and halves between them, are exact in float64."""
 NULLS = ("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "<NA>")
 
 

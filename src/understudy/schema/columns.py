@@ -17,7 +17,7 @@ import numpy as np
 from understudy.errors import SchemaError
 from understudy.schema import reading
 from understudy.schema.calendar import PARTS, compile_format
-from understudy.schema.column import DROP, MAX_CODES, NULLS, Column, Outside, check_outside
+from understudy.schema.column import DROP, LARGEST, MAX_CODES, NULLS, Column, Outside, check_outside
 from understudy.schema.numeric import Numeric
 from understudy.schema.split import Remainder, Split
 
@@ -40,9 +40,6 @@ __all__ = [
     "Remainder",
     "Split",
 ]
-
-LARGEST = 2**52
-"""Whole numbers nearer to 0 than this, and halves between them, are exact in float64."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -85,11 +85,12 @@ def _column(name: str, value: Mapping[str, Any]) -> Plain:
     if "values" in value:
         return _listed(list(value["values"]))
     if "min" in value and "max" in value:
+        null = {"missing": True, "nulls": [value["null_value"]]} if value.get("has_null") else {}
         if dtype.startswith("float"):
             ends = {end: float(value[end]) for end in ("min", "max")}
             rule = {"outside": "nearest", "missing": False}
-            return {"kind": "numeric", **ends, "bins": BINS, **rule}
-        return _range(int(value["min"]), int(value["max"]))
+            return {"kind": "numeric", **ends, "bins": BINS, **rule, **null}
+        return _range(int(value["min"]), int(value["max"])) | null
     if dtype.startswith("float"):
         # A float dtype bounds nothing a person would recognise: bins reach as far as int32's.
         return _range(-(2**31), 2**31 - 1) | {"whole": False}

@@ -34,7 +34,7 @@ def read_schema(path: Path, *, public: Mapping[str, Array] | None) -> Plain:
         return peers.from_dpsynth(data, name=name)
     if suffix == ".toml" or ("columns" in data and "METADATA_SPEC_VERSION" not in data):
         return with_lists(data, lambda file: read_json(path.parent / file))
-    if {"runs", "schema"} <= set(data):
+    if isinstance(data.get("schema"), dict):
         return contest.from_parameters(data, name=name)
     if "METADATA_SPEC_VERSION" in data:
         return peers.from_sdv(data, name=name, public=public)

@@ -60,7 +60,8 @@ def _groups(name: str, column: Plain, groups: object) -> None:
         raise SchemaError(
             f"column {name!r}: groups_from must lead to a table", allowed="value → group, as JSON"
         )
-    column["groups"] = groups_of(name, column.get("values", []), groups)
+    if isinstance(column.get("values"), list):
+        column["groups"] = groups_of(name, column["values"], groups)
 
 
 def groups_of(name: str, values: list[Any], groups: Mapping[str, Any]) -> list[str]:

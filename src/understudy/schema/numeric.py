@@ -11,7 +11,7 @@ import numpy as np
 
 from understudy.errors import SchemaError
 from understudy.schema import reading
-from understudy.schema.column import Column, check_outside
+from understudy.schema.column import LARGEST, Column, check_outside
 
 if TYPE_CHECKING:
     from understudy.schema.reading import Array, Codes
@@ -31,8 +31,8 @@ class Numeric(Column):
     whole: bool = False
     """Whether values are whole numbers on the way out."""
     special: tuple[float, ...] = ()
-    """Numbers that mean something else, such as 999998 for none: each has a code of its own,
-    after those of the bins, and is looked for before any bin."""
+    """Numbers beyond the bins that mean something else, such as 999998 for none: each has a code
+    of its own, after those of the bins, and is looked for before the nearest bin."""
     top_coded: bool = False
     """Whether the last bin stands for all above: it comes out as its floor."""
 
@@ -46,18 +46,23 @@ class Numeric(Column):
                 got=f"{len(self.edges)} edges",
                 allowed="at least two, each above the one before",
             )
-        if len(set(self.special)) < len(self.special) or not all(map(math.isfinite, self.special)):
+        if not self._special_apart():
             raise SchemaError(
-                f"column {self.name!r}: special values must be finite and different",
-                got=f"{len(self.special)} of them",
+                f"column {self.name!r}: special values are different numbers beyond the bins",
+                got=", ".join(f"{value:g}" for value in self.special),
+                allowed="between -2^52 and 2^52, whole ones where the column is",
+                hint="one within a bin can have a bin of its own, by its edges",
             )
-        if self.whole and not all(float(s).is_integer() for s in self.special):
-            raise SchemaError(f"column {self.name!r}: special values of it must be whole too")
         if self.whole and not self._holds_whole():
             raise SchemaError(
                 f"column {self.name!r}: a bin holds no whole number of 64 bits",
                 allowed="bins with whole numbers between -2^63 and 2^63",
             )
+
+    def _special_apart(self) -> bool:
+        within = [self.edges[0] <= value <= self.edges[-1] for value in self.special]
+        sound = all(abs(v) < LARGEST and (v.is_integer() or not self.whole) for v in self.special)
+        return sound and not any(within) and len(set(self.special)) == len(self.special)
 
     def _holds_whole(self) -> bool:
         inner = all(math.ceil(a) < b for a, b in pairwise(self.edges[:-1]))

@@ -15,13 +15,13 @@ import numpy as np
 
 from understudy.errors import MissingColumnError, SchemaError
 from understudy.schema.columns import (
+    LARGEST,
     Categorical,
     DateTime,
     Id,
     Ignored,
     Integer,
     Numeric,
-    Remainder,
     Split,
 )
 from understudy.schema.edges import regular_edges
@@ -36,8 +36,7 @@ MAX_BINS = 2**16
 """The most bins that a range is cut into; each is a code, and a branch of the encoder."""
 
 KINDS: dict[str, type[Declaration]] = {
-    kind.kind: kind
-    for kind in (Categorical, Integer, Numeric, DateTime, Remainder, Split, Id, Ignored)
+    kind.kind: kind for kind in (Categorical, Integer, Numeric, DateTime, Split, Id, Ignored)
 }
 
 
@@ -244,18 +243,22 @@ def _expand_bins(name: str, given: dict[str, Any]) -> None:
 
 def _expand_steps(name: str, given: dict[str, Any]) -> None:
     """Cut a range into steps, up to a ``top`` from which on all is one bin, if one is given."""
-    low, high, step = (given.pop(k) for k in ("min", "max", "step"))
-    top = given.pop("top", None)
-    numbers = [low, high, step] + ([] if top is None else [top])
+    named = {k: given.pop(k, None) for k in ("min", "max", "step", "top")}
+    if named["top"] is None:
+        named["top"] = named["max"]
+    numbers = list(named.values())
     sound = all(isinstance(n, (int, float)) and not isinstance(n, bool) for n in numbers)
-    end = high if top is None else top
-    if not sound or not (low < end <= high and step > 0) or (end - low) / step > MAX_BINS:
+    low, high, step, end = map(_float, numbers) if sound else (0.0, 0.0, 0.0, 0.0)
+    # As finite as 2^52 is, so that no step is lost in rounding.
+    near = max(abs(low), abs(high)) < LARGEST
+    if not near or not (low < end <= high and step > 0) or (end - low) / step > MAX_BINS:
         raise SchemaError(
             f"column {name!r}: steps go from min to max, or to a top below it",
             got=", ".join(map(str, numbers)),
             allowed=f"numbers, min < top <= max, a step above 0, at most {MAX_BINS} steps",
         )
-    inner = [low + i * step for i in range(math.ceil((end - low) / step))]
+    # A step of 0.3 does not meet 2.1 to the last bit, and is not to leave a sliver.
+    inner = [low + i * step for i in range(math.ceil((end - low) / step - 1e-9))]
     given["edges"] = tuple([*inner, end] if end == high else [*inner, end, high])
     if end < high:
         given["top_coded"] = True

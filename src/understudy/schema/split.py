@@ -15,13 +15,12 @@ import numpy as np
 
 from understudy.errors import SchemaError
 from understudy.schema import reading
-from understudy.schema.column import NULLS, Column, Outside, check_outside
+from understudy.schema.column import LARGEST, NULLS, Column, Outside, check_outside
 from understudy.schema.numeric import Numeric
 
 if TYPE_CHECKING:
     from understudy.schema.reading import Array, Codes
 
-LARGEST = 2**52
 MOST_STEPS = 2**16
 
 
@@ -29,10 +28,11 @@ MOST_STEPS = 2**16
 class Remainder(Column):
     """What is left of a whole number above the last multiple of a step, counted from ``min``.
 
-    A special value has no remainder: all of them share a code of their own.
+    A special value has no remainder: all of them share a code of their own.  It is part of a
+    split and never declared alone.
 
-    >>> cents = Remainder(name="cents", step=100, min=0, max=999, special=(777,))
-    >>> cents.encode(np.array([5, 205, 777, 1200])).tolist()
+    >>> cents = Remainder(name="cents", step=100, min=0, max=999, special=(1777,))
+    >>> cents.encode(np.array([5, 205, 1777, 1200])).tolist()
     [5, 5, 100, 99]
     """
 
@@ -41,17 +41,6 @@ class Remainder(Column):
     min: int
     max: int
     special: tuple[int, ...] = ()
-
-    def __post_init__(self) -> None:
-        """Refuse steps and ends that cannot be."""
-        check_outside(self.name, self.outside, ("nearest", "other", "drop"))
-        far = max(abs(self.min), abs(self.max)) >= LARGEST
-        if far or not 1 <= self.step <= MOST_STEPS or not self.min < self.max:
-            raise SchemaError(
-                f"column {self.name!r}: a remainder has a positive step, and min < max",
-                got=f"step {self.step}, {self.min} to {self.max}",
-                allowed=f"a step of at most {MOST_STEPS}, and ends between -2^52 and 2^52",
-            )
 
     @property
     def values_count(self) -> int:
@@ -114,14 +103,28 @@ class Split:
         check_outside(self.name, self.outside, ("nearest", "other", "drop"))
         if len(self.parts) != 2 or self.parts[0] == self.parts[1] or not all(self.parts):
             raise SchemaError(f"column {self.name!r}: a split has two parts", got=self.parts)
-        top = self.max if self.top is None else self.top
+        top = self.max + 1 if self.top is None else self.top
         far = max(abs(self.min), abs(self.max)) >= LARGEST
-        if far or self.step < 1 or not self.min < top <= self.max or self._steps > MOST_STEPS:
+        if far or self.step < 1 or not self.min < top <= self.max + 1 or self._steps > MOST_STEPS:
             raise SchemaError(
                 f"column {self.name!r}: a split has a positive step, and min < top <= max",
                 got=f"step {self.step}, {self.min} to {top} to {self.max}",
                 allowed=f"at most {MOST_STEPS} steps, and ends between -2^52 and 2^52",
             )
+        if self.top is not None and (self.top - self.min) % self.step:
+            raise SchemaError(
+                f"column {self.name!r}: the top of a split is one of its steps",
+                got=self.top,
+                allowed=f"{self.min} and a multiple of {self.step}",
+            )
+        if self.top in (None, self.max) and (self.max - self.min) % self.step == 0:
+            raise SchemaError(
+                f"column {self.name!r}: a split ends within a step, not on the first number of one",
+                got=self.max,
+                hint=f"take {self.max - 1} or {self.max + self.step - 1} for max",
+            )
+        # The steps' column looks at the rest.
+        _ = self.modelled
 
     @property
     def _steps(self) -> int:
@@ -145,7 +148,7 @@ class Split:
                 name=self.parts[0],
                 edges=tuple(float(e) for e in edges if e is not None),
                 whole=True,
-                special=tuple(map(float, self.special)),
+                special=tuple(_float(value) for value in self.special),
                 top_coded=top_coded,
                 outside=self.outside,
                 **common,  # type: ignore[arg-type]
@@ -170,7 +173,14 @@ class Split:
         bins = high < first.bins
         left = np.where(low < self.step, low, rng.integers(0, self.step, len(low)))
         held = np.where(bins, drawn, self.min).astype(np.int64)
-        whole = self.min + (held - self.min) // self.step * self.step + left
+        near = self.min + (held - self.min) // self.step * self.step + left
+        # A remainder may lead beyond the end; then the step before, if that is still the same.
+        whole = np.where(near <= self.max, near, near - self.step)
         whole = np.where(first.encode(whole) == high, whole, held)
         out: Array = np.where(bins, whole, drawn)
         return out if drawn.dtype == object else out.astype(np.int64)
+
+
+def _float(number: int) -> float:
+    # A whole number beyond all floats is refused as infinite, and not by Python.
+    return float(number) if abs(number) < LARGEST else np.inf

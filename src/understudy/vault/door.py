@@ -108,7 +108,7 @@ class PrivateDoor:
     ) -> tuple[Measurement, ...]:
         """Ask noisy linear queries over weighted row marginals, for at most a price."""
         question = Measure(
-            queries=tuple(queries), bounding=self.bounding, price=price, merged=merged
+            queries=tuple(queries), bounding=self.bounding, price=price, merged=tuple(merged)
         )
         # Weighed for this question alone, people make a table whose total is its own.
         group = f"question {self._asked}" if isinstance(self.bounding, Norm) else None
@@ -165,7 +165,7 @@ class PrivateDoor:
     ) -> int:
         """Ask which candidate the model gets most wrong."""
         question = Select(
-            candidates=tuple(candidates), epsilon=epsilon, bounding=bounding, merged=merged
+            candidates=tuple(candidates), epsilon=epsilon, bounding=bounding, merged=tuple(merged)
         )
         return int(self._ask(question, f"one of {len(question.candidates)} marginals")[0])
 

@@ -1,0 +1,75 @@
+"""Bugs of merged codes and of special numbers: other cells than were weighed, paid or asked."""
+
+from __future__ import annotations
+
+from tests.zoo.bug import Bug
+
+MERGED = "tests/vault/test_merged.py"
+REFUSED = f"{MERGED}::test_merged_codes_that_do_not_fit_are_refused_and_cost_nothing"
+
+MERGING = (
+    Bug(
+        name="Norm weighs people by their own codes, and counts merged ones",
+        kind="the bound on a person is not kept",
+        file="vault/counts.py",
+        old="""    table, bounding = table.merged(question.merged), question.bounding
+    weighted = normed(question, table) if""",
+        new="""    own, table, bounding = table, table.merged(question.merged), question.bounding
+    weighted = normed(question, own) if""",
+        caught_by=f"{MERGED}::test_under_norm_people_are_weighed_by_the_cells_that_are_asked",
+    ),
+    Bug(
+        name="merged codes of earlier questions are kept, and a row counts once for each of them",
+        kind="the bound on a person is not kept",
+        file="vault/table.py",
+        old='            self.hold(own, {"code": np.arange(len(codes)), "seen": codes})\n',
+        new="""            self.engine.run(f"CREATE TABLE IF NOT EXISTS {own} (code INT, seen INT)")
+            self.hold("newer", {"code": np.arange(len(codes)), "seen": codes})
+            self.engine.run(f"INSERT INTO {own} FROM newer")
+""",
+        caught_by=f"{MERGED}::test_the_door_and_its_table_are_as_before",
+    ),
+    Bug(
+        name="counts of merged codes get the noise that was meant for others",
+        kind="the noise drawn is not the noise charged",
+        file="vault/door.py",
+        old="domain = seen(self.schema, question).domain",
+        new="domain = self.schema.domain",
+        caught_by=f"{MERGED}"
+        "::test_an_answer_of_merged_codes_is_the_count_and_the_samplers_own_noise",
+    ),
+    Bug(
+        name="questions of other merged codes are the same question",
+        kind="the books are not kept in order",
+        file="door/questions.py",
+        old="describe(getattr(question, f.name)) for f in fields(question)}",
+        new='describe(getattr(question, f.name)) for f in fields(question) if f.name != "merged"}',
+        caught_by=f"{MERGED}"
+        "::test_a_stored_answer_is_replayed_for_the_same_merged_codes_and_no_others",
+    ),
+    Bug(
+        name="merged codes may leave out codes that somebody has",
+        kind="a value decides whether the run fails",
+        file="vault/counts.py",
+        old="if len(merge.codes) != size:",
+        new="if len(merge.codes) > size:",
+        caught_by=REFUSED,
+    ),
+    Bug(
+        name="merged codes may be a record of the asker's own",
+        kind="a private value or count is seen",
+        file="vault/counts.py",
+        old="parts = [question.bounding, *question.queries, *question.merged]",
+        new="parts = [question.bounding, *question.queries]",
+        caught_by=REFUSED,
+    ),
+    Bug(
+        name="a special number is looked for after the bins, and 999998 for none is a top income",
+        kind="the domain is read from the data",
+        file="schema/sql.py",
+        old="""            head += f"WHEN {r} = {_double(value)} THEN {column.bins + place} \"""",
+        new="""            found = f"WHEN {r} = {_double(value)} THEN {column.bins + place}"
+            inside = f"CASE {found} ELSE {inside} END\"""",
+        caught_by="tests/schema/test_encoders_agree.py::test_every_number_of_a_split_agrees",
+    ),
+)
