@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from understudy.budget import Budget
@@ -14,7 +15,6 @@ from understudy.schema.lists import groups_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,12 +64,14 @@ def _count(value: object) -> int:
     return value
 
 
-def with_codes(declared: Schema, lists: Path | None, groups: Mapping[str, Path]) -> Schema:
+def with_codes(
+    declared: Schema, lists: str | Path | None, groups: Mapping[str, str | Path]
+) -> Schema:
     """Give columns the codes that a file lists for them, and the groups that codes belong to.
 
     A value that is not in its column's list is *other*: a file may be of another year.
     """
-    listed = {} if lists is None else read_json(lists)
+    listed = {} if lists is None else read_json(Path(lists))
     if not isinstance(listed, dict) or not all(isinstance(v, list) for v in listed.values()):
         raise SchemaError(
             "a file of code lists holds a table of them", allowed="column → [code, …], as JSON"
@@ -84,7 +86,7 @@ def with_codes(declared: Schema, lists: Path | None, groups: Mapping[str, Path])
         )
     columns = []
     for name, values in listed.items():
-        belongs = read_json(groups[name]) if name in groups else {}
+        belongs = read_json(Path(groups[name])) if name in groups else {}
         if not isinstance(belongs, dict):
             raise SchemaError(f"column {name!r}: groups are a table", allowed="code → group")
         named = tuple(groups_of(name, values, belongs)) if belongs else ()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import tomllib
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from understudy.budget import Budget, Unit, bounding_from_dict
@@ -20,7 +21,6 @@ from understudy.synth import mechanism_from_dict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from understudy.budget import Bounding
     from understudy.synth import Mechanism
@@ -82,10 +82,10 @@ class Recipe:
 
     def read(
         self,
-        parameters: Path,
+        parameters: str | Path,
         *,
-        lists: Path | None = None,
-        groups: Mapping[str, Path] | None = None,
+        lists: str | Path | None = None,
+        groups: Mapping[str, str | Path] | None = None,
         budget: Budget | None = None,
     ) -> tuple[Schema, list[ContestRun]]:
         """Read a contest's files: the table's schema by this recipe, and the runs to make.
@@ -103,7 +103,7 @@ class Recipe:
             budgets = [budget] if budget else [Budget(**run) for run in self.runs]
             runs = [ContestRun(budget=b, most_rows=None, most_each=1) for b in budgets]
         else:
-            declared, runs = read_parameters(parameters)
+            declared, runs = read_parameters(Path(parameters))
             self._check_runs(runs)
         return self.schema(with_codes(declared, lists, groups or {})), runs
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 Noise = Literal["laplace", "gaussian"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class _Step:
     """One run of a recipe: what it asks for, and on what."""
 
@@ -129,12 +129,7 @@ def run_recipe(
     recipe, target = Recipe.named(name), Path(out)
     if published and not (bounding is None or isinstance(bounding, Weights)):
         raise UsageError("the document bounds people by weights", got=bounding.kind)
-    schema, runs = recipe.read(
-        Path(parameters),
-        lists=None if lists is None else Path(lists),
-        groups={name: Path(file) for name, file in (groups or {}).items()},
-        budget=budget,
-    )
+    schema, runs = recipe.read(parameters, lists=lists, groups=groups, budget=budget)
     files = _files(recipe, target, runs)
     for file in (*files, manifest_path(target)):
         check_target(file)
@@ -149,23 +144,20 @@ def run_recipe(
     if noise or recipe.noise == "chosen":
         runs = with_noise(noise, runs, mechanisms, seen)
     total = together([run.budget for run in runs])
-    steps = [
-        _Step(
-            asked=run,
-            session=Session(
-                private=private,
-                public=seen,
-                schema=schema,
-                unit=recipe.person,
-                bounding=bounding or recipe.bounding_at(run.budget.epsilon),
-                budget=run.budget,
-                ledger=Path(ledger),
-                total=total,
-            ),
-            mechanism=mechanism,
+    sessions = [
+        Session(
+            private=private,
+            public=seen,
+            schema=schema,
+            unit=recipe.person,
+            bounding=bounding or recipe.bounding_at(run.budget.epsilon),
+            budget=run.budget,
+            ledger=Path(ledger),
+            total=total,
         )
-        for run, mechanism in zip(runs, mechanisms, strict=True)
+        for run in runs
     ]
+    steps = [_Step(*step) for step in zip(runs, sessions, mechanisms, strict=True)]
     manifests = _submitted(recipe, steps, files, _note(name, private, public), progress)
     told = f"Whoever sees the rows of all runs sees every one of them: {len(runs)} run(s) composed."
     facts = {"recipe": name, "published": published, "together": {**total.to_dict(), "words": told}}

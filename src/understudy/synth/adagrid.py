@@ -32,13 +32,12 @@ from understudy.synth.cliques import (
 )
 from understudy.synth.granularity import Grid, closure
 from understudy.synth.levels import public_cap
-from understudy.synth.people import meet
+from understudy.synth.people import bound_notes, check_public, meet
 from understudy.synth.rounding import check_rows
 from understudy.synth.rounds import Rounds
 
 if TYPE_CHECKING:
     import numpy as np
-    from numpy.typing import NDArray
 
     from understudy.budget import Budget
     from understudy.door import Clique, Door
@@ -122,9 +121,16 @@ class AdaGrid:
         codes = self._draw(door.schema, answers, rng, progress)
         return Synthesis(
             codes=codes,
-            people=self._people(door, public, crowd, codes, rng),
+            people=crowd.people(
+                door,
+                codes,
+                public=public,
+                by=self.ids_by or self.targets,
+                most=self.most_each,
+                rng=rng,
+            ),
             measurements=answers.measurements,
-            notes=_notes(door),
+            notes=bound_notes(door),
             within=bins_within(public) if public is not None and self.within == "public" else {},
             details={"cliques": answers.told},
         )
@@ -211,26 +217,6 @@ class AdaGrid:
             most_cells=self.most_cells,
         )
 
-    def _people(
-        self,
-        door: Door,
-        public: PublicTable | None,
-        crowd: Crowd,
-        codes: dict[str, Codes],
-        rng: np.random.Generator,
-    ) -> NDArray[np.int64] | None:
-        if door.unit.is_row:
-            return None
-        most = self.most_each
-        if most is None and not isinstance(door.bounding, Norm):
-            most = door.bounding.cap
-        return crowd.give(codes, public=public, by=self.ids_by or self.targets, most=most, rng=rng)
-
-
-def _notes(door: Door) -> tuple[str, ...]:
-    told = "Counts are of bounded rows: standard errors tell of the noise only, not of what the "
-    return (f"{told}bound left out ({door.bounding}).",)
-
 
 def _check_settings(settings: AdaGrid, door: Door, public: PublicTable | None) -> None:
     """Refuse settings that do not fit the schema, the bounding or the public table."""
@@ -253,10 +239,4 @@ def _check_settings(settings: AdaGrid, door: Door, public: PublicTable | None) -
             "copies need cliques that are known beforehand",
             hint="name the cliques, give a public table, or leave copies out",
         )
-    if settings.ids_by and (public is None or public.people is None):
-        raise UsageError(
-            "ids_by needs a public table with the unit's columns",
-            hint="give one, or leave ids_by out: people then follow a noisy distribution",
-        )
-    if settings.within == "public" and public is None:
-        raise UsageError("within = 'public' needs a public table", hint="give one, or use 'evenly'")
+    check_public(public, ids_by=settings.ids_by, within=settings.within)

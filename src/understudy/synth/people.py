@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from understudy.budget import Norm, Weights, price_grains, scale_upper, split
+from understudy.errors import UsageError
 from understudy.synth.matching import cells_alike, index_type, renumbered
 from understudy.synth.rounding import simplex
 
@@ -102,6 +103,45 @@ class Crowd:
             assert public is not None  # noqa: S101  else the sizes were asked
             given = public_people(codes, public=public, by=by, rng=rng)
         return given if most is None else capped(given, most)
+
+    def people(
+        self,
+        door: Door,
+        codes: Mapping[str, Codes],
+        *,
+        public: PublicTable | None,
+        by: Sequence[str],
+        most: int | None,
+        rng: np.random.Generator,
+    ) -> Numbers | None:
+        """Give every synthetic row a person, none where rows are people.
+
+        Without a ``most``, a person has at most as many rows as the bounding's cap.
+        """
+        if door.unit.is_row:
+            return None
+        if most is None and not isinstance(door.bounding, Norm):
+            most = door.bounding.cap
+        return self.give(codes, public=public, by=by, most=most, rng=rng)
+
+
+def bound_notes(door: Door) -> tuple[str, ...]:
+    """Say what standard errors do not tell."""
+    told = "Counts are of bounded rows: standard errors tell of the noise only, not of what the "
+    return () if door.unit.is_row else (f"{told}bound left out ({door.bounding}).",)
+
+
+def check_public(
+    public: PublicTable | None, *, ids_by: Sequence[str], within: Literal["evenly", "public"]
+) -> None:
+    """Refuse settings that need a public table, or its people, where there are none."""
+    if ids_by and (public is None or public.people is None):
+        raise UsageError(
+            "ids_by needs a public table with the unit's columns",
+            hint="give one, or leave ids_by out: people then follow a noisy distribution",
+        )
+    if within == "public" and public is None:
+        raise UsageError("within = 'public' needs a public table", hint="give one, or use 'evenly'")
 
 
 def meet(

@@ -17,27 +17,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from itertools import combinations, pairwise
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-import numpy as np
-
 from understudy.budget import RULES, Norm, Weights, split
-from understudy.door import Measurement, MergedDoor
+from understudy.door import MergedDoor
 from understudy.errors import BudgetError, QuestionError, UsageError
-from understudy.graph import Domain, estimate, outer_cliques
+from understudy.graph import Domain, estimate
 from understudy.public import Synthesis, bins_within
-from understudy.synth.cliques import (
-    CHOSEN_LIMIT,
-    GIVEN_LIMIT,
-    as_tuples,
-    check_cliques,
-    check_names,
-    select_pairs,
-    tree_and_triples,
-)
+from understudy.synth.cliques import CHOSEN_LIMIT, as_tuples, select_pairs
 from understudy.synth.levels import MEAN_SIZE
-from understudy.synth.people import meet
+from understudy.synth.people import bound_notes, check_public, meet
+from understudy.synth.plan import Plan, with_targets
 from understudy.synth.rounding import check_rows, simplex
 from understudy.synth.support import Rare, Rule, find_support, merged_public
 from understudy.synth.weighted import Asked, weighted_round
@@ -45,26 +36,15 @@ from understudy.synth.weighted import Asked, weighted_round
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import numpy as np
     from numpy.typing import NDArray
 
-    from understudy.door import Clique, Door
+    from understudy.door import Clique, Door, Measurement
     from understudy.public import Progress, PublicTable
-    from understudy.schema import Codes, Modelled
     from understudy.synth.people import Crowd
     from understudy.synth.support import Support
 
 MOST_ITERATIONS = 300
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """What round 2 asks for, before anything is asked."""
-
-    cliques: list[Clique] | None
-    """None where they are to be chosen after round 1."""
-    notes: tuple[str, ...]
-    size: str
-    """How large the model becomes at most, in words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +127,7 @@ class TwoRound:
     ) -> Synthesis:
         """Ask twice, fit, draw rows, spread merged codes, and give rows to people."""
         _check_settings(self, door, public)
-        plan = self._plan(door, public)
+        plan = Plan.of(self, door.schema, public)
         progress(f"planned {plan.size}", 0)
         crowd, first, supports, second = self._ask(door, public, plan, progress)
         door.close()
@@ -165,9 +145,11 @@ class TwoRound:
         codes = {s.column: s.spread(drawn[s.column], rng) for s in supports}
         return Synthesis(
             codes=codes,
-            people=self._people(door, public, crowd, codes, rng),
+            people=crowd.people(
+                door, codes, public=public, by=self.ids_by, most=self.most_each, rng=rng
+            ),
             measurements=(*first, *second),
-            notes=(*plan.notes, *_notes(door)),
+            notes=(*plan.notes, *bound_notes(door)),
             within=bins_within(public) if public is not None and self.within == "public" else {},
             details=_details(plan, supports, (*first, *second)),
         )
@@ -188,7 +170,7 @@ class TwoRound:
             door, ones, price=prices["first"], crowd=crowd, public=public, sigma=sigma
         )
         supports = [
-            find_support(column, measured, self._rule(column.name), public)
+            find_support(column, measured, self.rule(column.name), public)
             for column, measured in zip(door.schema.modelled, first, strict=True)
         ]
         small = MergedDoor(door, [s.merge for s in supports])
@@ -222,7 +204,7 @@ class TwoRound:
         same = frozenset(clique)
         return {name: starts for c, name, starts in self.coarse if frozenset(c) == same}
 
-    def _rule(self, name: str) -> Rule:
+    def rule(self, name: str) -> Rule:
         """Say how the support of a column is found; one that is asked in groups keeps its codes."""
         threshold = dict(self.thresholds).get(name, self.threshold)
         grouped = any(name == column for _, column, _ in self.coarse)
@@ -232,49 +214,6 @@ class TwoRound:
             most=self.most_values,
             bins=self.bins,
         )
-
-    def _plan(self, door: Door, public: PublicTable | None) -> Plan:
-        """Settle what round 2 asks for and how large the model is at most, before any of it."""
-        sizes = {c.name: self._rule(c.name).most_codes(c) for c in door.schema.modelled}
-        limit = self.model_limit or (GIVEN_LIMIT if self.cliques else CHOSEN_LIMIT)
-        cliques, notes = list(self.cliques), []
-        if not cliques and public is None and len(sizes) > 1:
-            told = f"pairs to be chosen, for a model of at most {limit / 1e6:,.0f} MB"
-            return Plan(cliques=None, notes=(), size=told)
-        if not cliques and public is not None:
-            known = [self._public_support(public, column) for column in door.schema.modelled]
-            cliques = tree_and_triples(
-                merged_public(public, known),
-                sizes,
-                begun=self._begun(sizes),
-                most_cells=self.most_cells,
-                limit=limit,
-            )
-        check_names(cliques, sizes)
-        large = [c for c in cliques if math.prod(sizes[n] for n in c) > self.most_cells]
-        for clique in large:
-            cells = math.prod(sizes[n] for n in clique)
-            notes.append(
-                f"{' × '.join(clique)} was not asked for: with up to {cells:,} cells it is over "
-                f"the {self.most_cells:,} allowed."
-            )
-        cliques = [c for c in cliques if c not in large]
-        check_cliques(cliques, sizes, most_cells=self.most_cells, limit=limit)
-        return Plan(cliques=cliques, notes=tuple(notes), size=_size(sizes, cliques))
-
-    def _begun(self, sizes: Mapping[str, int]) -> list[Clique]:
-        """Pair the targets with every column, in the schema's order."""
-        return [
-            (a, b)
-            for a, b in combinations(sizes, 2)
-            if {a, b} & set(self.targets) and sizes[a] * sizes[b] <= self.most_cells
-        ]
-
-    def _public_support(self, public: PublicTable, column: Modelled) -> Support:
-        """Put a public column's codes together as the private one's will be, or nearly so."""
-        counts = public.marginal((column.name,)).astype(np.float64)
-        measured = Measurement(clique=(column.name,), values=counts, scale=1.0)
-        return find_support(column, measured, self._rule(column.name), public)
 
     def _select(
         self,
@@ -298,7 +237,7 @@ class TwoRound:
             price=prices["selection"],
             bounding=crowd.bounding,
             most_cells=self.most_cells,
-            begun=self._begun(door.schema.domain),
+            begun=with_targets(self.targets, door.schema.domain, self.most_cells),
             more=more,
             limit=self.model_limit or CHOSEN_LIMIT,
             noise=MEAN_SIZE * cap * level / prices["second"],
@@ -322,41 +261,9 @@ class TwoRound:
         prices = split(door.grains, door.currency, list(shares.values()))
         return dict(zip(shares, prices, strict=True))
 
-    def _people(
-        self,
-        door: Door,
-        public: PublicTable | None,
-        crowd: Crowd,
-        codes: dict[str, Codes],
-        rng: np.random.Generator,
-    ) -> NDArray[np.int64] | None:
-        if door.unit.is_row:
-            return None
-        most = self.most_each
-        if most is None and not isinstance(door.bounding, Norm):
-            most = door.bounding.cap
-        return crowd.give(codes, public=public, by=self.ids_by, most=most, rng=rng)
-
 
 def _positive(measured: Measurement) -> NDArray[np.float64]:
     return simplex(measured.values, total=max(measured.values.sum(), 1.0))
-
-
-def _size(sizes: dict[str, int], cliques: list[Clique]) -> str:
-    """Say how large a model can become."""
-    domain = Domain(sizes)
-    outer = outer_cliques(domain, cliques)
-    cells = sum(map(domain.cells, outer))
-    worst = domain.clique(max(outer, key=domain.cells))
-    return (
-        f"a model of at most {cells:,} cells in {len(outer)} tables, "
-        f"the largest over {' × '.join(worst)}"
-    )
-
-
-def _notes(door: Door) -> tuple[str, ...]:
-    told = "Counts are of bounded rows: standard errors tell of the noise only, not of what the "
-    return () if door.unit.is_row else (f"{told}bound left out ({door.bounding}).",)
 
 
 def _details(
@@ -398,7 +305,15 @@ def _check_settings(settings: TwoRound, door: Door, public: PublicTable | None) 
             got=", ".join(unknown),
             allowed=", ".join(domain),
         )
-    for clique, name, starts in settings.coarse:
+    _check_coarse(settings.coarse, domain)
+    check_public(public, ids_by=settings.ids_by, within=settings.within)
+
+
+def _check_coarse(
+    coarse: tuple[tuple[Clique, str, tuple[int, ...]], ...], domain: Mapping[str, int]
+) -> None:
+    """Refuse groups that do not fit their clique and column."""
+    for clique, name, starts in coarse:
         rising = starts[:1] == (0,) and all(a < b for a, b in pairwise((*starts, domain[name])))
         if name not in clique or not rising:
             raise QuestionError(
@@ -406,10 +321,3 @@ def _check_settings(settings: TwoRound, door: Door, public: PublicTable | None) 
                 got=", ".join(map(str, starts)),
                 allowed=f"a column of the clique; first codes that rise, from 0 to {domain[name]}",
             )
-    if settings.ids_by and (public is None or public.people is None):
-        raise UsageError(
-            "ids_by needs a public table with the unit's columns",
-            hint="give one, or leave ids_by out: people then follow a noisy distribution",
-        )
-    if settings.within == "public" and public is None:
-        raise UsageError("within = 'public' needs a public table", hint="give one, or use 'evenly'")

@@ -1,0 +1,111 @@
+"""The plan of TwoRound: what round 2 asks for and how large the model is at most, known before.
+
+Sizes are those of the worst case: whatever a private marginal is, no more codes can be left of a
+column (`Rule.most_codes`).  So a plan that fits cannot fail to fit after half of the budget is
+spent.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from understudy.door import Measurement
+from understudy.graph import Domain, outer_cliques
+from understudy.synth.cliques import (
+    CHOSEN_LIMIT,
+    GIVEN_LIMIT,
+    check_cliques,
+    check_names,
+    tree_and_triples,
+)
+from understudy.synth.support import find_support, merged_public
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from understudy.door import Clique
+    from understudy.public import PublicTable
+    from understudy.schema import Schema
+    from understudy.synth.tworound import TwoRound
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What round 2 asks for, before anything is asked."""
+
+    cliques: list[Clique] | None
+    """None where they are to be chosen after round 1."""
+    notes: tuple[str, ...]
+    size: str
+    """How large the model becomes at most, in words."""
+
+    @classmethod
+    def of(cls, settings: TwoRound, schema: Schema, public: PublicTable | None) -> Self:
+        """Settle cliques, and refuse those that make too large a model."""
+        sizes = {c.name: settings.rule(c.name).most_codes(c) for c in schema.modelled}
+        limit = settings.model_limit or (GIVEN_LIMIT if settings.cliques else CHOSEN_LIMIT)
+        cliques = list(settings.cliques)
+        if not cliques and public is None and len(sizes) > 1:
+            told = f"pairs to be chosen, for a model of at most {limit / 1e6:,.0f} MB"
+            return cls(cliques=None, notes=(), size=told)
+        if not cliques and public is not None:
+            cliques = _chosen(settings, public, sizes, limit)
+        check_names(cliques, sizes)
+        kept = [c for c in cliques if _cells(c, sizes) <= settings.most_cells]
+        notes = tuple(
+            f"{' × '.join(clique)} was not asked for: with up to {_cells(clique, sizes):,} cells "
+            f"it is over the {settings.most_cells:,} allowed."
+            for clique in cliques
+            if clique not in kept
+        )
+        check_cliques(kept, sizes, most_cells=settings.most_cells, limit=limit)
+        return cls(cliques=kept, notes=notes, size=_size(sizes, kept))
+
+
+def _cells(clique: Clique, sizes: Mapping[str, int]) -> int:
+    return math.prod(sizes[name] for name in clique)
+
+
+def _chosen(
+    settings: TwoRound, public: PublicTable, sizes: Mapping[str, int], limit: int
+) -> list[Clique]:
+    """Choose cliques from public columns, their codes put together as private ones will be."""
+    supports = []
+    for column in public.schema.modelled:
+        counts = public.marginal((column.name,)).astype(np.float64)
+        measured = Measurement(clique=(column.name,), values=counts, scale=1.0)
+        supports.append(find_support(column, measured, settings.rule(column.name), public))
+    return tree_and_triples(
+        merged_public(public, supports),
+        sizes,
+        begun=with_targets(settings.targets, sizes, settings.most_cells),
+        most_cells=settings.most_cells,
+        limit=limit,
+    )
+
+
+def with_targets(targets: Sequence[str], sizes: Mapping[str, int], most_cells: int) -> list[Clique]:
+    """Pair targets with every other column, in the schema's order.
+
+    >>> with_targets(["b"], {"a": 2, "b": 2, "c": 2}, 100)
+    [('a', 'b'), ('b', 'c')]
+    """
+    pairs = [pair for pair in combinations(sizes, 2) if set(pair) & set(targets)]
+    return [pair for pair in pairs if _cells(pair, sizes) <= most_cells]
+
+
+def _size(sizes: dict[str, int], cliques: list[Clique]) -> str:
+    """Say how large a model can become."""
+    domain = Domain(sizes)
+    outer = outer_cliques(domain, cliques)
+    cells = sum(map(domain.cells, outer))
+    worst = domain.clique(max(outer, key=domain.cells))
+    return (
+        f"a model of at most {cells:,} cells in {len(outer)} tables, "
+        f"the largest over {' × '.join(worst)}"
+    )
