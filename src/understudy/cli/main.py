@@ -90,7 +90,9 @@ def _add_synth(synth: argparse.ArgumentParser) -> None:
     _add_budget(synth, required=False)
     synth.add_argument("--ledger", required=True, help="the table's ledger; made if there is none")
     synth.add_argument(
-        "--mechanism", metavar="NAME", help="independent (default), adagrid, usercounts, archetypes"
+        "--mechanism",
+        metavar="NAME",
+        help="independent (default), adagrid, usercounts, archetypes, tworound",
     )
     synth.add_argument("--settings", metavar="FILE", help="a TOML file of the mechanism's settings")
     _add_recipe(synth)

@@ -50,6 +50,7 @@ class CodedTable:
             data, name="source", delimiter=schema.delimiter, quote_mark=schema.quote
         )
         self._check_columns(kinds)
+        engine.widen(len(schema.modelled))
         self._encode(kinds)
 
     def _check_columns(self, kinds: dict[str, Kind]) -> None:
@@ -121,12 +122,14 @@ class CodedTable:
         for name, kept in self.number.items():
             codes_sql += f", e.{quote(f'number {name}')} AS {kept}"
         if self.unit.is_row:
-            numbered = (
-                f"SELECT row_number() OVER () - 1 AS person, {codes_sql} FROM ({query.sql}) AS e"
+            # Numbered after they are encoded: numbers are given by one thread, codes by many.
+            e.run(
+                f"CREATE TABLE coded AS SELECT {codes_sql} FROM ({query.sql}) AS e",
+                reading_input=True,
             )
-            people = "SELECT person, CAST(person AS VARCHAR) AS id FROM rows"
-            e.run(f"CREATE TABLE rows AS {numbered}", reading_input=True)
-            e.run(f"CREATE VIEW people AS {people}")
+            e.run("CREATE TABLE rows AS SELECT row_number() OVER () - 1 AS person, * FROM coded")
+            e.run("DROP TABLE coded")
+            e.run("CREATE VIEW people AS SELECT person, CAST(person AS VARCHAR) AS id FROM rows")
         else:
             ids = f"SELECT DISTINCT {extra['id ']} AS id FROM keyed AS s"
             e.run(

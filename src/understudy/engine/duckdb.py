@@ -40,7 +40,11 @@ DUCKDB = Dialect(
     # Seconds of a far date may be too many for microseconds: those have no timestamp.
     moment="make_timestamp(TRY_CAST(CAST({} AS HUGEINT) * 1000000 AS BIGINT))",
 )
-MEMORY = "1200MB"
+MEMORY = 1200
+"""Megabytes that an engine may use."""
+WIDE, MORE = 16, 12
+"""From so many columns on, each allows it more megabytes: there is a join for each list, and every
+join holds whole rows."""
 LONGEST_LINE = 2**24
 """The most bytes of a line of CSV.  DuckDB's own 2 MB would refuse a table for one long cell."""
 _SIGNED = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
@@ -71,13 +75,14 @@ class DuckDB:
 
     dialect = DUCKDB
 
-    def __init__(self, *, memory: str = MEMORY) -> None:
-        """Start the engine."""
+    def __init__(self, *, memory: str | None = None) -> None:
+        """Start the engine, with so much memory, or as much as its tables need."""
         import duckdb  # noqa: PLC0415  a help page need not wait for it
 
+        self._may_widen = memory is None
         self._spill = Spill()
         config: dict[str, str | bool | int | float | list[str]] = {
-            "memory_limit": memory,
+            "memory_limit": memory or f"{MEMORY}MB",
             "temp_directory": str(self._spill.path),
             "preserve_insertion_order": "false",
             "autoinstall_known_extensions": "false",
@@ -115,6 +120,11 @@ class DuckDB:
         )
         self.run(f"CREATE VIEW {name} AS SELECT {columns} FROM {source}", reading_input=True)
         return {c: _kind(t) for c, t in types.items()}
+
+    def widen(self, columns: int) -> None:
+        """Allow more memory for a table of many columns."""
+        if self._may_widen and columns > WIDE:
+            self.run(f"SET memory_limit = '{MEMORY + MORE * (columns - WIDE)}MB'")
 
     def _types(self, source: str) -> dict[str, str]:
         found = self._fetch(f"DESCRIBE SELECT * FROM {source}", reading_input=True)

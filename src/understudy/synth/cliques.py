@@ -205,7 +205,7 @@ def select_pairs(
     """Choose pairs that columns taken as independent get most wrong, under DP.
 
     A tree of them comes first, from what is ``begun``: each choice is among the pairs that join
-    two parts of it so far.  Then come so many ``more``, as long as a model's size allows.
+    two parts of it so far.  Then come so many ``more``, but for those that make too large a model.
     ``noise`` is what asking adds to a cell: a pair is worth what is wrong with it less that.
     """
     domain = door.schema.domain
@@ -219,20 +219,20 @@ def select_pairs(
         parts |= dict.fromkeys(parts[a] | parts[b], parts[a] | parts[b])
     steps = len(set(parts.values())) - 1
     prices = split(price_grains(price, door.currency), door.currency, [1.0] * max(1, steps + more))
+    free = [p for p in pairs if p not in chosen]
     for step, share in enumerate(prices):
-        if step < steps:
-            open_pairs = [p for p in pairs if parts[p[0]] != parts[p[1]]]
-        else:
-            sizes = Domain(dict(domain))
-            free = [p for p in pairs if p not in chosen]
-            open_pairs = [p for p in free if model_bytes(sizes, [*chosen, p]) <= limit]
-        if not open_pairs:
+        joins = [p for p in free if parts[p[0]] != parts[p[1]]]
+        asked = joins if step < steps else free
+        if not asked:
             continue
         epsilon = selection_epsilon_lower(share, door.currency)
-        listed = [candidates[p] for p in open_pairs]
-        a, b = open_pairs[door.select(listed, epsilon=epsilon, bounding=bounding)]
-        chosen.append((a, b))
-        parts |= dict.fromkeys(parts[a] | parts[b], parts[a] | parts[b])
+        listed = [candidates[p] for p in asked]
+        a, b = asked[door.select(listed, epsilon=epsilon, bounding=bounding)]
+        free.remove((a, b))
+        # A pair that closes a circle may make the model too large, now and ever after.
+        if step < steps or model_bytes(Domain(dict(domain)), [*chosen, (a, b)]) <= limit:
+            chosen.append((a, b))
+            parts |= dict.fromkeys(parts[a] | parts[b], parts[a] | parts[b])
     return chosen
 
 
