@@ -226,6 +226,7 @@ def recipe(place: Place, **changes: Any) -> list[str]:
 def test_recipes_are_listed_in_a_line_each(place: Place) -> None:
     lines = place.fine("recipes").splitlines()
     assert [line.split()[0] for line in lines] == recipe_names()
+    assert len(lines) == 5
     assert all(len(line) < 130 for line in lines)
     assert list(place.facts("recipes")["recipes"]) == recipe_names()
 
@@ -263,10 +264,21 @@ def test_a_run_of_a_recipe_is_resumed_by_the_same_command_or_alone(place: Place)
 
 
 REFUSED: dict[str, tuple[dict[str, Any], type[UnderstudyError], str]] = {
-    "unknown recipe": ({"recipe": "soup"}, UsageError, f"got soup; allowed: baltimore-911, {NAME}"),
+    "unknown recipe": (
+        {"recipe": "soup"},
+        UsageError,
+        f"got soup; allowed: acs-2019, baltimore-911, census-1940, {NAME}",
+    ),
     "no parameters": ({"parameters": None}, UsageError, "required with --recipe: --parameters"),
     "parameters not there": ({"parameters": "none.json"}, MissingFileError, "none.json"),
-    "own budget": ({"epsilon": 1, "unit": "x"}, UsageError, "got --unit, --epsilon"),
+    "own budget": (
+        {"epsilon": 1, "delta": 1e-6},
+        UsageError,
+        f"the budgets of {NAME} are those of its parameters file",
+    ),
+    "half a budget": ({"epsilon": 1}, UsageError, "a budget is an epsilon and a delta"),
+    "the other half": ({"delta": 1e-6}, UsageError, "Hint: give both, or neither"),
+    "own unit": ({"schema": "x", "unit": "x"}, UsageError, "got --schema, --unit"),
     "own settings": ({"settings": "x", "format": "csv"}, UsageError, "got --settings, --format"),
     "cap of nothing": ({"bounding": "weights:0"}, BudgetError, "got 0"),
     "cap from public rows": (
@@ -288,6 +300,27 @@ def test_recipes_that_cannot_be_are_told_and_leave_nothing(place: Place, case: s
     told = place.say(*arguments)
     assert told.code == error.exit_code
     assert said in told.line
+    assert place.names() == before
+
+
+ALONE: dict[str, dict[str, Any]] = {
+    "--lists": {"lists": "domain.json"},
+    "--groups": {"groups": "CITY=states.json"},
+    "--parameters, --lists, --groups": {
+        "parameters": "p.json",
+        "lists": "domain.json",
+        "groups": "CITY=states.json",
+    },
+    "--noise": {"noise": "laplace"},
+}
+
+
+@pytest.mark.parametrize("got", ALONE)
+def test_what_is_for_recipes_is_refused_without_one(place: Place, got: str) -> None:
+    before = place.names()
+    told = place.say(*place.synth(**ALONE[got]))
+    assert told.code == UsageError.exit_code
+    assert f"options that are for --recipe only (got {got}). Hint: leave them out" in told.line
     assert place.names() == before
 
 

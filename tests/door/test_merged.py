@@ -151,9 +151,10 @@ def test_a_door_onto_no_column_is_refused(behind: PrivateDoor) -> None:
         MergedDoor(behind, [Merge(column="size", codes=np.array([0]))])
 
 
-@pytest.mark.xfail(
-    reason="ValueError of zip: it is not told as an error of ours", raises=ValueError
-)
-def test_a_door_of_codes_that_do_not_fit_is_refused(behind: PrivateDoor) -> None:
-    with pytest.raises(QuestionError, match="merged codes of age must name every code of it"):
-        MergedDoor(behind, [Merge(column="age", codes=np.array([0, 1]))])
+@pytest.mark.parametrize("codes", [[0, 1], [0, 1, 0], [0, 1, 0, 1, 0]], ids=str)
+def test_a_door_of_codes_that_do_not_fit_is_refused(behind: PrivateDoor, codes: list[int]) -> None:
+    with pytest.raises(QuestionError) as caught:
+        MergedDoor(behind, [*MERGED[:1], Merge(column="age", codes=np.array(codes))])
+    error = caught.value
+    assert error.what == "merged codes of age must name every code of it"
+    assert (error.got, error.allowed) == (f"{len(codes)} codes", "4")

@@ -254,11 +254,22 @@ def test_merged_codes_that_are_no_whole_numbers(codes: Any) -> None:
         Merge(column="city", codes=codes)
 
 
-@pytest.mark.parametrize("codes", [np.array([[0, 1], [1, 0]]), np.array(0)], ids=["2", "0"])
-@pytest.mark.xfail(reason="TypeError: the number of dimensions is not looked at", raises=TypeError)
-def test_merged_codes_of_other_dimensions(codes: Any) -> None:
-    with pytest.raises(QuestionError, match="with none left out"):
+@pytest.mark.parametrize(
+    ("codes", "got"),
+    [(np.array([[0, 1], [1, 0]]), 4), (np.array([[0]]), 1), (np.array(0), 1)],
+    ids=["2", "2 of one", "0"],
+)
+def test_merged_codes_of_other_dimensions(codes: Any, got: int) -> None:
+    with pytest.raises(QuestionError) as caught:
         Merge(column="city", codes=codes)
+    assert caught.value.what == "merged codes of city must be 0, 1, … with none left out"
+    assert caught.value.got == f"{got} codes"
+
+
+@pytest.mark.parametrize("far", [2**31, 2**62, 2**63 - 1, -(2**63)])
+def test_merged_codes_as_far_as_numbers_go_are_refused_and_not_counted_up_to(far: int) -> None:
+    with pytest.raises(QuestionError, match="with none left out"):
+        merge(0, far)
 
 
 def test_merged_codes_are_a_column_of_whole_numbers() -> None:
@@ -380,6 +391,17 @@ def test_questions_that_differ_in_anything_have_different_plans() -> None:
 )
 def test_questions_that_say_the_same_have_the_same_plan(one: Any, other: Any) -> None:
     assert plan(one) == plan(other)
+
+
+def test_a_question_without_merged_codes_is_what_it_was_before_there_were_any() -> None:
+    """These very digests were made by the code of before: a run of then can be resumed."""
+    for question in (measure(), select(), measure(merged=()), select(merged=())):
+        assert "merged" not in describe(question)
+    for question in (measure(merged=(merge(0, 1),)), select(merged=(merge(0, 1),))):
+        (told,) = describe(question)["merged"]
+        assert (told["question"], told["column"]) == ("Merge", "a")
+    assert plan(measure()) == "58c5dfeab206ed86403f4a64815f405b3b7e1ad92827a4b003a4128766100300"
+    assert plan(select()) == "a93468118662927e52eaf779cab3b97b91eb736dcbd2e9e3134e69c4fb3e2176"
 
 
 def test_a_plan_does_not_hang_on_where_it_is_made() -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import csv
 import errno
 import hashlib
+import json
 import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import duckdb
 import numpy as np
 import pytest
 
@@ -95,14 +97,62 @@ def test_a_submission_holds_the_rows_of_all_releases(tmp_path: Path) -> None:
     assert list(found[0]) == ORDER
     assert [line["epsilon"] for line in found] == ["1.0"] * 30 + ["2.5"] * 10
     assert [int(line["who"]) for line in found[:30]] == one.columns["who"].tolist()
-    manifest = write_manifest(target, submission, {"recipe": "soup"})
+    manifest = write_manifest(target, [target], submission.manifests, {"recipe": "soup"})
     assert [run["rows_submitted"] for run in manifest["runs"]] == [30, 10, 0]
     assert manifest["recipe"] == "soup"
     digest = hashlib.sha256(target.read_bytes()).hexdigest()
     assert manifest["files"]["s.csv"]["sha256"] == digest
     assert {p.name for p in tmp_path.iterdir()} == {"s.csv", manifest_path(target).name}
     with pytest.raises(OutputExistsError, match="exists already"):
-        write_manifest(target, submission, {})
+        write_manifest(target, [target], submission.manifests, {})
+
+
+def test_a_manifest_is_of_all_files_that_there_are(tmp_path: Path) -> None:
+    files = [tmp_path / f"s-{epsilon}.csv" for epsilon in (1, 2)]
+    for file in files:
+        file.write_text(file.name)
+    manifest = write_manifest(tmp_path / "s.csv", files, [{"rows": 1}, {"rows": 2}], {})
+    assert manifest["runs"] == [{"rows": 1}, {"rows": 2}]
+    assert manifest["files"] == {
+        f.name: {"sha256": hashlib.sha256(f.name.encode()).hexdigest(), "bytes": len(f.name)}
+        for f in files
+    }
+    assert json.loads((tmp_path / "s.csv.manifest.json").read_text()) == manifest
+
+
+@pytest.mark.parametrize("null", ["", "N", "NA", "it's none"])
+def test_a_missing_value_is_written_as_one_is_told(tmp_path: Path, null: str) -> None:
+    """Of a list, of whole numbers and of others; all else is as it was, the header too."""
+    release = made(rows=200)
+    texts = {}
+    for name, told in (("plain.csv", ""), ("s.csv", null)):
+        submission = Submission(tmp_path / name, list(SCHEMA.domain), null=told)
+        submission.add(release, epsilon=1, most=None, rng=np.random.default_rng(0))
+        texts[name] = lines(tmp_path / name)
+    assert list(texts["s.csv"][0]) == list(SCHEMA.domain)
+    for one, other in zip(texts["plain.csv"], texts["s.csv"], strict=True):
+        assert other == {column: text or null for column, text in one.items()}
+    for column in ("grade", "age", "price", "weight"):
+        values = release.columns[column].tolist()
+        gone = [value is None or str(value) == "nan" for value in values]
+        assert [line[column] == null for line in texts["s.csv"]] == gone
+        assert any(gone)
+
+
+def test_a_value_that_reads_like_a_missing_one_is_kept_apart(tmp_path: Path) -> None:
+    """As the excerpts have it: N is a value of some columns, and nothing in others."""
+    release = made(rows=50)
+    colours = np.where(release.columns["colour"] == "red", "N", release.columns["colour"])
+    submission = Submission(tmp_path / "s.csv", ["colour", "age"], null="N")
+    changed = replace(release, columns=release.columns | {"colour": colours})
+    submission.add(changed, epsilon=1, most=None, rng=np.random.default_rng(0))
+    found = [line["colour"] for line in lines(tmp_path / "s.csv")]
+    assert found == [value or "N" for value in colours.tolist()]
+    with duckdb.connect() as connection:
+        read = f"read_csv('{tmp_path / 's.csv'}', nullstr = 'N', allow_quoted_nulls = false)"
+        kept = connection.execute(f"SELECT colour, age FROM {read}").fetchall()
+    assert [colour for colour, _ in kept] == colours.tolist()
+    assert [age for _, age in kept] == release.columns["age"].tolist()
 
 
 def test_rows_of_ids_outside_their_range_are_left_out(tmp_path: Path) -> None:

@@ -140,6 +140,43 @@ def test_numbers(tmp_path: Path, facts: Any, kind: str, ends: tuple[float, float
     assert column.encode(back).tolist() == codes.tolist()
 
 
+NULL: dict[str, Any] = {"has_null": True, "null_value": "N", "dtype": "object"}
+
+
+def test_what_is_written_for_a_missing_number(tmp_path: Path) -> None:
+    """As in the excerpts of the ACS; of a list it is a value like others."""
+    schema = read(
+        tmp_path,
+        {
+            "ratio": NULL | {"min": 0, "max": 501},
+            "income": NULL | {"min": -9000, "max": 1_327_000},
+            "density": NULL | {"dtype": "float64", "min": 16, "max": 20},
+            "status": NULL | {"values": ["N", "1"]},
+            "age": {"has_null": False, "null_value": "N", "dtype": "int8", "min": 0, "max": 9},
+        },
+    )
+    assert schema["ratio"] == Integer(name="ratio", min=0, max=501, nulls=("N",))
+    income, density = schema["income"], schema["density"]
+    assert isinstance(income, Numeric)
+    assert isinstance(density, Numeric)
+    assert (income.missing, income.nulls, income.whole) == (True, ("N",), True)
+    assert (density.missing, density.nulls, density.whole) == (True, ("N",), False)
+    values = np.array(["N", "17.5", None, ""], dtype=object)
+    for column in (income, density, schema["ratio"]):
+        found = column.encode(values)
+        assert (found == column.missing_code).tolist() == [True, False, True, True]
+    assert schema["status"].encode(values).tolist() == [0, DROP, DROP, DROP]
+    assert schema["age"] == Integer(name="age", min=0, max=9, missing=False)
+
+
+def test_a_file_of_a_schema_and_no_runs_is_read_as_well(tmp_path: Path) -> None:
+    path = tmp_path / "national2019.json"
+    path.write_text('{"schema": {"AGEP": {"dtype": "int64", "min": 0, "max": 95}}}')
+    assert Schema.read(path) == Schema(
+        "national2019", (Integer(name="AGEP", min=0, max=95, missing=False),)
+    )
+
+
 def test_a_ladder_does_not_trip_over_its_ends() -> None:
     # As floats 10^18 + 1 and 10^18 are the same number.
     edges = ladder_edges(-1, 10**18 + 1)
@@ -166,8 +203,8 @@ def test_a_specification(tmp_path: Path) -> None:
 def test_a_schema_that_is_no_table(tmp_path: Path, declared: object) -> None:
     with pytest.raises(SchemaError) as caught:
         read(tmp_path, declared)
-    assert caught.value.what == "parameters.json: 'schema' must be a table"
-    assert caught.value.got == type(declared).__name__
+    assert caught.value.what == "parameters.json is no schema file that is known here"
+    assert caught.value.got == "keys 'runs', 'schema'"
 
 
 @pytest.mark.parametrize(("facts", "got"), [({}, "nothing"), ({"dtype": "str"}, "str")])
@@ -185,6 +222,7 @@ def test_a_column_of_which_nothing_is_said(tmp_path: Path, facts: object, got: s
         *(("x", f) for f in (5, "int8", None, [1, 2], [{"name": "a"}], {"dtype": "int7"})),
         *(("x", f) for f in ({"values": 3}, {"min": "a", "max": 2}, {"min": None, "max": 2})),
         ("x", {"min": 0, "max": float("inf")}),
+        ("x", {"min": 0, "max": 9, "has_null": True}),
         *(("periods", f) for f in (7, [1], [{"year": 2020}], {"year": 2020, "month": 1})),
     ],
     ids=str,

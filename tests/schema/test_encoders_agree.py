@@ -33,7 +33,7 @@ from understudy.schema import (
     reading,
 )
 from understudy.schema.calendar import PARTS
-from understudy.schema.columns import NULLS
+from understudy.schema.columns import LARGEST, NULLS
 from understudy.schema.sql import encoder
 
 if TYPE_CHECKING:
@@ -250,11 +250,12 @@ def numerics(draw: st.DrawFn, *, drops: bool) -> Numeric:
         st.floats(allow_nan=False, allow_infinity=False),
     )
     edges = draw(st.lists(edge, min_size=2, max_size=9, unique_by=lambda e: e + 0.0))
-    special = draw(st.lists(edge, max_size=3, unique_by=lambda e: e + 0.0))
+    drawn = draw(st.lists(edge, max_size=3, unique_by=lambda e: e + 0.0))
+    near = [v for v in drawn if abs(v) < LARGEST]
     return Numeric(
         **common(draw, "number's bin", drops=drops),
         edges=tuple(sorted(edges)),
-        special=tuple(special),
+        special=tuple(v for v in near if not min(edges) <= v <= max(edges)),
         top_coded=draw(st.booleans()),
     )
 
@@ -264,13 +265,14 @@ def remainders(draw: st.DrawFn, *, drops: bool) -> Remainder:
     near = st.integers(-9, 9)
     low = draw(near | st.sampled_from([1 - 2**52, 2**52 - 4, -(10**9), 20_191_225]))
     span = st.integers(1, 3) | st.integers(4, 40) | st.sampled_from([10**6, 2**52])
-    special = near | st.sampled_from([20_200_101, 2**53, -(2**60), 1000])
+    most = min(low + draw(span), LARGEST - 1)
+    special = draw(st.sets(near | st.sampled_from([20_200_101, LARGEST - 1, 1000]), max_size=3))
     return Remainder(
         **common(draw, "what is left", drops=drops),
         step=draw(st.sampled_from([1, 2, 3, 7, 100, 2**16 - 1, 2**16])),
         min=low,
-        max=min(low + draw(span), 2**52 - 1),
-        special=tuple(draw(st.sets(special, max_size=3))),
+        max=most,
+        special=tuple(v for v in special if not low <= v <= most),
     )
 
 
@@ -300,13 +302,12 @@ def by_sql(engine: DuckDB, schema: Schema, table: Any) -> Rows:
         schema.modelled, kinds, table="source", dialect=engine.dialect, extra={"row": 's."row"'}
     )
     try:
-        for name, (listed, codes) in query.lookups.items():
-            held = {"t": np.array(listed, dtype=object), "c": np.array(codes, dtype=np.int32)}
-            engine.load(name, held)
+        for name, listed in query.lists.items():
+            engine.declare(name, listed)
         found = engine.fetch(query.sql)
     finally:
-        for name in query.lookups:
-            engine.run(f"DROP TABLE IF EXISTS {name}")
+        for name in query.lists:
+            engine.run(f"DROP TYPE IF EXISTS {name}")
         engine.run("DROP VIEW source")
     rows = zip(*(found[c.name].tolist() for c in schema.modelled), strict=True)
     return dict(zip(found["row"].tolist(), rows, strict=True))
@@ -361,9 +362,9 @@ DROPPING: list[dict[str, Any]] = [
     {"outside": "drop", "missing": True, "nulls": ("1", "1e3")},
     {"outside": "drop", "missing": False},
 ]
-SPECIAL = (0.5, 0.0, 1.0, 1e3, -0.5, 9_007_199_254_740_992.0, 1.7976931348623157e308)
-"""Numbers in a bin, on an edge, beyond all bins, and one that is a null by some rules."""
-WHOLE = (0, 1, 3, 100, 1000, 2**53)
+SPECIAL = (0.5, 0.0, 1.0, 1e3, -0.5, LARGEST - 1.0)
+"""Numbers below all bins, above them and far off, and some that are a null by some rules."""
+WHOLE = (0, 1, 100, 1000, LARGEST - 1)
 LISTED = ("red", 1, 0.5, "inf", "1e3", "２０２０-01-01", "\u00a0red", "", "2020-02-29", True)
 
 
@@ -372,9 +373,9 @@ def of_every_kind(rules: dict[str, Any], formats: list[str | None]) -> list[Mode
     made: list[Modelled] = [
         Integer(name="i", source=SOURCE, min=-1, max=3, **rules),
         Numeric(name="n", source=SOURCE, edges=(-1.0, 0.0, 0.5, 1.0, 1e3, 1e300), **rules),
-        Numeric(name="s", source=SOURCE, edges=(-1.0, 1.0, 9.0), special=SPECIAL, **rules),
+        Numeric(name="s", source=SOURCE, edges=(1.5, 2.0, 9.0), special=SPECIAL, **rules),
         Remainder(name="r", source=SOURCE, step=3, min=-4, max=999, **rules),
-        Remainder(name="q", source=SOURCE, step=7, min=0, max=50, special=WHOLE, **rules),
+        Remainder(name="q", source=SOURCE, step=7, min=2, max=50, special=WHOLE, **rules),
     ]
     if rules["outside"] != "nearest":
         made.append(Categorical(name="c", source=SOURCE, values=LISTED, **rules))

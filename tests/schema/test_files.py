@@ -6,6 +6,7 @@ import json
 import tomllib
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -19,7 +20,6 @@ from understudy.schema import (
     Ignored,
     Integer,
     Numeric,
-    Remainder,
     Schema,
     Split,
     reading,
@@ -50,14 +50,19 @@ outside = st.sampled_from(["nearest", "other", "drop"])
 def of_numbers(draw: st.DrawFn, kind: type[Declaration], name: str) -> Declaration:
     shared: dict[str, Any] = {"name": name, "outside": draw(outside), **draw(rules)}
     low = draw(st.integers(-1000, 1000))
-    if kind in (Remainder, Split):
-        shared["special"] = tuple(draw(st.sets(st.integers(-(2**52), 2**52), max_size=3)))
-        shared |= {"min": low, "max": low + 99, "step": draw(st.integers(1, 99))}
-    if kind is Remainder:
-        return Remainder(**shared)
     if kind is Split:
-        top = draw(st.none() | st.integers(low + 1, low + 99))
-        return Split(parts=(f"{name} high", f"{name} low"), top=top, **shared)
+        either = st.integers(1 - 2**52, low - 1) | st.integers(low + 100, 2**52 - 1)
+        step = draw(st.sampled_from([2, 4, 5, 7, 10, 49, 100, 1000]))
+        tops = st.integers(1, 98 // step).map(lambda n: low + n * step) if step < 99 else st.none()
+        return Split(
+            parts=(f"{name} high", f"{name} low"),
+            min=low,
+            max=low + 99,
+            step=step,
+            top=draw(st.none() | tops),
+            special=tuple(draw(st.sets(either, max_size=3))),
+            **shared,
+        )
     if kind is Integer:
         return Integer(min=low, max=low + draw(st.integers(0, 99)), **shared)
     if kind is DateTime:
@@ -66,16 +71,16 @@ def of_numbers(draw: st.DrawFn, kind: type[Declaration], name: str) -> Declarati
         return DateTime(part=part, min=low, max=low + 9, format=written, **shared)
     edge = st.floats(allow_nan=False, allow_infinity=False)
     edges = draw(st.lists(edge, min_size=2, max_size=5, unique_by=lambda e: e + 0.0))
-    special = draw(st.lists(edge, max_size=3, unique_by=lambda e: e + 0.0).map(tuple))
+    beyond = st.floats(-(2**52), 2**52, exclude_min=True, exclude_max=True)
+    drawn = draw(st.lists(beyond, max_size=3, unique_by=lambda e: e + 0.0))
+    special = tuple(v for v in drawn if not min(edges) <= v <= max(edges))
     top_coded = draw(st.booleans())
     return Numeric(edges=tuple(sorted(edges)), special=special, top_coded=top_coded, **shared)
 
 
 @st.composite
 def declarations(draw: st.DrawFn, name: str) -> Declaration:
-    kind = draw(
-        st.sampled_from([Categorical, Integer, Numeric, DateTime, Id, Ignored, Remainder, Split])
-    )
+    kind = draw(st.sampled_from([Categorical, Integer, Numeric, DateTime, Id, Ignored, Split]))
     if kind is Ignored:
         return Ignored(name=name)
     if kind is Id:
@@ -169,12 +174,41 @@ def test_steps_may_stand_for_edges(
     assert Schema.from_dict(schema.to_dict()) == schema
 
 
-@pytest.mark.parametrize(("most", "bins"), [(2.1, 7), (2.7, 9)])
-@pytest.mark.xfail(reason="steps that are no binary fractions meet the end twice")
-def test_steps_of_fractions_meet_the_end(most: float, bins: int) -> None:
-    given = {"kind": "numeric", "min": 0, "max": most, "step": 0.3}
+@pytest.mark.parametrize("step", [0.1, 0.3, 0.7, 1.1, 1 / 3, 0.001])
+@pytest.mark.parametrize("low", [0, -1.1, 1000])
+def test_steps_of_fractions_meet_the_end_and_leave_no_sliver(low: float, step: float) -> None:
+    for count in [*range(1, 60), 999, 65_535]:
+        end = low + count * step
+        topped = [{"max": end}, {"max": end + 5 * step, "top": end}]
+        for more, bins in zip(topped, (count, count + 1), strict=True):
+            given = {"kind": "numeric", "min": low, "step": step, **more}
+            column = Schema.from_dict({"name": "t", "columns": {"fare": given}})["fare"]
+            assert isinstance(column, Numeric)
+            assert column.bins == bins
+            assert column.edges[count] == end
+            widths = np.diff(column.edges[: count + 1])
+            assert np.allclose(widths, step, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("column", "edges"),
+    [({"max": 99}, (0.0, 99.0)), ({"max": 99, "top": 5}, (0.0, 5.0, 99.0))],
+    ids=["to the end", "to the top"],
+)
+@pytest.mark.xfail(reason="a step far longer than the range is taken for a sliver of it")
+def test_a_step_may_be_far_longer_than_the_range(
+    column: dict[str, Any], edges: tuple[float, ...]
+) -> None:
+    given = {"kind": "numeric", "min": 0, "step": 10**12, **column}
+    fare = Schema.from_dict({"name": "t", "columns": {"fare": given}})["fare"]
+    assert isinstance(fare, Numeric)
+    assert fare.edges == edges
+
+
+def test_a_last_step_that_is_short_but_no_sliver_is_kept() -> None:
+    given = {"kind": "numeric", "min": 0, "max": 2.1001, "step": 0.3}
     column = Schema.from_dict({"name": "t", "columns": {"fare": given}})["fare"]
-    assert column.values_count == bins
+    assert column.values_count == 8
 
 
 # --- what a file may not be ---------------------------------------------------------------

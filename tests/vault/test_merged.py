@@ -387,12 +387,16 @@ class Shifty(tuple[Merge, ...]):
         return iter(ENDS if len(looks) < 3 else (Sly(column="a", codes=THREE),))
 
 
-@pytest.mark.xfail(
-    reason="PrivateDoor takes `merged` as it is, and not as a tuple", raises=AssertionError
-)
 def test_nor_do_they_hide_in_a_tuple_of_the_askers_own(door: PrivateDoor) -> None:
+    """It is looked at once, and what was seen then is checked, paid and asked."""
     looks.clear()
-    door.measure([Query(clique=("b",), scale=1.0)], price=9.0, merged=Shifty(ENDS))
+    (measured,) = door.measure([Query(clique=("a",), scale=0.01)], price=1e6, merged=Shifty(ENDS))
+    assert len(looks) == 1
+    assert measured.values.shape == (2,)
+    looks.clear()
+    candidate = Candidate(clique=("a",), expected=np.zeros(2))
+    assert door.select([candidate], epsilon=1.0, bounding=Sample(2), merged=Shifty(ENDS)) == 0
+    assert len(looks) == 1
 
 
 def test_cells_are_those_of_merged_codes(door: PrivateDoor, ledger: Ledger) -> None:

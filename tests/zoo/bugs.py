@@ -9,5 +9,15 @@ from tests.zoo.merging import MERGING
 from tests.zoo.people_counts import PEOPLE_COUNTS
 from tests.zoo.silence import SILENCE
 from tests.zoo.spending import SPENDING
+from tests.zoo.two_round import TWO_ROUND
 
-BUGS = (*COUNTING, *ADAPTIVE, *PEOPLE_COUNTS, *KINDS_OF_PEOPLE, *MERGING, *SPENDING, *SILENCE)
+BUGS = (
+    *COUNTING,
+    *ADAPTIVE,
+    *PEOPLE_COUNTS,
+    *KINDS_OF_PEOPLE,
+    *MERGING,
+    *TWO_ROUND,
+    *SPENDING,
+    *SILENCE,
+)

@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> None:
 def _facts(manifest: dict[str, Any], out: Path, ledger: Path, left: str) -> dict[str, Any]:
     return {
         "recipe": manifest["recipe"],
-        "submission": str(out),
+        "files": [str(out.with_name(name)) for name in manifest["files"]],
         "runs": [
             {"rows": run["rows_submitted"], "guarantee": run["guarantee"], "notes": run["notes"]}
             for run in manifest["runs"]
@@ -66,7 +66,8 @@ def _facts(manifest: dict[str, Any], out: Path, ledger: Path, left: str) -> dict
 
 
 def _lines(manifest: dict[str, Any], out: Path, ledger: Path, left: str) -> list[str]:
-    lines = [f"{sum(r['rows_submitted'] for r in manifest['runs']):,} synthetic rows in {out}"]
+    files = ", ".join(str(out.with_name(name)) for name in manifest["files"])
+    lines = [f"{sum(r['rows_submitted'] for r in manifest['runs']):,} synthetic rows in {files}"]
     for run in manifest["runs"]:
         promise = run["guarantee"]
         lines.append(

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from understudy.errors import MissingColumnError
 from understudy.schema.calendar import PARTS
 from understudy.schema.columns import NULLS, DateTime, Numeric
@@ -50,7 +48,6 @@ class CodedTable:
             data, name="source", delimiter=schema.delimiter, quote_mark=schema.quote
         )
         self._check_columns(kinds)
-        engine.widen(len(schema.modelled))
         self._encode(kinds)
 
     def _check_columns(self, kinds: dict[str, Kind]) -> None:
@@ -112,9 +109,8 @@ class CodedTable:
         extra = {} if self.unit.is_row else {"id ": self._unit_key(kinds)}
         extra |= {f"number {name}": self._number(name, kinds) for name in self.number}
         query = encoder(self.schema.modelled, kinds, table=source, dialect=e.dialect, extra=extra)
-        for name, (texts, codes) in query.lookups.items():
-            held = np.array(texts, dtype=object)
-            e.load(name, {"t": held, "c": np.array(codes, dtype=np.int32)})
+        for name, texts in query.lists.items():
+            e.declare(name, texts)
         codes_sql = ", ".join(
             f"CAST(e.{quote(c.name)} AS {_width(c.size)}) AS {self.code[c.name]}"
             for c in self.schema.modelled
@@ -130,6 +126,7 @@ class CodedTable:
             e.run("CREATE TABLE rows AS SELECT row_number() OVER () - 1 AS person, * FROM coded")
             e.run("DROP TABLE coded")
             e.run("CREATE VIEW people AS SELECT person, CAST(person AS VARCHAR) AS id FROM rows")
+            e.run("CREATE VIEW sizes AS SELECT person, CAST(1 AS BIGINT) AS n FROM rows")
         else:
             ids = f"SELECT DISTINCT {extra['id ']} AS id FROM keyed AS s"
             e.run(
@@ -143,4 +140,4 @@ class CodedTable:
                 'JOIN people AS p ON p.id = e."id "',
                 reading_input=True,
             )
-        e.run("CREATE TABLE sizes AS SELECT person, count(*) AS n FROM rows GROUP BY person")
+            e.run("CREATE TABLE sizes AS SELECT person, count(*) AS n FROM rows GROUP BY person")

@@ -26,7 +26,7 @@ from understudy.errors import (
 from understudy.schema.sql import Dialect, literal, quote
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     import duckdb
 
@@ -39,12 +39,9 @@ DUCKDB = Dialect(
     seconds="TRY_CAST(floor(epoch({})) AS BIGINT)",
     # Seconds of a far date may be too many for microseconds: those have no timestamp.
     moment="make_timestamp(TRY_CAST(CAST({} AS HUGEINT) * 1000000 AS BIGINT))",
+    place="CAST(enum_code(TRY_CAST({} AS {name})) AS INTEGER)",
 )
-MEMORY = 1200
-"""Megabytes that an engine may use."""
-WIDE, MORE = 16, 12
-"""From so many columns on, each allows it more megabytes: there is a join for each list, and every
-join holds whole rows."""
+MEMORY = "1200MB"
 LONGEST_LINE = 2**24
 """The most bytes of a line of CSV.  DuckDB's own 2 MB would refuse a table for one long cell."""
 _SIGNED = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
@@ -75,14 +72,13 @@ class DuckDB:
 
     dialect = DUCKDB
 
-    def __init__(self, *, memory: str | None = None) -> None:
-        """Start the engine, with so much memory, or as much as its tables need."""
+    def __init__(self, *, memory: str = MEMORY) -> None:
+        """Start the engine."""
         import duckdb  # noqa: PLC0415  a help page need not wait for it
 
-        self._may_widen = memory is None
         self._spill = Spill()
         config: dict[str, str | bool | int | float | list[str]] = {
-            "memory_limit": memory or f"{MEMORY}MB",
+            "memory_limit": memory,
             "temp_directory": str(self._spill.path),
             "preserve_insertion_order": "false",
             "autoinstall_known_extensions": "false",
@@ -121,17 +117,17 @@ class DuckDB:
         self.run(f"CREATE VIEW {name} AS SELECT {columns} FROM {source}", reading_input=True)
         return {c: _kind(t) for c, t in types.items()}
 
-    def widen(self, columns: int) -> None:
-        """Allow more memory for a table of many columns."""
-        if self._may_widen and columns > WIDE:
-            self.run(f"SET memory_limit = '{MEMORY + MORE * (columns - WIDE)}MB'")
-
     def _types(self, source: str) -> dict[str, str]:
         found = self._fetch(f"DESCRIBE SELECT * FROM {source}", reading_input=True)
         return {
             str(column): str(declared)
             for column, declared in zip(found["column_name"], found["column_type"], strict=True)
         }
+
+    def declare(self, name: str, texts: Sequence[str]) -> None:
+        """Make a list of texts known by a name."""
+        listed = ", ".join(map(literal, texts))
+        self.run(f"CREATE TYPE {name} AS ENUM ({listed})")
 
     def load(self, name: str, columns: Mapping[str, Array]) -> None:
         """Make a small public table from arrays."""

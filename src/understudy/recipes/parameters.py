@@ -72,7 +72,7 @@ def with_codes(
     A value that is not in its column's list is *other*: a file may be of another year.
     """
     listed = {} if lists is None else read_json(Path(lists))
-    if not isinstance(listed, dict) or not all(isinstance(v, list) for v in listed.values()):
+    if not isinstance(listed, dict) or not all(map(_is_list, listed.values())):
         raise SchemaError(
             "a file of code lists holds a table of them", allowed="column → [code, …], as JSON"
         )
@@ -95,3 +95,7 @@ def with_codes(
                 Categorical(name=name, values=tuple(values), missing=False, groups=named)
             )
     return declared.with_columns(*columns)
+
+
+def _is_list(values: object) -> bool:
+    return isinstance(values, list) and all(isinstance(v, (str, int, float)) for v in values)

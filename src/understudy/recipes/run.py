@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -186,13 +186,15 @@ def _submitted(
     asked = list(zip(steps, numbers, strict=True))
     apart = [[one] for one in asked] if len(files) > 1 else [asked]
     manifests: list[dict[str, Any]] = []
-    for file, these in zip(files, apart, strict=True):
-        with new_file(file) as partial:
-            order = recipe.output or [c.name for c in steps[0].session.schema.released_columns]
+    order = recipe.output or [c.name for c in steps[0].session.schema.released_columns]
+    # All files come to be at once, so that the same command goes on with what was cut off.
+    with ExitStack() as together_or_none:
+        for file, these in zip(files, apart, strict=True):
+            partial = together_or_none.enter_context(new_file(file))
             submission = Submission(partial, order, counts=recipe.counts, null=recipe.null)
             for step, number in these:
                 _add(submission, step, number, note, progress)
-        manifests += submission.manifests
+            manifests += submission.manifests
     return manifests
 
 

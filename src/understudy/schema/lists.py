@@ -67,7 +67,9 @@ def _groups(name: str, column: Plain, groups: object) -> None:
 def groups_of(name: str, values: list[Any], groups: Mapping[str, Any]) -> list[str]:
     """Give the group of every value of a list; refuse groups of values that are not in it."""
     keys = [reading.text(value) for value in values]
-    known = {reading.text(value): str(group) for value, group in groups.items()}
+    if not all(isinstance(group, str) for group in groups.values()):
+        raise SchemaError(f"column {name!r}: groups are texts", allowed='code → "group"')
+    known = {reading.text(value): group for value, group in groups.items()}
     strays = sorted(set(map(str, known)) - set(map(str, keys)))
     if strays:
         raise SchemaError(

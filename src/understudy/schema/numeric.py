@@ -49,7 +49,7 @@ class Numeric(Column):
         if not self._special_apart():
             raise SchemaError(
                 f"column {self.name!r}: special values are different numbers beyond the bins",
-                got=", ".join(f"{value:g}" for value in self.special),
+                got=", ".join(map(_shown, self.special)),
                 allowed="between -2^52 and 2^52, whole ones where the column is",
                 hint="one within a bin can have a bin of its own, by its edges",
             )
@@ -61,7 +61,9 @@ class Numeric(Column):
 
     def _special_apart(self) -> bool:
         within = [self.edges[0] <= value <= self.edges[-1] for value in self.special]
-        sound = all(abs(v) < LARGEST and (v.is_integer() or not self.whole) for v in self.special)
+        sound = all(
+            abs(v) < LARGEST and (float(v).is_integer() or not self.whole) for v in self.special
+        )
         return sound and not any(within) and len(set(self.special)) == len(self.special)
 
     def _holds_whole(self) -> bool:
@@ -136,3 +138,8 @@ class Numeric(Column):
             f"[{a:g}, {b:g}{end}" for (a, b), end in zip(pairwise(self.edges), ends, strict=True)
         ]
         return bins + [f"{value:.15g}" for value in self.special]
+
+
+def _shown(value: float) -> str:
+    # A whole number beyond all floats has no short form of its own.
+    return f"{value:g}" if abs(value) <= 2**53 or isinstance(value, float) else "a huge number"

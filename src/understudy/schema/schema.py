@@ -258,7 +258,7 @@ def _expand_steps(name: str, given: dict[str, Any]) -> None:
             allowed=f"numbers, min < top <= max, a step above 0, at most {MAX_BINS} steps",
         )
     # A step of 0.3 does not meet 2.1 to the last bit, and is not to leave a sliver.
-    inner = [low + i * step for i in range(math.ceil((end - low) / step - 1e-9))]
+    inner = [low + i * step for i in range(max(1, math.ceil((end - low) / step - 1e-9)))]
     given["edges"] = tuple([*inner, end] if end == high else [*inner, end, high])
     if end < high:
         given["top_coded"] = True

@@ -105,11 +105,13 @@ class Split:
             raise SchemaError(f"column {self.name!r}: a split has two parts", got=self.parts)
         top = self.max + 1 if self.top is None else self.top
         far = max(abs(self.min), abs(self.max)) >= LARGEST
-        if far or self.step < 1 or not self.min < top <= self.max + 1 or self._steps > MOST_STEPS:
+        sound = 2 <= self.step <= MOST_STEPS and self.min < top <= self.max + 1
+        if far or not sound or self._steps > MOST_STEPS:
             raise SchemaError(
-                f"column {self.name!r}: a split has a positive step, and min < top <= max",
-                got=f"step {self.step}, {self.min} to {top} to {self.max}",
-                allowed=f"at most {MOST_STEPS} steps, and ends between -2^52 and 2^52",
+                f"column {self.name!r}: a split has a step of 2 or more, and min < top <= max",
+                got=f"step {self.step}, {self.min} to {top} to {self.max}"[:90],
+                allowed=f"at most {MOST_STEPS} steps, each of at most {MOST_STEPS}, "
+                "and ends between -2^52 and 2^52",
             )
         if self.top is not None and (self.top - self.min) % self.step:
             raise SchemaError(
@@ -176,7 +178,7 @@ class Split:
         near = self.min + (held - self.min) // self.step * self.step + left
         # A remainder may lead beyond the end; then the step before, if that is still the same.
         whole = np.where(near <= self.max, near, near - self.step)
-        whole = np.where(first.encode(whole) == high, whole, held)
+        whole = np.where((whole >= self.min) & (first.encode(whole) == high), whole, held)
         out: Array = np.where(bins, whole, drawn)
         return out if drawn.dtype == object else out.astype(np.int64)
 

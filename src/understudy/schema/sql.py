@@ -1,9 +1,9 @@
 """The encoder as SQL: the same codes as `understudy.schema.columns`, made in the engine.
 
 One query encodes a table: nested SELECTs take texts, then fields, then readings, each
-once however many columns use it; joins with small look-up tables find listed values, and
-the outermost SELECT turns readings into codes.  The SQL keeps to what DuckDB and Spark
-share; the few functions that differ are named in a `Dialect`.
+once however many columns use it; listed values are found by their place in a list that the
+engine is told of, and the outermost SELECT turns readings into codes.  The SQL keeps to what
+DuckDB and Spark share; the few functions that differ are named in a `Dialect`.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from understudy.schema.calendar import Format
     from understudy.schema.columns import Modelled
 
+SHORT = 4
 Kind = Literal["whole", "double", "boolean", "moment", "text"]
 """What a table's column holds: whole numbers, float64, booleans, date-times, anything else."""
 
@@ -34,6 +35,8 @@ class Dialect:
     """Whole seconds since 1970 of a timestamp."""
     moment: str
     """The timestamp of whole seconds since 1970."""
+    place: str
+    """Where a text ``{}`` stands in a list of a name ``{name}``, from 0; NULL if it does not."""
 
 
 def quote(name: str) -> str:
@@ -67,8 +70,10 @@ def text_of(x: str, kind: Kind) -> str:
     if kind == "moment":
         return _moment_text(x)
     t = _trimmed(x)
+    # Most texts have no point in them, and need no closer look.
     return (
         f"CASE WHEN {_is_short(x)} THEN {_double_text(_widened(x))} "
+        f"WHEN instr({t}, '.') = 0 THEN {t} "
         f"WHEN regexp_extract({t}, '^{WHOLE}$', 0) <> '' "
         f"THEN substr({t}, 1, instr({t}, '.') - 1) ELSE {t} END"
     )
@@ -240,8 +245,11 @@ def _absent(column: Modelled, read: _Read, kind: Kind) -> str:
 
 
 def _in(x: str, texts: Iterable[str]) -> str:
-    listed = ", ".join(literal(t) for t in texts)
-    return f"coalesce({x} IN ({listed}), FALSE)" if listed else "FALSE"
+    # In short lists: DuckDB makes a join of a long one, which for many columns is many joins.
+    listed = [literal(t) for t in texts]
+    parts = [", ".join(listed[i : i + SHORT]) for i in range(0, len(listed), SHORT)]
+    found = " OR ".join(f"{x} IN ({part})" for part in parts)
+    return f"coalesce({found}, FALSE)" if found else "FALSE"
 
 
 def _bin(r: str, edges: Sequence[float], first: int) -> str:
@@ -339,13 +347,22 @@ def _taken(column: Modelled, r: str, dialect: Dialect) -> str:
     return f"floor({r} + 0.5)" if isinstance(column, Integer) else r
 
 
+def _found(column: Categorical, place: str) -> str:
+    """Turn a text's place among all spellings into a code; the first are the values themselves."""
+    again = list(column.spellings.values())[len(column.values) :]
+    if not again:
+        return place
+    other = " ".join(f"WHEN {len(column.values) + i} THEN {c}" for i, c in enumerate(again))
+    return f"CASE {place} {other} ELSE {place} END"
+
+
 @dataclass(frozen=True, slots=True)
 class Encoder:
-    """A query that encodes a table, and the look-up tables it joins with."""
+    """A query that encodes a table, and the lists that it looks texts up in."""
 
     sql: str
-    lookups: dict[str, tuple[list[str], list[int]]]
-    """Look-up table name → its texts (column ``t``) and codes (column ``c``)."""
+    lists: dict[str, list[str]]
+    """Name → the texts that an engine is to know by it."""
 
 
 def encoder(
@@ -355,26 +372,27 @@ def encoder(
     table: str,
     dialect: Dialect,
     extra: dict[str, str] | None = None,
-    prefix: str = "lookup",
+    prefix: str = "list",
 ) -> Encoder:
     """Compose the query whose columns are each column's code, by name, and ``extra`` ones.
 
     Rows of which any code is to be dropped are left out.
     """
     layers = _Layers()
-    outer, joins, lookups = [f"r.{quote(name)}" for name in extra or {}], [], {}
+    outer, lists = [f"r.{quote(name)}" for name in extra or {}], {}
     for i, column in enumerate(columns):
         kind = kinds[column.table_column]
         read = _read(column, kind, layers, dialect)
         taken = f"r.{layers.put(4, _taken(column, read.r, dialect))}"
         absent = f"r.{layers.put(4, _absent(column, read, kind))}"
+        found = ""
         if isinstance(column, Categorical):
             name = f"{prefix}_{i}"
-            lookups[name] = (list(column.spellings), list(column.spellings.values()))
-            joins.append(f"LEFT JOIN {name} AS l{i} ON l{i}.t = {taken}")
-        code = _code(column, taken, absent, f"l{i}.c")
+            lists[name] = list(column.spellings)
+            place = layers.put(4, dialect.place.format(read.t, name=name))
+            found = f"({_found(column, f'r.{place}')})"
+        code = _code(column, taken, absent, found)
         outer.append(f"CAST({code} AS INTEGER) AS {quote(column.name)}")
-    readings = layers.select(table, extra or {})
-    codes = f"SELECT {', '.join(outer)} FROM ({readings}) AS r {' '.join(joins)}"
+    codes = f"SELECT {', '.join(outer)} FROM ({layers.select(table, extra or {})}) AS r"
     sound = " AND ".join(f"{quote(c.name)} <> {DROP}" for c in columns) or "TRUE"
-    return Encoder(f"SELECT * FROM ({codes}) AS e WHERE {sound}", lookups)
+    return Encoder(f"SELECT * FROM ({codes}) AS e WHERE {sound}", lists)

@@ -217,9 +217,12 @@ def select_pairs(
     chosen = [tuple(sorted(c, key=list(domain).index)) for c in begun]
     for a, b in chosen:
         parts |= dict.fromkeys(parts[a] | parts[b], parts[a] | parts[b])
-    steps = len(set(parts.values())) - 1
-    prices = split(price_grains(price, door.currency), door.currency, [1.0] * max(1, steps + more))
     free = [p for p in pairs if p not in chosen]
+    steps = min(len(set(parts.values())) - 1, len(free))
+    choices = min(steps + more, len(free))
+    if not choices:
+        return chosen
+    prices = split(price_grains(price, door.currency), door.currency, [1.0] * choices)
     for step, share in enumerate(prices):
         joins = [p for p in free if parts[p[0]] != parts[p[1]]]
         asked = joins if step < steps else free

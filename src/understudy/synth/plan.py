@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from understudy.door import Measurement
+from understudy.errors import QuestionError
 from understudy.graph import Domain, outer_cliques
 from understudy.synth.cliques import (
     CHOSEN_LIMIT,
@@ -51,11 +52,20 @@ class Plan:
         limit = settings.model_limit or (GIVEN_LIMIT if settings.cliques else CHOSEN_LIMIT)
         cliques = list(settings.cliques)
         if not cliques and public is None and len(sizes) > 1:
-            told = f"pairs to be chosen, for a model of at most {limit / 1e6:,.0f} MB"
+            begun = with_targets(settings.targets, sizes, settings.most_cells)
+            check_cliques(begun, sizes, most_cells=settings.most_cells, limit=limit)
+            told = f"a tree of pairs to be chosen, and more for a model of {limit / 1e6:,.0f} MB"
             return cls(cliques=None, notes=(), size=told)
         if not cliques and public is not None:
             cliques = _chosen(settings, public, sizes, limit)
         check_names(cliques, sizes)
+        twice = [c for c in cliques if sum(set(c) == set(other) for other in cliques) > 1]
+        if twice:
+            raise QuestionError(
+                "a clique is given twice",
+                got=" × ".join(twice[0]),
+                hint="give it a weight, if it is to have less noise",
+            )
         kept = [c for c in cliques if _cells(c, sizes) <= settings.most_cells]
         notes = tuple(
             f"{' × '.join(clique)} was not asked for: with up to {_cells(clique, sizes):,} cells "

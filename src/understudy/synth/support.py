@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
 
 Rare = Literal["neighbours", "other"]
+FAINT = 1e-6
+"""What a supported code counts for at least, in rows: its group may be supported and it be empty."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +110,8 @@ class Support:
 
     def spread(self, merged: Codes, rng: np.random.Generator) -> Codes:
         """Draw a code for every merged one."""
-        order = np.argsort(self.codes, kind="stable")
+        # Codes without a chance come first within their merged code, where no draw ends.
+        order = np.lexsort((self.likely > 0, self.codes))
         ends = np.cumsum(self.likely[order])
         starts = np.searchsorted(self.codes[order], np.arange(self.codes.max() + 2))
         low = np.concatenate(([0.0], ends))[starts]
@@ -136,10 +139,7 @@ def find_support(
     ordered = _ordered(column) if rule.rare == "neighbours" else 0
     parts = _neighbours(noisy[:ordered], supported[:ordered], measured.scale * rule.threshold)
     parts = _grouped(parts, np.maximum(noisy[:ordered], 0), rule.bins)
-    first = int(parts.max(initial=-1)) + 1
-    listed = supported[ordered:]
-    rest = np.where(listed, np.cumsum(listed) - 1, listed.sum())
-    codes = np.concatenate((parts, first + rest))
+    codes = _with_lists(column, noisy, supported, parts)
     frequency = None if public is None else public.marginal((column.name,)).astype(np.float64)
     return Support(
         column=column.name,
@@ -147,6 +147,24 @@ def find_support(
         likely=_likely(column, codes, noisy, supported, frequency),
         supported=supported,
     )
+
+
+def _with_lists(column: Modelled, noisy: Numbers, supported: Mask, parts: Whole) -> Whole:
+    """Number the codes after those that lie in an order: supported ones each, others together.
+
+    Where all of the others are no values, such as *missing*, and noise would make up rows of them,
+    they go with the most common code, and never come out again.
+    """
+    first, ordered = int(parts.max(initial=-1)) + 1, len(parts)
+    listed = supported[ordered:]
+    rest = np.where(listed, np.cumsum(listed) - 1, listed.sum())
+    codes = np.concatenate((parts, first + rest))
+    rare = np.arange(len(codes)) >= ordered
+    rare[ordered:] &= ~listed
+    if supported.any() and not rare[: column.values_count].any():
+        common = int(np.argmax(np.where(supported, noisy, -np.inf)))
+        codes[rare] = codes[common]
+    return codes
 
 
 def _ordered(column: Modelled) -> int:
@@ -218,14 +236,14 @@ def _likely(
     gets none of it where there are values.
     """
     size = int(codes.max()) + 1
-    likely = np.where(supported, np.maximum(noisy, 0), 0.0)
+    likely = np.where(supported, np.maximum(noisy, FAINT), 0.0)
     share = np.where(supported, 0.0, 1.0)
+    values = np.arange(len(codes)) < column.values_count
+    some = np.bincount(codes, weights=values, minlength=size)
+    share = np.where(some[codes] > 0, share * values, share)
     if frequency is not None:
         known = np.bincount(codes, weights=share * frequency, minlength=size)
         share = np.where(known[codes] > 0, share * frequency, share)
-    values = np.arange(len(codes)) < column.values_count
-    some = np.bincount(codes, weights=share * values, minlength=size)
-    share = np.where(some[codes] > 0, share * values, share)
     rare = np.where(supported, 0.0, noisy)
     left = np.maximum(np.bincount(codes, weights=rare, minlength=size), 0)
     alone = np.bincount(codes, weights=likely, minlength=size) == 0

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from understudy.synth.support import Support
 
 MOST_ITERATIONS = 300
+WEIGHED = ("equally", "by cells")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +61,8 @@ class TwoRound:
     weights: tuple[tuple[Clique, float], ...] = ()
     """Weights of columns in round 1 and of cliques in round 2; 1 for all others."""
     weigh: Literal["equally", "by cells"] = "equally"
-    """Whether marginals of n cells weigh n^⅓ times their weight, which makes noise least in all."""
+    """Whether marginals of n cells weigh n^⅓ times their weight, √n for Laplace noise, which makes
+    noise least in all; under `Norm` cells count in any case."""
     coarse: tuple[tuple[Clique, str, tuple[int, ...]], ...] = ()
     """Of a clique, a column that it is asked in groups of, each from one of these codes on."""
     threshold: float = 3.0
@@ -111,11 +113,15 @@ class TwoRound:
         if not all(0 < weight < math.inf for _, weight in self.weights):
             raise BudgetError("weights must be above 0", got=[w for _, w in self.weights])
         thresholds = (self.threshold, *(t for _, t in self.thresholds))
-        counts = (self.bins, self.most_values, self.most_cells, self.model_limit or 1)
-        if not all(t >= 0 for t in thresholds) or min(counts) < 1 or not self.more_pairs >= 0:
+        limit = 1 if self.model_limit is None else self.model_limit
+        counts = (self.bins, self.most_values, self.most_cells, limit)
+        more = 0 <= self.more_pairs < math.inf
+        if not all(t >= 0 for t in thresholds) or min(counts) < 1 or not more:
             raise UsageError("unknown setting", got=f"{thresholds}, {counts}, {self.more_pairs}")
         if self.rare not in ("neighbours", "other") or self.within not in ("evenly", "public"):
             raise UsageError("unknown setting", got=f"{self.rare}, {self.within}")
+        if self.weigh not in WEIGHED:
+            raise UsageError("unknown setting", got=self.weigh, allowed=" or ".join(WEIGHED))
 
     def run(
         self,
@@ -165,7 +171,7 @@ class TwoRound:
         progress("counting rows", 0)
         crowd = meet(door, public, rows_price=prices.get("rows"), people_price=prices.get("people"))
         progress("round 1, columns", 0)
-        ones = [self._asked((name,), door.schema.domain) for name in door.schema.domain]
+        ones = [self._asked((name,), door) for name in door.schema.domain]
         first = weighted_round(
             door, ones, price=prices["first"], crowd=crowd, public=public, sigma=sigma
         )
@@ -183,7 +189,7 @@ class TwoRound:
         progress("round 2, pairs and triples", 0)
         second = weighted_round(
             small,
-            [self._asked(clique, small.schema.domain) for clique in cliques],
+            [self._asked(clique, small) for clique in cliques],
             price=prices["second"],
             crowd=crowd,
             public=None if public is None else merged_public(public, supports),
@@ -191,13 +197,14 @@ class TwoRound:
         )
         return crowd, first, supports, second
 
-    def _asked(self, clique: Clique, sizes: Mapping[str, int]) -> Asked:
+    def _asked(self, clique: Clique, door: Door | MergedDoor) -> Asked:
         """Give a clique's weight, and the groups that it is asked in."""
         same = frozenset(clique)
         weight = next((w for c, w in self.weights if frozenset(c) == same), 1.0)
         starts = self._starts(clique)
-        if self.weigh == "by cells":
-            weight *= math.prod(len(starts.get(n, range(sizes[n]))) for n in clique) ** (1 / 3)
+        if self.weigh == "by cells" and not isinstance(door.bounding, Norm):
+            sizes = [len(starts.get(n, range(door.schema.domain[n]))) for n in clique]
+            weight *= math.prod(sizes) ** (1 / 3 if door.currency == "gdp" else 1 / 2)
         return Asked(clique=clique, weight=weight, starts=starts)
 
     def _starts(self, clique: Clique) -> dict[str, tuple[int, ...]]:
@@ -227,7 +234,8 @@ class TwoRound:
         columns = len(supports)
         more = round(self.more_pairs * columns)
         # About what a cell of theirs will be off by.
-        count = columns - 1 + more
+        begun = with_targets(self.targets, door.schema.domain, self.most_cells)
+        count = max(len(begun), columns - 1) + more
         level = math.sqrt(count) if door.currency == "gdp" else count
         cap = crowd.typical if isinstance(door.bounding, Norm) else door.bounding.cap
         ones = {s.column: s.sums(_positive(m)) for s, m in zip(supports, first, strict=True)}
@@ -237,7 +245,7 @@ class TwoRound:
             price=prices["selection"],
             bounding=crowd.bounding,
             most_cells=self.most_cells,
-            begun=with_targets(self.targets, door.schema.domain, self.most_cells),
+            begun=begun,
             more=more,
             limit=self.model_limit or CHOSEN_LIMIT,
             noise=MEAN_SIZE * cap * level / prices["second"],
@@ -315,9 +323,10 @@ def _check_coarse(
     """Refuse groups that do not fit their clique and column."""
     for clique, name, starts in coarse:
         rising = starts[:1] == (0,) and all(a < b for a, b in pairwise((*starts, domain[name])))
-        if name not in clique or not rising:
+        if name not in clique or len(clique) < 2 or not rising:
             raise QuestionError(
                 f"groups of {name} in {' × '.join(clique)} do not fit it",
                 got=", ".join(map(str, starts)),
-                allowed=f"a column of the clique; first codes that rise, from 0 to {domain[name]}",
+                allowed="a column of a clique of two or more; first codes that rise, from 0, all "
+                f"below {domain[name]}",
             )
