@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 Rare = Literal["neighbours", "other"]
 FAINT = 1e-6
-"""What a supported code counts for at least, in rows: its group may be supported and it be empty."""
+"""What a supported code counts for at least, in rows: it may be so for its group, and be empty."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
