@@ -58,6 +58,8 @@ def test_code_lists_and_groups_make_a_file_an_epsilon(place: Place) -> None:
     for epsilon in ("0.3", "1", "8"):
         assert f"rows at epsilon {epsilon}, delta 2.28206e-12, for every row" in out
     assert "together epsilon 8.09314, delta 2.28206e-12" in out
+    named = ", ".join(str(place / name) for name in FILES)
+    assert f" synthetic rows in {named}\n" in out
     manifest = json.loads((place / "submission.csv.manifest.json").read_text())
     assert list(manifest["files"]) == FILES
     header, _ = read_rows(place / "1940.csv")
@@ -68,6 +70,7 @@ def test_code_lists_and_groups_make_a_file_an_epsilon(place: Place) -> None:
     spent = place.spent("census.ledger")
     facts = place.facts(*census(place, out=place / "again.csv"))
     assert place.spent("census.ledger") == spent
+    assert facts["files"] == [str(place / name.replace("submission", "again")) for name in FILES]
     assert [run["guarantee"]["epsilon"] for run in facts["runs"]] == [0.3, 1, 8]
     assert [run["rows"] for run in facts["runs"]] == [
         len(read_rows(place / name)[1]) for name in FILES
@@ -92,7 +95,7 @@ def test_without_one_it_is_the_recipes_own(place: Place) -> None:
     facts = place.facts(*acs(place))
     (run,) = facts["runs"]
     assert (run["guarantee"]["epsilon"], run["guarantee"]["delta"]) == (1, 1e-9)
-    assert facts["submission"] == str(place / "submission.csv")
+    assert facts["files"] == [str(place / "submission.csv")]
     header, rows = read_rows(place / "submission.csv")
     assert header == read_rows(place / "2019.csv")[0]
     assert all("" not in row.values() for row in rows)

@@ -22,6 +22,7 @@ from tests.engine.tables import CLIQUES, FORMS, Rows, columns, counted, people, 
 from understudy.budget import Unit, Weights
 from understudy.engine import DuckDB
 from understudy.engine import duckdb as room
+from understudy.engine.coded import CodedTable
 from understudy.engine.held import filled
 from understudy.errors import (
     EngineError,
@@ -580,6 +581,33 @@ def test_too_little_memory_is_told() -> None:
         much = "SELECT range AS x, md5(range::VARCHAR) AS y FROM range(3000000)"
         error = refused(EngineError, lambda: engine.run(f"CREATE TABLE much AS {much}"))
     assert "memory" in str(error)
+
+
+def test_a_list_of_texts_is_known_by_its_name(engine: DuckDB) -> None:
+    engine.declare("listed", ["it's", "", "é", 'a "b"'])
+    texts = np.array(["é", "", "e", "it's", None, 'a "b"'], dtype=object)
+    engine.load("asked", {"t": texts, "i": np.arange(len(texts))})
+    place = engine.dialect.place.format("t", name="listed")
+    found = engine.fetch(f"SELECT coalesce({place}, -1) AS p FROM asked ORDER BY i")
+    assert found["p"].tolist() == [2, 1, -1, 0, -1, 3]
+
+
+def test_a_wide_table_is_encoded_in_little_memory(tmp_path: Path) -> None:
+    """A hundred lists of texts: none of them is a join, which would hold whole rows."""
+    names, texts = [f"c{i}" for i in range(100)], [f"code {i:02}" for i in range(40)]
+    codes = np.random.default_rng(0).integers(len(texts), size=(20_000, len(names)))
+    path = tmp_path / "wide.csv"
+    pl.DataFrame(np.array(texts)[codes], schema=names).write_csv(path)
+    listed = {"kind": "categorical", "values": texts}
+    declared = Schema.from_dict({"name": "wide", "columns": dict.fromkeys(names, listed)})
+    with closing(DuckDB(memory="300MB")) as engine:
+        table = CodedTable(engine, path, schema=declared, unit=Unit.each_row())
+        for place in (0, 57, 99):
+            code = table.code[names[place]]
+            found = engine.fetch(
+                f"SELECT {code} AS c, count(*) AS n FROM rows GROUP BY 1 ORDER BY 1"
+            )
+            assert found["n"].tolist() == np.bincount(codes[:, place]).tolist()
 
 
 class IOException(Exception):  # noqa: N818  named as DuckDB names its own

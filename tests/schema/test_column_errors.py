@@ -162,9 +162,6 @@ def test_special_values_of_whole_numbers_are_whole() -> None:
     assert caught.value.got == "99, -0.5"
 
 
-@pytest.mark.xfail(
-    reason="int.is_integer is of Python 3.12, and ours is 3.11", raises=AttributeError
-)
 def test_special_values_may_be_written_without_a_point() -> None:
     column = Numeric(name="fare", edges=(0, 9), special=(99, -1), whole=True)
     assert column.encode(np.array([99, -1, 5])).tolist() == [1, 2, 0]

@@ -440,3 +440,57 @@ def test_every_number_of_a_split_agrees(engine: DuckDB, rules: dict[str, Any], d
     found = by_numpy(Schema("t", (wage,)), values)
     (place,) = np.flatnonzero(whole == 999_998)[-1:]
     assert found[int(place)] == (51, 100)
+
+
+def test_no_list_is_a_join(engine: DuckDB) -> None:
+    """Every join holds whole rows: of a wide table there would be one for every list and nulls."""
+    column = Categorical(name="c", source=SOURCE, values=MANY)
+    table = {SOURCE: np.array(MANY, dtype=object)}
+    kinds = engine.attach(table, name="source", delimiter=",", quote_mark='"')
+    query = encoder([column], kinds, table="source", dialect=engine.dialect)
+    for name, listed in query.lists.items():
+        engine.declare(name, listed)
+    plan = engine.fetch(f"EXPLAIN {query.sql}")["explain_value"][0]
+    for name in query.lists:
+        engine.run(f"DROP TYPE {name}")
+    engine.run("DROP VIEW source")
+    assert "Projection" in plan
+    assert "join" not in plan.casefold()
+
+
+SPELLED = ("true", "True", "TRUE", "1", "1.0", "t", "false", "False", "0", "0.0", "yes", "", None)
+QUOTED = ("it's", "''", "'", 'a "b" c', "'); DROP", "a\\'b", "{}", "{name}", "x\ny", ";", "--")
+FOREIGN = ("é", "e\u0301", "É", "日本", "ß", "SS", "\U0001f600", "\u00a0", "ı", "I", "\ufeff")
+MANY = tuple(f"{i:04}" for i in range(1200))
+LISTS: dict[str, tuple[tuple[Any, ...], tuple[Any, ...]]] = {
+    "booleans": ((False, True), SPELLED),
+    "booleans among others": (("red", True, 0.5, False, 7), (*SPELLED, "red", "0.5", "7", "7.00")),
+    "both of a boolean and a number": ((True, 0), SPELLED),
+    "quotes": (QUOTED, (*QUOTED, "its", "'it''s'")),
+    "an empty text": (("a", "", "b"), ("a", "", " ", "b", None)),
+    "only an empty text": (("",), ("", " ", "a", None)),
+    "letters of all kinds": (FOREIGN, (*FOREIGN, "é ", "e", "ss", "i", "日")),
+    "1,200 codes": (MANY, (*MANY, "1200", "1", "0001.0", "01", "")),
+}
+
+
+@pytest.mark.parametrize("raw", [True, False], ids=["as they stand", "read before"])
+@pytest.mark.parametrize("nulls", [NULLS, ()], ids=["nulls", "no nulls"])
+@pytest.mark.parametrize("outside", ["other", "drop"])
+@pytest.mark.parametrize("name", LISTS)
+def test_every_list_agrees(
+    engine: DuckDB, name: str, outside: Any, nulls: tuple[str, ...], *, raw: bool
+) -> None:
+    """A text is found by its place in a list: all spellings of a value have the value's code."""
+    values, texts = LISTS[name]
+    column = Categorical(name="c", source=SOURCE, values=values, outside=outside, nulls=nulls)
+    agree(engine, [column], np.array(texts, dtype=object), raw=raw)
+
+
+@pytest.mark.parametrize("name", ["booleans", "booleans among others"])
+def test_booleans_in_a_list_agree(engine: DuckDB, name: str) -> None:
+    column = Categorical(name="c", source=SOURCE, values=LISTS[name][0])
+    agree(engine, [column], np.array([True, False, True]), raw=False)
+    table = {SOURCE: np.array([True, False]), "row": np.arange(2)}
+    codes = by_sql(engine, Schema("t", (column,)), table)
+    assert codes == {i: (column.values.index(i == 0),) for i in (0, 1)}

@@ -195,7 +195,6 @@ def test_steps_of_fractions_meet_the_end_and_leave_no_sliver(low: float, step: f
     [({"max": 99}, (0.0, 99.0)), ({"max": 99, "top": 5}, (0.0, 5.0, 99.0))],
     ids=["to the end", "to the top"],
 )
-@pytest.mark.xfail(reason="a step far longer than the range is taken for a sliver of it")
 def test_a_step_may_be_far_longer_than_the_range(
     column: dict[str, Any], edges: tuple[float, ...]
 ) -> None:

@@ -321,8 +321,8 @@ def test_special_values_of_a_split_that_cannot_be(special: Any) -> None:
 @pytest.mark.parametrize(
     ("wrong", "what"),
     [
-        ({"max": 10**400}, "a split has a positive step, and min < top <= max"),
-        ({"top": 10**400}, "a split has a positive step, and min < top <= max"),
+        ({"max": 10**400}, "a split has a step of 2 or more, and min < top <= max"),
+        ({"top": 10**400}, "a split has a step of 2 or more, and min < top <= max"),
         ({"top": 5}, "the top of a split is one of its steps"),
         ({"max": 8}, "a split ends within a step, not on the first number of one"),
         ({"top": 8, "max": 8}, "a split ends within a step, not on the first number of one"),

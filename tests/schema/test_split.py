@@ -87,10 +87,9 @@ def there_and_back(split: Split) -> None:
 @st.composite
 def splits(draw: st.DrawFn) -> Split:
     """Draw splits: some end within a step, some on top, which is as long as it likes."""
-    low, step, steps = (draw(st.integers(*ends)) for ends in ((-60, 60), (1, 12), (1, 6)))
+    low, step, steps = (draw(st.integers(*ends)) for ends in ((-60, 60), (2, 12), (1, 6)))
     end = low + steps * step
-    # All steps of 1 are first numbers of one: such a split has a top.
-    topped = step == 1 or draw(st.booleans())
+    topped = draw(st.booleans())
     most = end + draw(st.integers(1, 40)) if topped else end - draw(st.integers(1, step - 1))
     beyond = st.integers(most + 1, most + 9) | st.integers(low - 9, low - 1)
     special = draw(st.lists(beyond, max_size=3, unique=True))
@@ -121,7 +120,7 @@ EDGES = {
     "a top behind the end": Split(**SMALL, top=100),
     "specials next to the ends": Split(**SMALL, top=90, special=(-1, 100)),
     "one step": Split(**SMALL | {"max": 9}),
-    "steps of one number": Split(**SMALL | {"step": 1}, top=20),
+    "steps of two numbers": Split(**SMALL | {"step": 2}, top=20),
     "steps from below 0": Split(**SMALL | {"step": 3, "min": -7, "max": 60}, top=50),
 }
 
@@ -170,12 +169,11 @@ def test_even_beyond_the_end() -> None:
 
 
 @PROPERTY
-@given(splits().filter(lambda split: split.max - split.min >= split.step - 1))
+@given(splits())
 def test_and_so_they_are_in_every_split(split: Split) -> None:
     put_right(split)
 
 
-@pytest.mark.xfail(reason="Split.joined goes below min by the rule nearest", raises=AssertionError)
 def test_even_where_the_first_step_is_not_whole() -> None:
     """Step 0 and remainder 9 would be 9, where 7 is the end; one step below that is -1."""
     put_right(Split(name="wage", parts=PARTS, step=10, max=7))
@@ -424,8 +422,11 @@ def test_parts_that_are_not_two(parts: Any) -> None:
         ({"top": -10}, "step 10, 0 to -10 to 99"),
         ({"top": 101}, "step 10, 0 to 101 to 99"),
         ({"top": 110}, "step 10, 0 to 110 to 99"),
-        ({"step": 1, "max": 2**16 + 1}, "step 1, 0 to 65538 to 65537"),
-        ({"step": 1, "top": 2**16 + 1, "max": 10**9}, "step 1, 0 to 65537 to 1000000000"),
+        ({"step": 1}, "step 1, 0 to 100 to 99"),
+        ({"step": 1, "top": 20}, "step 1, 0 to 20 to 99"),
+        ({"step": 2**16 + 1}, "step 65537, 0 to 100 to 99"),
+        ({"step": 2, "max": 2**17 + 1}, "step 2, 0 to 131074 to 131073"),
+        ({"step": 2, "top": 2**17 + 2, "max": 10**9}, "step 2, 0 to 131074 to 1000000000"),
         ({"step": 2**40, "max": 2**52}, f"step {2**40}, 0 to {2**52 + 1} to {2**52}"),
         ({"step": 2**40, "min": -(2**52)}, f"step {2**40}, {-(2**52)} to 100 to 99"),
         ({"max": 10**400}, f"step 10, 0 to {10**400 + 1} to {10**400}"),
@@ -438,9 +439,11 @@ def test_steps_and_ends_that_cannot_be(wrong: dict[str, Any], got: str) -> None:
     with pytest.raises(SchemaError) as caught:
         Split(**SMALL | wrong)
     error = caught.value
-    assert error.what == "column 'wage': a split has a positive step, and min < top <= max"
-    assert error.got == got
-    assert error.allowed == "at most 65536 steps, and ends between -2^52 and 2^52"
+    assert error.what == "column 'wage': a split has a step of 2 or more, and min < top <= max"
+    assert error.got == got[:90]
+    assert error.allowed == (
+        "at most 65536 steps, each of at most 65536, and ends between -2^52 and 2^52"
+    )
 
 
 @pytest.mark.parametrize(
@@ -486,14 +489,13 @@ def test_an_end_on_the_first_number_of_a_step(wrong: dict[str, Any], hint: str) 
         there_and_back(Split(**SMALL | wrong | {"max": most}))
 
 
-@pytest.mark.parametrize("ends", [{"max": 0}, {"min": 99}, {"step": 1}], ids=str)
+@pytest.mark.parametrize("ends", [{"max": 0}, {"min": 99}], ids=str)
 def test_splits_of_nothing(ends: dict[str, Any]) -> None:
     with pytest.raises(SchemaError, match="a split ends within a step"):
         Split(**SMALL | ends)
 
 
-@pytest.mark.parametrize("step", [2**31, 2**40, 10**400], ids=["2^31", "2^40", "10^400"])
-@pytest.mark.xfail(reason="a step is as long as it likes, and so is the list of remainders")
+@pytest.mark.parametrize("step", [2**16 + 1, 2**40, 10**400], ids=["2^16+1", "2^40", "10^400"])
 def test_a_step_of_more_remainders_than_codes(step: int) -> None:
     with pytest.raises(SchemaError):
         Split(**SMALL | {"step": step})
@@ -502,7 +504,7 @@ def test_a_step_of_more_remainders_than_codes(step: int) -> None:
 def test_the_most_steps_and_the_farthest_ends_are_allowed() -> None:
     long = Split(name="wage", parts=PARTS, step=2, max=2**17 - 1)
     assert long.modelled[0].bins == 2**16
-    topped = Split(name="wage", parts=PARTS, step=1, top=2**16, max=10**9)
+    topped = Split(name="wage", parts=PARTS, step=2, top=2**17, max=10**9)
     assert topped.modelled[0].bins == 2**16 + 1
     far = Split(name="wage", parts=PARTS, step=2**16, min=2**52 - 2**20, max=2**52 - 1)
     value = 2**52 - 2

@@ -534,10 +534,6 @@ def test_a_tree_and_more_cost_the_price_and_no_more(delta: float) -> None:
     assert 0.999 * whole <= sum(costs) <= whole
 
 
-@pytest.mark.xfail(
-    reason="shares of choices that cannot be made are not given to the others",
-    raises=AssertionError,
-)
 def test_no_part_of_the_price_is_for_choices_that_there_are_not() -> None:
     """Three columns have three pairs: two for a tree, and one more."""
     budget = Budget(epsilon=1e6, delta=1e-9)
@@ -547,7 +543,6 @@ def test_no_part_of_the_price_is_for_choices_that_there_are_not() -> None:
     assert spent >= 0.99 * price_grains(0.3, "gdp")
 
 
-@pytest.mark.xfail(reason="one more is chosen where none is asked for", raises=AssertionError)
 def test_where_all_is_begun_and_no_more_is_asked_for_nothing_is_chosen() -> None:
     door = Listening(FOUR)
     tree = [("a", "b"), ("a", "c"), ("a", "d")]

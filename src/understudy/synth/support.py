@@ -232,14 +232,14 @@ def _likely(
 ) -> Numbers:
     """Say how codes of one merged code share it: by noisy counts, and what is left among the rest.
 
-    Rare codes share what they have in all by public frequency, or evenly; a code that is no value
-    gets none of it where there are values.
+    Rare codes share what they have in all by public frequency, or evenly; a rare code that is no
+    value gets none of it beside any that is one, or is supported.
     """
     size = int(codes.max()) + 1
     likely = np.where(supported, np.maximum(noisy, FAINT), 0.0)
     share = np.where(supported, 0.0, 1.0)
     values = np.arange(len(codes)) < column.values_count
-    some = np.bincount(codes, weights=values, minlength=size)
+    some = np.bincount(codes, weights=values | supported, minlength=size)
     share = np.where(some[codes] > 0, share * values, share)
     if frequency is not None:
         known = np.bincount(codes, weights=share * frequency, minlength=size)
