@@ -121,7 +121,7 @@ def test_cities_belong_to_states(whole: tuple[Schema, list[ContestRun]]) -> None
     schema, _ = whole
     city = schema["CITY"]
     assert isinstance(city, Categorical)
-    assert city.size == 1165
+    assert city.size == 1164
     assert {i: g for i, g in enumerate(city.groups) if g} == {5: "Colorado", 7: "Ohio"}
     assert len(city.groups) == 1164
 
@@ -148,11 +148,12 @@ def test_cliques_are_of_the_contests_columns_and_leave_none_out(
 def test_lists_and_groups_take_the_place_of_ranges(tmp_path: Path) -> None:
     schema, _ = read(tmp_path)
     assert [c.name for c in schema.columns] == list(ENDS)
-    assert schema["SEX"] == Categorical(name="SEX", values=(1, 2), missing=False)
+    assert schema["SEX"] == Categorical(name="SEX", values=(1, 2), other=2, missing=False)
     assert schema["CITY"] == Categorical(
         name="CITY",
         values=(0, 10, 20, 30, 40),
         groups=("", "Colorado", "Colorado", "Ohio", ""),
+        other=40,
         missing=False,
     )
     assert schema["AGE"] == Integer(name="AGE", min=0, max=99, missing=False)
@@ -167,7 +168,9 @@ def test_without_them_ranges_and_lists_stand_as_they_are(
     if "lists" in names:
         assert city == Integer(name="CITY", min=0, max=99, missing=False)
     else:
-        assert city == Categorical(name="CITY", values=tuple(LISTS["CITY"]), missing=False)
+        assert city == Categorical(
+            name="CITY", values=tuple(LISTS["CITY"]), other=LISTS["CITY"][-1], missing=False
+        )
 
 
 def test_lists_may_be_named_as_texts_and_say_nothing(tmp_path: Path) -> None:
@@ -287,7 +290,10 @@ def test_lists_go_with_any_recipe(tmp_path: Path) -> None:
     parameters = write_parameters(tmp_path / "parameters.json", 1)
     lists = written(tmp_path / "lists.json", {"company_id": [7, 8]})
     schema, _ = Recipe.named("chicago-taxi-adagrid").read(parameters, lists=lists)
-    assert schema["company_id"] == Categorical(name="company_id", values=(7, 8), missing=False)
+    assert schema["company_id"] == Categorical(
+        name="company_id", values=(7, 8), other=8, missing=False
+    )
+    assert schema["company_id"].encode(np.array([7, 8, 9])).tolist() == [0, 1, 1]
 
 
 @pytest.mark.parametrize(
@@ -519,7 +525,7 @@ def test_rows_of_the_censuss_own_lists(tmp_path: Path) -> None:
     support = manifest["runs"][2]["mechanism"]["support"]
     assert set(support) == {*header, "INCWAGE_A", "INCWAGE_B"} - {"INCWAGE"}
     # The one state that there is, whole, and every other city with its own noise or the rest.
-    assert support["CITY"]["codes"] == 1165
+    assert support["CITY"]["codes"] == 1164
     assert support["CITY"]["supported"] >= 39
 
 

@@ -69,7 +69,8 @@ def with_codes(
 ) -> Schema:
     """Give columns the codes that a file lists for them, and the groups that codes belong to.
 
-    A value that is not in its column's list is *other*: a file may be of another year.
+    A value that is not in its column's list, which may be of another year, becomes the last of
+    it, where codebooks have what is not known: a submission has no code that is none.
     """
     listed = {} if lists is None else read_json(Path(lists))
     if not isinstance(listed, dict) or not all(map(_is_list, listed.values())):
@@ -92,7 +93,13 @@ def with_codes(
         named = tuple(groups_of(name, values, belongs)) if belongs else ()
         if name in known:
             columns.append(
-                Categorical(name=name, values=tuple(values), missing=False, groups=named)
+                Categorical(
+                    name=name,
+                    values=tuple(values),
+                    missing=False,
+                    other=values[-1] if values else None,
+                    groups=named,
+                )
             )
     return declared.with_columns(*columns)
 
