@@ -167,8 +167,30 @@ def test_bounds_that_are(number: int) -> None:
     ids=["query", "mode", "counts", "candidate"],
 )
 def test_cliques_that_are_none(ask: Any, clique: Any) -> None:
-    with pytest.raises(QuestionError, match="names each column once"):
+    with pytest.raises(QuestionError, match=r"names each column once|a tuple of names of columns"):
         ask(clique)
+
+
+class Shifty(str):
+    """A name of the asker's own type, which may be equal to anything."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    def __hash__(self) -> int:
+        return hash("a")
+
+
+def test_names_of_the_askers_own_type_are_refused() -> None:
+    for ask in (
+        lambda: Query(clique=(Shifty("a"),), scale=1.0),
+        lambda: candidate(clique=("b", Shifty("a"))),
+        lambda: Merge(column=Shifty("a"), codes=np.array([0, 1])),
+    ):
+        with pytest.raises(QuestionError, match="a clique is a tuple of names of columns"):
+            ask()
 
 
 @pytest.mark.parametrize(

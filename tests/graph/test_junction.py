@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.graph.brute import trees
 from understudy.errors import QuestionError
-from understudy.graph import Clique, Domain, junction_tree
+from understudy.graph import Clique, Domain, best_order, junction_tree
 from understudy.graph.junction import JunctionTree, elimination, joined
 
 TAXI = Domain(
@@ -144,3 +145,19 @@ def test_a_model_without_columns() -> None:
 def test_cliques_that_make_no_tree(cliques: list[Clique]) -> None:
     with pytest.raises(QuestionError, match=r"make no junction tree \(got pieces of "):
         joined(Domain({"a": 2, "b": 2, "c": 2}), cliques)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), min_size=4, max_size=14),
+    st.lists(st.tuples(st.integers(2, 60), st.integers(2, 60)), min_size=8, max_size=8),
+)
+def test_by_a_given_order_a_tree_never_grows_when_columns_shrink(
+    pairs: list[tuple[int, int]], sizes: list[tuple[int, int]]
+) -> None:
+    """What a plan says of the worst case must hold for any other."""
+    cliques = [(f"c{a}", f"c{b}") for a, b in pairs if a != b]
+    worst = Domain({f"c{i}": max(two) for i, two in enumerate(sizes)})
+    real = Domain({f"c{i}": min(two) for i, two in enumerate(sizes)})
+    order = best_order(worst, cliques)
+    planned = junction_tree(worst, cliques).cells
+    assert junction_tree(real, cliques, order=order).cells <= planned

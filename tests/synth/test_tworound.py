@@ -723,7 +723,7 @@ def test_a_choice_is_told_what_asking_will_add_to_a_cell(
         assert told_["noise"] == pytest.approx(wanted, rel=1e-9)
         assert told_["bounding"] == bounding
     assert told_["price"] == pytest.approx(budget.price * 0.2**root, rel=1e-9)
-    assert (told_["more"], told_["limit"], told_["begun"]) == (1, 10**6, [])
+    assert (told_["more"], told_["limit"], told_["begun"]) == (1, 10**6, ())
     # What independence is made of has no negative count.
     assert all(one.min() >= 0 for one in told_["ones"].values())
 
@@ -1069,6 +1069,20 @@ REFUSED: list[tuple[dict[str, Any], dict[str, Any], type[UnderstudyError], str]]
         {},
         QuestionError,
         "a clique names a column twice (got sex × age × sex)",
+    ),
+    (
+        {"cliques": (("sex", "age"),), "weights": ((("sex", "city"), 2.0),)},
+        {},
+        QuestionError,
+        "weights or groups are given for a clique that is not asked (got sex × city; "
+        "allowed: those of round 2, and single columns for weights)",
+    ),
+    (
+        {"cliques": (("sex", "age"),), "coarse": ((("city", "age"), "age", (0, 1)),)},
+        {},
+        QuestionError,
+        "weights or groups are given for a clique that is not asked (got city × age; "
+        "allowed: those of round 2, and single columns for weights)",
     ),
 ]
 

@@ -46,7 +46,7 @@ def bounding(text: str) -> Bounding:
 
 
 def of_recipe(options: argparse.Namespace) -> dict[str, Any]:
-    """Read what goes with a recipe: its files, and a budget in the place of its own."""
+    """Read what goes with a recipe: its code lists, and what codes belong to."""
     groups = {}
     for text in options.groups or ():
         column, mark, file = text.partition("=")

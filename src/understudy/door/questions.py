@@ -62,7 +62,10 @@ def _whole(what: str, value: object) -> int:
 
 
 def _check_clique(clique: object) -> None:
-    if not isinstance(clique, tuple) or len(set(clique)) < len(clique):
+    # A text of the asker's own type could be one column to the charge and another to the count.
+    if type(clique) is not tuple or any(type(name) is not str for name in clique):
+        raise QuestionError("a clique is a tuple of names of columns", got=type(clique).__name__)
+    if len(set(clique)) < len(clique):
         raise QuestionError("a clique names each column once", got=clique)
 
 
@@ -80,6 +83,7 @@ class Merge:
     def __post_init__(self) -> None:
         """Refuse new codes that leave one out, and keep codes that cannot change."""
         _keep(self, "codes", frozen(self.codes, np.int64))
+        _check_clique((self.column,))
         counted = np.unique(self.codes)
         if self.codes.ndim != 1 or not np.array_equal(counted, np.arange(max(1, len(counted)))):
             raise QuestionError(

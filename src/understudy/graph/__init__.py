@@ -2,7 +2,7 @@
 
 from understudy.graph.domain import Domain
 from understudy.graph.estimate import Fit, estimate
-from understudy.graph.junction import junction_tree, model_bytes, outer_cliques
+from understudy.graph.junction import best_order, junction_tree, model_bytes, outer_cliques
 from understudy.graph.measurement import Clique, Measurement, Rows, Zeros, check_clique, frozen
 from understudy.graph.model import Model
 from understudy.graph.storage import load, save
@@ -16,6 +16,7 @@ __all__ = [
     "Model",
     "Rows",
     "Zeros",
+    "best_order",
     "check_clique",
     "estimate",
     "frozen",

@@ -23,7 +23,7 @@ class ContestRun:
 
     budget: Budget
     most_rows: int | None
-    """None where counts are submitted, and not rows."""
+    """None where counts are submitted, or nothing limits the rows."""
     most_each: int
 
 

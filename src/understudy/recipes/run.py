@@ -187,10 +187,10 @@ def _submitted(
     apart = [[one] for one in asked] if len(files) > 1 else [asked]
     manifests: list[dict[str, Any]] = []
     order = recipe.output or [c.name for c in steps[0].session.schema.released_columns]
-    # All files come to be at once, so that the same command goes on with what was cut off.
-    with ExitStack() as together_or_none:
+    # Files come to be when all are made: the same command then goes on with what was cut off.
+    with ExitStack() as whole:
         for file, these in zip(files, apart, strict=True):
-            partial = together_or_none.enter_context(new_file(file))
+            partial = whole.enter_context(new_file(file))
             submission = Submission(partial, order, counts=recipe.counts, null=recipe.null)
             for step, number in these:
                 _add(submission, step, number, note, progress)

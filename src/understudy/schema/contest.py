@@ -26,7 +26,7 @@ BINS = 32
 
 
 def from_parameters(data: Mapping[str, Any], *, name: str) -> Plain:
-    """Read a parameters.json, of any of the three sprints."""
+    """Read a parameters.json of any of the three sprints, or the schema of the ACS excerpts."""
     declared = data["schema"]
     columns: Plain = {}
     for key, value in declared.items():
@@ -83,7 +83,9 @@ def _column(name: str, value: Mapping[str, Any]) -> Plain:
     if "values" in value:
         return _listed(list(value["values"]))
     if "min" in value and "max" in value:
-        null = {"missing": True, "nulls": [value["null_value"]]} if value.get("has_null") else {}
+        null = (
+            {"missing": True, "nulls": [str(value["null_value"])]} if value.get("has_null") else {}
+        )
         if dtype.startswith("float"):
             ends = {end: float(value[end]) for end in ("min", "max")}
             rule = {"outside": "nearest", "missing": False}

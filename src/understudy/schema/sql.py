@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from understudy.schema.columns import Modelled
 
 SHORT = 4
+"""How many texts are listed in one IN."""
 Kind = Literal["whole", "double", "boolean", "moment", "text"]
 """What a table's column holds: whole numbers, float64, booleans, date-times, anything else."""
 

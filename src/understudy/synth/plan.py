@@ -1,8 +1,8 @@
 """The plan of TwoRound: what round 2 asks for and how large the model is at most, known before.
 
 Sizes are those of the worst case: whatever a private marginal is, no more codes can be left of a
-column (`Rule.most_codes`).  So a plan that fits cannot fail to fit after half of the budget is
-spent.
+column (`Rule.most_codes`), and the model is made by the plan's own order of elimination.  So a plan
+that fits cannot fail to fit after half of the budget is spent.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 from understudy.door import Measurement
 from understudy.errors import QuestionError
-from understudy.graph import Domain, outer_cliques
+from understudy.graph import Domain, best_order, outer_cliques
 from understudy.synth.cliques import (
     CHOSEN_LIMIT,
     GIVEN_LIMIT,
@@ -41,9 +41,13 @@ class Plan:
 
     cliques: list[Clique] | None
     """None where they are to be chosen after round 1."""
-    notes: tuple[str, ...]
     size: str
     """How large the model becomes at most, in words."""
+    begun: tuple[Clique, ...] = ()
+    """The pairs of targets, where others are to be chosen."""
+    order: tuple[str, ...] | None = None
+    """The order of elimination by which the model is that large at most."""
+    notes: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, settings: TwoRound, schema: Schema, public: PublicTable | None) -> Self:
@@ -55,10 +59,11 @@ class Plan:
             begun = with_targets(settings.targets, sizes, settings.most_cells)
             check_cliques(begun, sizes, most_cells=settings.most_cells, limit=limit)
             told = f"a tree of pairs to be chosen, and more for a model of {limit / 1e6:,.0f} MB"
-            return cls(cliques=None, notes=(), size=told)
+            return cls(cliques=None, size=told, begun=tuple(begun))
         if not cliques and public is not None:
             cliques = _chosen(settings, public, sizes, limit)
         check_names(cliques, sizes)
+        _check_asked(settings, cliques)
         twice = [c for c in cliques if sum(set(c) == set(other) for other in cliques) > 1]
         if twice:
             raise QuestionError(
@@ -74,7 +79,21 @@ class Plan:
             if clique not in kept
         )
         check_cliques(kept, sizes, most_cells=settings.most_cells, limit=limit)
-        return cls(cliques=kept, notes=notes, size=_size(sizes, kept))
+        order = tuple(best_order(Domain(sizes), kept))
+        return cls(cliques=kept, size=_size(sizes, kept), order=order, notes=notes)
+
+
+def _check_asked(settings: TwoRound, cliques: Sequence[Clique]) -> None:
+    """Refuse weights and groups of cliques that are not asked."""
+    asked = {frozenset(clique) for clique in cliques}
+    named = [c for c, _ in settings.weights if len(c) > 1] + [c for c, _, _ in settings.coarse]
+    stray = [clique for clique in named if frozenset(clique) not in asked]
+    if stray:
+        raise QuestionError(
+            "weights or groups are given for a clique that is not asked",
+            got=" × ".join(stray[0]),
+            allowed="those of round 2, and single columns for weights",
+        )
 
 
 def _cells(clique: Clique, sizes: Mapping[str, int]) -> int:
@@ -84,7 +103,7 @@ def _cells(clique: Clique, sizes: Mapping[str, int]) -> int:
 def _chosen(
     settings: TwoRound, public: PublicTable, sizes: Mapping[str, int], limit: int
 ) -> list[Clique]:
-    """Choose cliques from public columns, their codes put together as private ones will be."""
+    """Choose cliques from public columns, their codes put together much as private ones will be."""
     supports = []
     for column in public.schema.modelled:
         counts = public.marginal((column.name,)).astype(np.float64)

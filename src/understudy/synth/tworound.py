@@ -28,7 +28,7 @@ from understudy.public import Synthesis, bins_within
 from understudy.synth.cliques import CHOSEN_LIMIT, as_tuples, select_pairs
 from understudy.synth.levels import MEAN_SIZE
 from understudy.synth.people import bound_notes, check_public, meet
-from understudy.synth.plan import Plan, with_targets
+from understudy.synth.plan import Plan
 from understudy.synth.rounding import check_rows, simplex
 from understudy.synth.support import Rare, Rule, find_support, merged_public
 from understudy.synth.weighted import Asked, weighted_round
@@ -78,8 +78,8 @@ class TwoRound:
     most_cells: int = 1_000_000
     """Cliques of more cells are left out, with a notice."""
     model_limit: int | None = None
-    """The most bytes of one table a clique of the model; where it is None, 400 MB for cliques
-    that are given, and 8 MB for cliques that are chosen."""
+    """The most bytes of all tables of the model; where it is None, 400 MB for cliques that are
+    given, and 8 MB for cliques that are chosen."""
     more_pairs: float = 1.0
     """Where pairs are chosen under DP, how many more than a tree of them, a column."""
     ids_by: tuple[str, ...] = ()
@@ -143,6 +143,7 @@ class TwoRound:
             Domain(domain),
             [*ones, *second],
             total=crowd.rows,
+            order=plan.order,
             most=MOST_ITERATIONS,
             watch=lambda state: progress("fitting the model", state.iterations / MOST_ITERATIONS),
         )
@@ -183,7 +184,7 @@ class TwoRound:
         cliques = plan.cliques
         if cliques is None:
             progress("choosing pairs", 0)
-            cliques = self._select(small, supports, first, crowd, prices)
+            cliques = self._select(small, plan.begun, supports, first, crowd=crowd, prices=prices)
         if not cliques:
             return crowd, first, supports, []
         progress("round 2, pairs and triples", 0)
@@ -225,8 +226,10 @@ class TwoRound:
     def _select(
         self,
         door: MergedDoor,
+        begun: tuple[Clique, ...],
         supports: list[Support],
         first: list[Measurement],
+        *,
         crowd: Crowd,
         prices: dict[str, float],
     ) -> list[Clique]:
@@ -234,7 +237,6 @@ class TwoRound:
         columns = len(supports)
         more = round(self.more_pairs * columns)
         # About what a cell of theirs will be off by.
-        begun = with_targets(self.targets, door.schema.domain, self.most_cells)
         count = max(len(begun), columns - 1) + more
         level = math.sqrt(count) if door.currency == "gdp" else count
         cap = crowd.typical if isinstance(door.bounding, Norm) else door.bounding.cap

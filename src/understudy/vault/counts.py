@@ -1,6 +1,6 @@
 """Exact counts: the integers behind each question.  They never leave the vault.
 
-Marginals are counted in one pass over GROUPING SETS of the outermost cliques, each packed
+Marginals are counted by GROUPING SETS of the outermost cliques, many in one pass, each packed
 into one whole number a row; a marginal inside another is summed from it.
 """
 
@@ -144,7 +144,7 @@ def outermost(cliques: Iterable[Clique]) -> list[Clique]:
 
 
 def marginals(table: PrivateTable, cliques: Sequence[Clique], weighted: str) -> dict[Clique, Whole]:
-    """Count the marginals of many cliques in one pass over a table of weighted rows."""
+    """Count the marginals of many cliques over a table of weighted rows."""
     full: dict[Clique, Whole] = {}
     outer = outermost(cliques)
     for start in range(0, len(outer), AT_ONCE):
@@ -261,9 +261,9 @@ def _unit_counts(question: UnitCounts, table: PrivateTable) -> Whole:
     )
     times = np.array(question.times, dtype=np.int64)
     order = np.argsort(times)
-    seen = np.searchsorted(times[order], found["times"], side="right") - 1
-    column = order[seen]
-    counted = seen >= 0
+    reached = np.searchsorted(times[order], found["times"], side="right") - 1
+    column = order[reached]
+    counted = reached >= 0
     if not question.upwards:
         counted &= times[column] == found["times"]
     counts = np.zeros((len(question.cells), len(question.times)), dtype=np.int64)
