@@ -75,11 +75,11 @@ class Split:
     """A column of whole numbers that is modelled as two: its steps, and the remainder.
 
     >>> wage = Split(
-    ...     name="wage", parts=("hundreds", "rest"), step=100, top=300, max=9999, special=(9998,)
+    ...     name="wage", parts=("hundreds", "rest"), step=100, top=300, max=9997, special=(9998,)
     ... )
     >>> high, low = wage.modelled
     >>> high.labels()
-    ['[0, 100)', '[100, 200)', '[200, 300)', '[300, 9999]', '9998', '(missing)']
+    ['[0, 100)', '[100, 200)', '[200, 300)', '[300, 9997]', '9998', '(missing)']
     """
 
     kind: ClassVar[str] = "split"
