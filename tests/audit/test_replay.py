@@ -17,7 +17,7 @@ from understudy.errors import AuditError
 from understudy.synth import MECHANISMS, NEEDS_PUBLIC, Independent
 from understudy.vault import PrivateTable
 
-PAIRS = effort(30, 500)
+PAIRS = effort(50, 500)
 
 
 @pytest.mark.parametrize("name", MECHANISMS)

@@ -18,7 +18,7 @@ from understudy.synth import MECHANISMS, Independent
 from understudy.vault import door as vault_door
 
 RUNS = effort(2000, 10_000)
-FITTING = effort(200, 10_000)
+FITTING = effort(300, 10_000)
 """Runs of a mechanism that fits a model in each."""
 
 

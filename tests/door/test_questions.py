@@ -167,7 +167,9 @@ def test_bounds_that_are(number: int) -> None:
     ids=["query", "mode", "counts", "candidate"],
 )
 def test_cliques_that_are_none(ask: Any, clique: Any) -> None:
-    with pytest.raises(QuestionError, match=r"names each column once|a tuple of names of columns"):
+    twice = clique == ("a", "a")
+    text = "names each column once" if twice else "a clique is a tuple of names of columns"
+    with pytest.raises(QuestionError, match=text):
         ask(clique)
 
 

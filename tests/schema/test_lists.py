@@ -199,6 +199,14 @@ def test_groups_of_codes_outside_the_list_are_told_but_no_more_than_five(
     assert error.hint == "is it the code list of another year?"
 
 
+@pytest.mark.parametrize("group", [7, None, ["a"], {"a": "b"}, True], ids=str)
+def test_groups_that_are_no_texts(tmp_path: Path, group: object) -> None:
+    asked = {"values": [1, 2], "groups_from": "states.json"}
+    error = refused(written(tmp_path, asked, states=json.dumps({"1": "x", "2": group})))
+    assert error.what == "column 'city': groups are texts"
+    assert error.allowed == 'code → "group"'
+
+
 def test_groups_without_values(tmp_path: Path) -> None:
     error = refused(written(tmp_path, {"groups_from": "states.json"}, states={"1": "x"}))
     assert error.what == "column 'city': keys that a categorical column does not have, or lacks"

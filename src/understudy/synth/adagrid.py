@@ -19,7 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from understudy.budget import Norm, Weights, split
+from understudy.budget import Weights, split
 from understudy.errors import BudgetError, QuestionError, UsageError
 from understudy.graph import Domain, estimate
 from understudy.public import Synthesis, bins_within
@@ -32,7 +32,7 @@ from understudy.synth.cliques import (
 )
 from understudy.synth.granularity import Grid, closure
 from understudy.synth.levels import public_cap
-from understudy.synth.people import bound_notes, check_public, meet
+from understudy.synth.people import bound_notes, check_public, meet, shares_of_people
 from understudy.synth.rounding import check_rows
 from understudy.synth.rounds import Rounds
 
@@ -67,8 +67,8 @@ class AdaGrid:
     most_cells: int = 2_000_000
     """The most cells of a clique."""
     model_limit: int | None = None
-    """The most bytes of one table a clique of the model; where it is None, 400 MB for cliques
-    that are given, and 8 MB for cliques that are chosen."""
+    """The most bytes of all tables of the model; where it is None, 400 MB for cliques that are
+    given, and 8 MB for cliques that are chosen."""
     ids_by: tuple[str, ...] = ()
     """The columns by which rows are given to public people; the targets where there are none."""
     most_each: int | None = None
@@ -192,11 +192,7 @@ class AdaGrid:
         self, door: Door, public: PublicTable | None, *, selected: bool
     ) -> dict[str, float]:
         """Share the budget out among kinds of questions."""
-        shares = {}
-        if isinstance(door.bounding, Norm):
-            shares["rows"] = self.rows_share
-        if not door.unit.is_row and (public is None or public.people is None):
-            shares["people"] = self.people_share
+        shares = shares_of_people(door, public, rows=self.rows_share, people=self.people_share)
         if selected and len(door.schema.domain) > 1:
             shares["selection"] = self.selection_share
         shares["marginals"] = 1 - sum(shares.values())

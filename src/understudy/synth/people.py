@@ -125,6 +125,18 @@ class Crowd:
         return self.give(codes, public=public, by=by, most=most, rng=rng)
 
 
+def shares_of_people(
+    door: Door, public: PublicTable | None, *, rows: float, people: float
+) -> dict[str, float]:
+    """Say which of the questions that `meet` asks are needed, with their shares of the budget."""
+    shares = {}
+    if isinstance(door.bounding, Norm):
+        shares["rows"] = rows
+    if not door.unit.is_row and (public is None or public.people is None):
+        shares["people"] = people
+    return shares
+
+
 def bound_notes(door: Door) -> tuple[str, ...]:
     """Say what standard errors do not tell."""
     told = "Counts are of bounded rows: standard errors tell of the noise only, not of what the "

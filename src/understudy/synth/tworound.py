@@ -27,7 +27,7 @@ from understudy.graph import Domain, estimate
 from understudy.public import Synthesis, bins_within
 from understudy.synth.cliques import CHOSEN_LIMIT, as_tuples, select_pairs
 from understudy.synth.levels import MEAN_SIZE
-from understudy.synth.people import bound_notes, check_public, meet
+from understudy.synth.people import bound_notes, check_public, meet, shares_of_people
 from understudy.synth.plan import Plan
 from understudy.synth.rounding import check_rows, simplex
 from understudy.synth.support import Rare, Rule, find_support, merged_public
@@ -257,11 +257,7 @@ class TwoRound:
         self, door: Door, public: PublicTable | None, *, selected: bool, second: bool
     ) -> dict[str, float]:
         """Share the budget out among kinds of questions."""
-        shares = {}
-        if isinstance(door.bounding, Norm):
-            shares["rows"] = self.rows_share
-        if not door.unit.is_row and (public is None or public.people is None):
-            shares["people"] = self.people_share
+        shares = shares_of_people(door, public, rows=self.rows_share, people=self.people_share)
         if selected:
             shares["selection"] = self.selection_share
         rounds = 1 - sum(shares.values())
