@@ -21,7 +21,7 @@ from understudy.engine import DuckDB
 from understudy.noise import draw
 from understudy.schema import Categorical, DateTime, Declaration, Id, Integer, Numeric, Schema
 from understudy.vault import PrivateTable
-from understudy.vault.counts import marginals, outermost
+from understudy.vault.marginals import marginals, outermost
 
 TRIPS = int(os.environ.get("UNDERSTUDY_BENCH_TRIPS", "16000000"))
 

@@ -20,7 +20,7 @@ from understudy.audit.small_worlds import (
 )
 from understudy.door import Measure, Total
 from understudy.errors import AuditError
-from understudy.vault import PrivateTable, counts, norm
+from understudy.vault import PrivateTable, candidates, counts, norm
 from understudy.vault.sensitivity import charge
 
 
@@ -101,7 +101,7 @@ def test_people_who_are_weighed_by_their_own_codes_are_seen(
 
 
 def test_a_selection_that_scores_something_else_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = counts._distances
-    monkeypatch.setattr(counts, "_distances", lambda *given: real(*given) + 1)
+    real = candidates.distances
+    monkeypatch.setattr(counts, "distances", lambda *given: real(*given) + 1)
     with pytest.raises(AuditError, match="not that of its marginal"):
         check_small_worlds(1, 1, 1)

@@ -20,7 +20,8 @@ from understudy.door import Measure, Query, Total, UnitMode, Units
 from understudy.engine import DuckDB
 from understudy.schema import Schema
 from understudy.vault import PrivateTable
-from understudy.vault.counts import exact, marginals
+from understudy.vault.counts import exact
+from understudy.vault.marginals import marginals
 
 if TYPE_CHECKING:
     from collections.abc import Callable

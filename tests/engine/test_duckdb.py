@@ -34,7 +34,7 @@ from understudy.errors import (
 from understudy.public import read_public
 from understudy.schema import Schema
 from understudy.vault import PrivateTable
-from understudy.vault.counts import marginals
+from understudy.vault.marginals import marginals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

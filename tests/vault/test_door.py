@@ -36,8 +36,9 @@ from understudy.errors import (
 )
 from understudy.ledger import Ledger
 from understudy.noise import Shape, draw, steps_per_unit
-from understudy.vault import PrivateDoor, counts
+from understudy.vault import PrivateDoor
 from understudy.vault import door as vault_door
+from understudy.vault import marginals as vault_marginals
 
 PEOPLE: People = {
     "ann": [(0, 0, 0)] * 5 + [(1, 1, 2)],
@@ -93,7 +94,7 @@ def test_many_rows_in_one_cell_are_counted() -> None:
     """Their weight of 2¹⁶ each is beyond 32 bits: a count must not fail for being large."""
     crowd: People = {str(i): [(0, 0, 0)] for i in range(40_000)}
     with opened(crowd) as table:
-        found = counts.marginals(table, [("a",)], table.bounded(Weights(1)))[("a",)]
+        found = vault_marginals.marginals(table, [("a",)], table.bounded(Weights(1)))[("a",)]
     assert found.tolist() == [40_000 * 2**16, 0, 0]
 
 
@@ -287,7 +288,7 @@ def test_budgets_that_are_none_are_refused_and_cost_nothing(
 def test_a_marginal_too_large_is_refused_by_name(
     door: PrivateDoor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(counts, "MOST_CELLS", 5)
+    monkeypatch.setattr(vault_marginals, "MOST_CELLS", 5)
     with pytest.raises(
         QuestionError, match=r"a × b is too large \(got 6 cells; allowed: at most 5"
     ):

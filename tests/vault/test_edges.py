@@ -13,7 +13,7 @@ from understudy.door import Clique, Measure, Query, Question, Rows, UnitCounts, 
 from understudy.engine import DuckDB
 from understudy.errors import BudgetError, QuestionError
 from understudy.schema import Integer, Schema
-from understudy.vault import PrivateTable, counts
+from understudy.vault import PrivateTable, marginals
 from understudy.vault.counts import check, exact
 from understudy.vault.sensitivity import charge
 
@@ -102,19 +102,19 @@ def test_one_clique_in_two_orders_is_counted_in_both() -> None:
 
 
 def test_the_largest_marginal_is_still_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counts, "MOST_CELLS", 6)
-    assert counts.cells(SCHEMA, ("a", "b")) == 6
+    monkeypatch.setattr(marginals, "MOST_CELLS", 6)
+    assert marginals.cells(SCHEMA, ("a", "b")) == 6
     with pytest.raises(QuestionError, match="too large"):
-        counts.cells(SCHEMA, ("b", "c"))
+        marginals.cells(SCHEMA, ("b", "c"))
 
 
 def test_a_hundred_million_cells_are_the_most() -> None:
     """So many counts are 800 MB; a mechanism that asks for more has lost its way."""
     wide = Schema("t", tuple(Integer(name=n, min=0, max=9999, missing=False) for n in ("a", "b")))
-    assert counts.cells(wide, ("a", "b")) == 10**8
+    assert marginals.cells(wide, ("a", "b")) == 10**8
     longer = wide.with_columns(Integer(name="b", min=0, max=10_000, missing=False))
     with pytest.raises(QuestionError, match="too large"):
-        counts.cells(longer, ("a", "b"))
+        marginals.cells(longer, ("a", "b"))
 
 
 @pytest.mark.parametrize("currency", ["gdp", "pure"])

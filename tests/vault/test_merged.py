@@ -44,7 +44,7 @@ from understudy.ledger import Ledger
 from understudy.noise import Shape, draw, steps_per_unit
 from understudy.schema import Integer, Schema
 from understudy.vault import PrivateDoor, PrivateTable
-from understudy.vault import counts as vault_counts
+from understudy.vault import marginals as vault_marginals
 from understudy.vault.counts import check, exact
 from understudy.vault.sensitivity import charge
 
@@ -248,15 +248,15 @@ def crowd(rows: int) -> People:
 
 
 @pytest.mark.parametrize("bounding", BOUNDINGS, ids=str)
-@pytest.mark.parametrize("at_once", [1, 5, vault_counts.AT_ONCE])
+@pytest.mark.parametrize("at_once", [1, 5, vault_marginals.AT_ONCE])
 def test_more_cliques_than_are_counted_at_once(
     bounding: Bounding, at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Those in other orders and those within others are summed out of any part."""
-    monkeypatch.setattr(vault_counts, "AT_ONCE", at_once)
+    monkeypatch.setattr(vault_marginals, "AT_ONCE", at_once)
     people = crowd(60)
     cliques = [*PAIRS, ("x5", "x1"), ("x8",), ("x2",), ("x0", "x1", "x8")]
-    assert len(vault_counts.outermost(cliques)) > vault_counts.AT_ONCE
+    assert len(vault_marginals.outermost(cliques)) > vault_marginals.AT_ONCE
     queries = tuple(Query(clique=c, scale=20.0) for c in cliques)
     question = Measure(queries=queries, bounding=bounding, price=2.0, merged=WIDE_MERGED)
     with opened(people, WIDE_SCHEMA) as table:
@@ -274,12 +274,12 @@ def test_many_candidates_are_scored_each_on_its_own(monkeypatch: pytest.MonkeyPa
     candidates = tuple(
         Candidate(clique=c, expected=np.full(world.size(c, WIDE_MERGED), 1.5)) for c in PAIRS
     )
-    assert len(candidates) > vault_counts.AT_ONCE
+    assert len(candidates) > vault_marginals.AT_ONCE
     question = Select(candidates=candidates, epsilon=1.0, bounding=Weights(3), merged=WIDE_MERGED)
     with opened(people, WIDE_SCHEMA) as table:
         found = exact(question, table)
         assert found.tolist() == world.exact(question).tolist()
-        monkeypatch.setattr(vault_counts, "AT_ONCE", 7)
+        monkeypatch.setattr(vault_marginals, "AT_ONCE", 7)
         assert exact(question, table).tolist() == found.tolist()
 
 
@@ -413,7 +413,7 @@ def test_cells_are_those_of_merged_codes(door: PrivateDoor, ledger: Ledger) -> N
 def test_a_marginal_too_large_is_not_when_its_codes_are_merged(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(vault_counts, "MOST_CELLS", 5)
+    monkeypatch.setattr(vault_marginals, "MOST_CELLS", 5)
     with pytest.raises(QuestionError, match="a × b is too large"):
         check(SCHEMA, plain(("a", "b"), Weights(1)))
     check(SCHEMA, plain(("a", "b"), Weights(1), ENDS))

@@ -35,7 +35,7 @@ COUNTING = (
     Bug(
         name="a table of counts ends at the largest value found",
         kind="the domain is read from the data",
-        file="vault/counts.py",
+        file="vault/marginals.py",
         old="counts = np.zeros(cells(table.schema, clique), dtype=np.int64)",
         new='counts = np.zeros(found["cell"][here].max(initial=0) + 1, dtype=np.int64)',
         caught_by=COUNTED,
@@ -100,7 +100,7 @@ COUNTING = (
     Bug(
         name="a selection forgets the cap on a person",
         kind="the bound on a person is not kept",
-        file="vault/counts.py",
+        file="vault/candidates.py",
         old="weighted = table.bounded(question.bounding)",
         new="weighted = table.bounded(type(question.bounding)(2**31 - 1))",
         caught_by=COUNTED,
@@ -238,8 +238,8 @@ COUNTING = (
         name="the number of rows is charged by the cap and not by its square",
         kind="the sensitivity is too small",
         file="vault/sensitivity.py",
-        old="bound = Fraction(question.cap) ** (2 if",
-        new="bound = Fraction(question.cap) ** (1 if",
+        old="return Fraction(question.cap) ** power",
+        new="return Fraction(question.cap)",
         caught_by=ALONE,
     ),
     Bug(
@@ -263,8 +263,8 @@ COUNTING = (
         name="a person in twenty cells is charged as if in one",
         kind="the sensitivity is too small",
         file="vault/sensitivity.py",
-        old="return noise_charge(question.scale, currency, bound=Fraction(question.most))",
-        new="return noise_charge(question.scale, currency, bound=Fraction(1))",
+        old="return Fraction(question.most)",
+        new="return Fraction(1)",
         caught_by=f"{SENSITIVITY}::test_a_person_with_twenty_cells_costs_twenty_not_one",
     ),
     Bug(

@@ -39,8 +39,8 @@ PEOPLE_COUNTS = (
         name="people in many cells are charged for the root of as many",
         kind="the sensitivity is too small",
         file="vault/sensitivity.py",
-        old="return noise_charge(question.scale, currency, bound=Fraction(question.most))",
-        new="return noise_charge(question.scale, currency, bound=Fraction(question.most**0.5))",
+        old="return Fraction(question.most)",
+        new="return Fraction(question.most**0.5)",
         caught_by=DECLARED,
     ),
     Bug(

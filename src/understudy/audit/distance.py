@@ -9,7 +9,7 @@ import numpy as np
 
 from understudy.budget import Gaussian, Laplace, Norm
 from understudy.budget.bounding import FRACTION_BITS
-from understudy.door import Measure, Select, Total, seen
+from understudy.door import Distances, Measure, Select, Total, seen
 from understudy.errors import AuditError
 from understudy.vault.sensitivity import charge
 
@@ -57,7 +57,8 @@ def in_rows(
     """Give counts in rows or people, and the noise scale of each of them."""
     if not isinstance(question, Measure):
         assert not isinstance(question, Select)  # noqa: S101  a choice has no noise of its own
-        return counted.astype(np.float64), np.full(len(counted), question.scale)
+        step = 2**FRACTION_BITS if isinstance(question, Distances) else 1
+        return counted / step, np.full(len(counted), question.scale)
     domain = seen(schema, question).domain
     sizes = [
         int(np.prod([domain[n] for n in q.clique])) if q.rows is None else q.rows.count
@@ -90,5 +91,7 @@ def _largest(question: Question) -> float:
             return question.bounding.cap
         case Total():
             return question.cap
+        case Distances():
+            return question.bounding.cap
         case _:
             return 1

@@ -4,6 +4,7 @@ from understudy.door.door import Door
 from understudy.door.merged import MergedDoor
 from understudy.door.questions import (
     Candidate,
+    Distances,
     Measure,
     Merge,
     Query,
@@ -23,6 +24,7 @@ from understudy.graph import Clique, Measurement, Rows
 __all__ = [
     "Candidate",
     "Clique",
+    "Distances",
     "Door",
     "Measure",
     "Measurement",

@@ -84,6 +84,16 @@ class Door(Protocol):
     ) -> int:
         """Ask which candidate the model gets most wrong."""
 
+    def distances(
+        self,
+        candidates: Sequence[Candidate],
+        *,
+        scale: float,
+        bounding: Capped,
+        merged: tuple[Merge, ...] = (),
+    ) -> NDArray[np.float64]:
+        """Ask how far each candidate is from what the model expects, less its penalty, in rows."""
+
     def total(self, *, cap: int, scale: float) -> float:
         """Ask for the number of rows, at most ``cap`` a person."""
 

@@ -13,6 +13,8 @@ from understudy.errors import QuestionError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from understudy.budget import Bounding, Budget, Capped, Currency, Unit
     from understudy.door.door import Door
     from understudy.door.questions import Candidate, Merge, Query
@@ -69,6 +71,12 @@ class MergedDoor:
         return self._door.select(
             candidates, epsilon=epsilon, bounding=bounding, merged=self._merged
         )
+
+    def distances(
+        self, candidates: Sequence[Candidate], *, scale: float, bounding: Capped
+    ) -> NDArray[np.float64]:
+        """Ask how far each candidate is from what the model expects, over merged codes."""
+        return self._door.distances(candidates, scale=scale, bounding=bounding, merged=self._merged)
 
     def _named(self, measured: Measurement) -> tuple[tuple[str, ...], ...]:
         return tuple(

@@ -216,25 +216,49 @@ class Select:
     """Columns of which codes are put together before anything is counted."""
 
     def __post_init__(self) -> None:
-        """Refuse scores that are no numbers, and weights that are not positive."""
-        if not isinstance(self.bounding, Capped):
-            raise QuestionError(
-                "a selection needs a cap on a person's rows",
-                got=self.bounding,
-                allowed="Weights or Sample",
-                hint="Norm bounds an L2 length, which says nothing of an L1 score",
-            )
+        """Refuse a choice without a cap, without noise, or out of reach."""
+        _check_candidates(self.candidates, self.bounding)
         _keep(self, "epsilon", _scale(self.epsilon))
-        if not self.candidates:
-            raise QuestionError("nothing to select from", got="no candidate")
-        for candidate in self.candidates:
-            # Beyond this, sums in steps of 2⁻¹⁶ could outgrow int64 and a bound its proof.
-            size = float(np.abs(candidate.expected).sum()) + abs(candidate.penalty)
-            if not size < LARGEST or not 0 < candidate.weight < math.inf:
-                raise QuestionError(
-                    "a candidate's expectation, weight or penalty is out of reach",
-                    allowed="finite, weights above 0, at most 2^44 rows in all",
-                )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Distances:
+    """How far each candidate marginal is from its expectation: noisy L1 distances less penalties.
+
+    One person moves each of them by at most the cap, up or down.  Weights say nothing here.
+    """
+
+    candidates: tuple[Candidate, ...]
+    scale: float
+    bounding: Capped
+    merged: tuple[Merge, ...] = ()
+    """Columns of which codes are put together before anything is counted."""
+
+    def __post_init__(self) -> None:
+        """Refuse distances without a cap, without noise, or out of reach."""
+        _check_candidates(self.candidates, self.bounding)
+        _keep(self, "scale", _scale(self.scale))
+
+
+def _check_candidates(candidates: tuple[Candidate, ...], bounding: object) -> None:
+    """Refuse a bounding that does not bound L1, and numbers that are out of reach."""
+    if not isinstance(bounding, Capped):
+        raise QuestionError(
+            "a selection needs a cap on a person's rows",
+            got=bounding,
+            allowed="Weights or Sample",
+            hint="Norm bounds an L2 length, which says nothing of an L1 score",
+        )
+    if not candidates:
+        raise QuestionError("nothing to select from", got="no candidate")
+    for candidate in candidates:
+        # Beyond this, sums in steps of 2⁻¹⁶ could outgrow int64 and a bound its proof.
+        size = float(np.abs(candidate.expected).sum()) + abs(candidate.penalty)
+        if not size < LARGEST or not 0 < candidate.weight < math.inf:
+            raise QuestionError(
+                "a candidate's expectation, weight or penalty is out of reach",
+                allowed="finite, weights above 0, at most 2^44 rows in all",
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -261,7 +285,7 @@ class Units:
         _keep(self, "scale", _scale(self.scale))
 
 
-Question = Measure | UnitMode | UnitCounts | Select | Total | Units
+Question = Measure | UnitMode | UnitCounts | Select | Distances | Total | Units
 
 
 def merged_schema(schema: Schema, merged: Sequence[Merge]) -> Schema:
@@ -273,7 +297,7 @@ def merged_schema(schema: Schema, merged: Sequence[Merge]) -> Schema:
 
 def seen(schema: Schema, question: Question) -> Schema:
     """Give the schema in which a question's cliques are named: the table's, with merged codes."""
-    if not isinstance(question, (Measure, Select)) or not question.merged:
+    if not isinstance(question, (Measure, Select, Distances)) or not question.merged:
         return schema
     return merged_schema(schema, question.merged)
 

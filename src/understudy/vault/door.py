@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from understudy.budget import Norm
+from understudy.budget.bounding import FRACTION_BITS
 from understudy.door import (
+    Distances,
     Measure,
     Measurement,
     Select,
@@ -42,6 +44,8 @@ if TYPE_CHECKING:
     from understudy.schema import Schema
     from understudy.vault.table import PrivateTable
 
+    Noised = UnitMode | UnitCounts | Distances | Total | Units
+    """Questions of which every number has noise of one scale."""
     Whole = NDArray[np.int64]
     Noisy = NDArray[np.float64]
 
@@ -169,6 +173,20 @@ class PrivateDoor:
         )
         return int(self._ask(question, f"one of {len(question.candidates)} marginals")[0])
 
+    def distances(
+        self,
+        candidates: Sequence[Candidate],
+        *,
+        scale: float,
+        bounding: Capped,
+        merged: tuple[Merge, ...] = (),
+    ) -> Noisy:
+        """Ask how far each candidate is from what the model expects, less its penalty, in rows."""
+        question = Distances(
+            candidates=tuple(candidates), scale=scale, bounding=bounding, merged=tuple(merged)
+        )
+        return self._values(question, f"distances of {len(question.candidates)} marginals")
+
     def total(self, *, cap: int, scale: float) -> float:
         """Ask for the number of rows, at most ``cap`` a person."""
         return float(self._values(Total(cap=cap, scale=scale), "number of rows")[0])
@@ -180,9 +198,10 @@ class PrivateDoor:
     def close(self) -> None:
         """Ask no more: the private table is let go before the answers are worked on."""
         self._closed = True
+        self._table.forget()
         self._let_go()
 
-    def _values(self, question: UnitMode | UnitCounts | Total | Units, what: str) -> Noisy:
+    def _values(self, question: Noised, what: str) -> Noisy:
         noisy = self._ask(question, what)
         return noisy / self._lattice(question)[0][1]
 
@@ -231,7 +250,7 @@ class PrivateDoor:
             case Select():
                 return []
             case _:
-                return [(-1, steps_per_unit(question.scale, at_least=1))]
+                return [(-1, steps_per_unit(question.scale, at_least=_unit(question)))]
 
     def _noisy(self, question: Question, counted: Whole) -> Whole:
         """Put noise on exact counts, part by part, or make the noisy choice."""
@@ -241,7 +260,7 @@ class PrivateDoor:
         if isinstance(question, Measure):
             unit, scales = question.bounding.unit_weight, [q.scale for q in question.queries]
         else:
-            unit, scales = 1, [question.scale]
+            unit, scales = _unit(question), [question.scale]
         out, start = [], 0
         for (size, steps), scale in zip(self._lattice(question), scales, strict=True):
             part = counted[start:] if size < 0 else counted[start : start + size]
@@ -251,12 +270,17 @@ class PrivateDoor:
         return np.concatenate(out)
 
 
+def _unit(question: Noised) -> int:
+    """Give the steps a row of an exact answer."""
+    return 2**FRACTION_BITS if isinstance(question, Distances) else 1
+
+
 def _chosen(question: Select, distances: Whole, entropy: Entropy) -> int:
     """Choose by exp(ε·w·distance / 2Δ) with Δ = max w·C, all in whole numbers."""
     weights = [Fraction(c.weight) for c in question.candidates]
     common = max(w.denominator for w in weights)
     scores = [int(w * common) * int(d) for w, d in zip(weights, distances, strict=True)]
-    reach = int(max(weights) * common) * question.bounding.cap * 2**16
+    reach = int(max(weights) * common) * question.bounding.cap * 2**FRACTION_BITS
     return choose(scores, Fraction(question.epsilon) / (2 * reach), entropy=entropy)
 
 

@@ -18,6 +18,8 @@ that differ by one person and all of their rows:
 - **Total, Units.**  One number, moved by at most the cap, or by 1.
 - **Select.**  |‖x − e‖₁ − ‖x′ − e‖₁| ≤ ‖x − x′‖₁ ≤ C for each candidate, so scores move
   by at most Δ = max w·C, up or down; exp(ε·score/2Δ) is then ε-DP with range ε.
+- **Distances.**  The same k distances as numbers: each moves by at most C, so L1 = k·C and
+  L2 = √k·C.
 
 Tied by ``tests/vault/test_sensitivity.py`` (one person more or less, in exact integers).
 """
@@ -40,9 +42,9 @@ from understudy.budget import (
     noise_charge,
     price_grains,
 )
-from understudy.door import Measure, Select, Total, UnitCounts, UnitMode, seen
+from understudy.door import Distances, Measure, Select, Total, UnitCounts, UnitMode, Units, seen
 from understudy.errors import BudgetError
-from understudy.vault.counts import cells
+from understudy.vault.marginals import cells
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,25 +53,32 @@ if TYPE_CHECKING:
     from understudy.door import Query, Question
     from understudy.schema import Schema
 
+    Noised = UnitMode | UnitCounts | Distances | Total | Units
+
 
 def charge(question: Question, schema: Schema, currency: Currency) -> Charge:
     """Give what a question costs, exactly."""
-    schema = seen(schema, question)
+    if isinstance(question, Measure):
+        return _measure_charge(question, seen(schema, question), currency)
+    if isinstance(question, Select):
+        return Charge((Selection(epsilon=float(question.epsilon)),))
+    return noise_charge(
+        question.scale, currency, bound=_bound(question, 2 if currency == "gdp" else 1)
+    )
+
+
+def _bound(question: Noised, power: int) -> Fraction:
+    """Give the L1 bound of an answer, or for a power of 2 the square of its L2 bound."""
     match question:
-        case Measure():
-            return _measure_charge(question, schema, currency)
-        case Select():
-            return Charge((Selection(epsilon=float(question.epsilon)),))
-        case UnitMode():
-            return noise_charge(question.scale, currency, bound=Fraction(1))
         case UnitCounts():
             # k is the L1 bound and also the square of the L2 bound.
-            return noise_charge(question.scale, currency, bound=Fraction(question.most))
+            return Fraction(question.most)
+        case Distances():
+            return len(question.candidates) * Fraction(question.bounding.cap) ** power
         case Total():
-            bound = Fraction(question.cap) ** (2 if currency == "gdp" else 1)
-            return noise_charge(question.scale, currency, bound=bound)
-        case _:
-            return noise_charge(question.scale, currency, bound=Fraction(1))
+            return Fraction(question.cap) ** power
+        case UnitMode() | Units():
+            return Fraction(1)
 
 
 def _measure_charge(question: Measure, schema: Schema, currency: Currency) -> Charge:

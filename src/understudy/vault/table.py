@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from understudy.graph import Clique
     from understudy.schema import Array, Schema
 
+    Kept = tuple[NDArray[np.int64], NDArray[np.int64]]
+    """Cells that hold anything, and what they hold."""
+
 
 class PrivateTable(CodedTable):
     """A private table in an engine, behind its unit."""
@@ -46,6 +49,9 @@ class PrivateTable(CodedTable):
         self._key = literal(key)
         self._bounded: dict[Capped, str] = {}
         self._merged: dict[str, NDArray[np.int64]] = {}
+        self._view = 0
+        self._views: dict[tuple[tuple[str, bytes], ...], PrivateTable] = {}
+        self.kept: dict[tuple[str, Clique], Kept] = {}
 
     def hash_sql(self, what: str) -> str:
         """Compose the keyed hash of a person ``p`` and something of theirs, as a text."""
@@ -84,13 +90,25 @@ class PrivateTable(CodedTable):
         """Give this table as it is seen with some codes put together; its rows are the same."""
         if not merged:
             return self
-        table = copy(self)
-        table.schema = merged_schema(self.schema, merged)
-        table._merged = {merge.column: merge.codes for merge in merged}  # noqa: SLF001  its own
-        for name, codes in table._merged.items():  # noqa: SLF001
-            own = f"merged_{self.code[name]}"
-            self.hold(own, {"code": np.arange(len(codes)), "seen": codes})
-        return table
+        asked = tuple((merge.column, merge.codes.tobytes()) for merge in merged)
+        if asked not in self._views:
+            table = copy(self)
+            table.schema = merged_schema(self.schema, merged)
+            table._merged = {merge.column: merge.codes for merge in merged}  # noqa: SLF001  its own
+            table._view, table.kept = len(self._views), {}  # noqa: SLF001
+            for name, codes in table._merged.items():  # noqa: SLF001
+                seen = {"code": np.arange(len(codes)), "seen": codes}
+                self.hold(table._codes_as_seen(name), seen)  # noqa: SLF001
+            self._views[asked] = table
+        return self._views[asked]
+
+    def _codes_as_seen(self, name: str) -> str:
+        return f"merged_{self._view}_{self.code[name]}"
+
+    def forget(self) -> None:
+        """Let go of all counts that are kept."""
+        for table in (self, *self._views.values()):
+            table.kept.clear()
 
     def as_seen(self, weighted: str, names: set[str]) -> str:
         """Compose the relation of weighted rows with the codes of some columns as seen."""
@@ -98,7 +116,7 @@ class PrivateTable(CodedTable):
         if not again:
             return weighted
         kept = [self.code[name] for name in self.code if name in names - set(self._merged)]
-        codes = {self.code[name]: f"merged_{self.code[name]}" for name in again}
+        codes = {self.code[name]: self._codes_as_seen(name) for name in again}
         chosen = [f"b.{c}" for c in kept] + [f"{m}.seen AS {c}" for c, m in codes.items()]
         joins = " ".join(f"JOIN {m} ON {m}.code = b.{c}" for c, m in codes.items())
         return f"(SELECT {', '.join(chosen)}, b.w FROM {weighted} AS b {joins}) AS s"
