@@ -80,7 +80,7 @@ def test_every_name_and_link_on_a_page_exists(page: Path) -> None:
 
 
 def test_every_question_of_the_door_has_its_proof() -> None:
-    assert len(QUESTIONS) == 6
+    assert len(QUESTIONS) == 7
     for question in QUESTIONS:
         text = (PROOFS / f"{question}.md").read_text(encoding="utf-8")
         assert text.startswith(f"# `{question}`")

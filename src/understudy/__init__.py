@@ -27,11 +27,13 @@ if TYPE_CHECKING:
     from understudy.schema import Schema
     from understudy.session import Session
     from understudy.session import open_session as open  # noqa: A004
-    from understudy.synth import AdaGrid, Archetypes, Independent, TwoRound, UserCounts
+    from understudy.synth import AIM, MST, AdaGrid, Archetypes, Independent, TwoRound, UserCounts
 
 __version__ = version("understudy")
 
 __all__ = [
+    "AIM",
+    "MST",
     "AdaGrid",
     "Archetypes",
     "Budget",
@@ -52,10 +54,12 @@ __all__ = [
 ]
 
 _HOMES = {
+    "AIM": ("synth", "AIM"),
     "AdaGrid": ("synth", "AdaGrid"),
     "Archetypes": ("synth", "Archetypes"),
     "Budget": ("budget", "Budget"),
     "Independent": ("synth", "Independent"),
+    "MST": ("synth", "MST"),
     "Norm": ("budget", "Norm"),
     "PublicTable": ("public", "PublicTable"),
     "Release": ("release", "Release"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from concurrent.futures import ProcessPoolExecutor
 from copy import copy
+from fractions import Fraction
 from multiprocessing import get_context
 from typing import Any
 
@@ -12,15 +13,17 @@ import pytest
 
 from tests.audit.effort import THOROUGH
 from understudy.audit.small_worlds import (
+    APART,
     BOUNDINGS,
+    CAPPED,
     QUESTIONS,
     SCHEMA,
     check_small_worlds,
     every_world,
 )
-from understudy.door import Measure, Total
+from understudy.door import Distances, Measure, Question, Select, Total
 from understudy.errors import AuditError
-from understudy.vault import PrivateTable, candidates, counts, norm
+from understudy.vault import PrivateTable, candidates, counts, norm, sensitivity
 from understudy.vault.sensitivity import charge
 
 
@@ -66,7 +69,10 @@ def test_merged_codes_are_in_every_kind_of_question_that_takes_them() -> None:
     measures = [q for q in QUESTIONS if isinstance(q, Measure)]
     assert {q.bounding for q in measures if q.merged} == set(BOUNDINGS)
     assert {q.bounding for q in measures if not q.merged} == set(BOUNDINGS)
-    for question in QUESTIONS:
+    for kind in (Select, Distances):
+        asked = [(q.bounding, bool(q.merged)) for q in APART if isinstance(q, kind)]
+        assert set(asked) == {(bounding, merged) for bounding in CAPPED for merged in (True, False)}
+    for question in (*QUESTIONS, *APART):
         counts.check(SCHEMA, question)
         charge(question, SCHEMA, "gdp")
 
@@ -100,8 +106,30 @@ def test_people_who_are_weighed_by_their_own_codes_are_seen(
         check_small_worlds(1, 2, 5)
 
 
-def test_a_selection_that_scores_something_else_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("kind", [Select, Distances])
+def test_a_distance_that_is_something_else_is_seen(
+    kind: type[Question], monkeypatch: pytest.MonkeyPatch
+) -> None:
     real = candidates.distances
-    monkeypatch.setattr(counts, "distances", lambda *given: real(*given) + 1)
-    with pytest.raises(AuditError, match="not that of its marginal"):
+
+    def other(question: Select | Distances, table: PrivateTable) -> Any:
+        return real(question, table) + isinstance(question, kind)
+
+    monkeypatch.setattr(counts, "distances", other)
+    with pytest.raises(AuditError, match=f"a {kind.__name__} is not that of its marginal"):
+        check_small_worlds(1, 1, 1)
+
+
+def test_distances_that_are_charged_for_one_of_two_are_seen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Who is alone moves both candidates by the cap."""
+    real = sensitivity._bound
+
+    def one(question: Any, power: int) -> Fraction:
+        found = real(question, power)
+        return found / 2 if isinstance(question, Distances) else found
+
+    monkeypatch.setattr(sensitivity, "_bound", one)
+    with pytest.raises(AuditError, match="one person moves a Distances by more than was declared"):
         check_small_worlds(1, 1, 1)

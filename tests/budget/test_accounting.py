@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from fractions import Fraction
+from functools import partial
 from itertools import combinations, combinations_with_replacement, pairwise, product
 from pathlib import Path
 from typing import Any
@@ -37,11 +38,11 @@ from understudy.budget import (
     Weights,
     epsilon_of,
     mu_of_selection_upper,
-    mu_upper,
 )
 from understudy.door import (
     Candidate,
     Clique,
+    Distances,
     Measure,
     Query,
     Question,
@@ -56,6 +57,7 @@ from understudy.ledger import Ledger
 from understudy.noise import Shape
 from understudy.vault import PrivateDoor
 from understudy.vault import door as vault_door
+from understudy.vault.counts import exact
 from understudy.vault.sensitivity import charge
 
 CURRENCIES: tuple[Currency, ...] = ("gdp", "pure")
@@ -126,26 +128,31 @@ def unit_counts_of(rng: random.Random) -> UnitCounts:
     )
 
 
+def candidate_of(rng: random.Random) -> Candidate:
+    clique = rng.choice(CLIQUES)
+    expected = np.array([rng.uniform(-2, 9) for _ in range(size_of(clique))])
+    weight, penalty = rng.choice([0.3, 1.0, 2.5]), rng.uniform(0, 5)
+    return Candidate(clique=clique, expected=expected, weight=weight, penalty=penalty)
+
+
 def select_of(rng: random.Random) -> Select:
-    candidates = []
-    for _ in range(rng.randint(1, 4)):
-        clique = rng.choice(CLIQUES)
-        expected = np.array([rng.uniform(-2, 9) for _ in range(size_of(clique))])
-        weight, penalty = rng.choice([0.3, 1.0, 2.5]), rng.uniform(0, 5)
-        candidates.append(
-            Candidate(clique=clique, expected=expected, weight=weight, penalty=penalty)
-        )
     return Select(
-        candidates=tuple(candidates),
+        candidates=tuple(candidate_of(rng) for _ in range(rng.randint(1, 4))),
         epsilon=rng.choice([0.01, 0.1, 1.0, 4.0]),
         bounding=bounding_of(rng),
     )
 
 
+def distances_of(rng: random.Random) -> Distances:
+    candidates = tuple(candidate_of(rng) for _ in range(rng.randint(1, 6)))
+    return Distances(candidates=candidates, scale=scale_of(rng), bounding=bounding_of(rng))
+
+
 def plain_of(rng: random.Random) -> Question:
     """A question of any kind that adds noise."""
     total = Total(cap=rng.randint(1, 300), scale=scale_of(rng))
-    kinds: list[Callable[[random.Random], Question]] = [measure_of, unit_mode_of, unit_counts_of]
+    kinds: list[Callable[[random.Random], Question]]
+    kinds = [measure_of, unit_mode_of, unit_counts_of, distances_of]
     return rng.choice([*(kind(rng) for kind in kinds), total, Units(scale=scale_of(rng))])
 
 
@@ -338,11 +345,35 @@ def test_totals_cost_the_cap_and_numbers_of_people_cost_one() -> None:
         assert units.grains("gdp") == ceiling(1 / Fraction(scale) ** 2)
 
 
+def test_distances_cost_the_cap_for_each_of_them_and_nobody_moves_them_farther() -> None:
+    """300 random questions, four newcomers to each: whoever comes, however many there are."""
+    rng = dice(11)
+    for _ in range(150):
+        question = distances_of(rng)
+        others = {str(i): rng.choices(CELLS, k=rng.randint(1, 9)) for i in range(2)}
+        before = obvious(others).exact(question)
+        several = [[rng.choice(CELLS)] * 200, CELLS, *(rng.choices(CELLS, k=n) for n in (3, 20))]
+        moves = [obvious({**others, "p": own}).exact(question) - before for own in several]
+        for currency, power in POWER.items():
+            cost = charge(question, SCHEMA, currency).grains(currency)
+            scale = 2**16 * Fraction(question.scale)
+            for move in moves:
+                assert sum((abs(m) / scale) ** power for m in move.tolist()) / GRAIN <= cost
+            assert cost == ceiling(spent(question, power))
+
+
 # Selection: the exact distributions of the code's own scores and rate, on neighbours
 
+Curve = Callable[[mpmath.mpf], mpmath.mpf]
+"""The least type II error that is allowed at a type I error."""
+Pair = tuple[Select, Any, Any]
+"""A selection, and its exact distances on a table and on a neighbour."""
 
-def log_shares(question: Select, distances: Any, patch: pytest.MonkeyPatch) -> list[mpmath.mpf]:
-    """Give the log of the exact probability of every candidate."""
+
+def log_shares(
+    question: Select, distances: Any, patch: pytest.MonkeyPatch, times: int = 1
+) -> list[mpmath.mpf]:
+    """Give the log of the exact probability of every candidate, at so many times the rate."""
     asked: list[tuple[list[int], Fraction]] = []
 
     def choose(scores: list[int], rate: Fraction, *, entropy: object) -> int:
@@ -352,56 +383,145 @@ def log_shares(question: Select, distances: Any, patch: pytest.MonkeyPatch) -> l
     patch.setattr(vault_door, "choose", choose)
     vault_door._chosen(question, distances, bytes)
     ((scores, rate),) = asked
-    keys = [mpmath.mpf(rate.numerator * s) / rate.denominator for s in scores]
+    keys = [times * mpmath.mpf(rate.numerator * s) / rate.denominator for s in scores]
     top = max(keys)
     whole = top + mpmath.log(sum(mpmath.exp(k - top) for k in keys))
     return [k - whole for k in keys]
 
 
-def covered(here: list[Any], there: list[Any], mu: float) -> bool:
-    """Whether the exact trade-off between two distributions lies on or above that of μ."""
-    order = sorted(range(len(here)), key=lambda i: there[i] - here[i], reverse=True)
-    for cut in range(1, len(order)):
-        type_one = sum(mpmath.exp(here[i]) for i in order[:cut])
-        type_two = sum(mpmath.exp(there[i]) for i in order[cut:])
-        quantile = mpmath.sqrt(2) * mpmath.erfinv(1 - 2 * type_one)
-        if type_two < mpmath.ncdf(quantile - mpmath.mpf(mu)) * (1 - mpmath.mpf(10) ** -20):
-            return False
+def gaussian(mu: float) -> Curve:
+    """The trade-off curve of μ-GDP."""
+    return lambda a: mpmath.ncdf(mpmath.sqrt(2) * mpmath.erfinv(1 - 2 * a) - mpmath.mpf(mu))
+
+
+def pure(epsilon: float) -> Curve:
+    """The trade-off curve of ε-DP."""
+    e = mpmath.exp(mpmath.mpf(epsilon))
+    return lambda a: max(1 - e * a, (1 - a) / e, mpmath.mpf(0))
+
+
+def covered(here: list[Any], there: list[Any], curve: Curve) -> bool:
+    """Whether the exact trade-off between two distributions lies on or above a curve, both ways.
+
+    It is a broken line.  A convex curve that is not above its corners is above it nowhere.
+    """
+    for one, other in ((here, there), (there, here)):
+        order = sorted(range(len(one)), key=lambda i: other[i] - one[i], reverse=True)
+        for cut in range(1, len(order)):
+            type_one = sum(mpmath.exp(one[i]) for i in order[:cut])
+            type_two = sum(mpmath.exp(other[i]) for i in order[cut:])
+            # A corner may lie on the curve: the slack is that of 60 digits.
+            least = curve(type_one) * (1 - mpmath.mpf(10) ** -20) - mpmath.mpf(10) ** -50
+            if type_two < least:
+                return False
     return True
 
 
-def test_a_selection_costs_what_its_exact_distributions_differ_by(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """150 random selections on random neighbours, in both orders and both currencies."""
+def at_random() -> Iterator[Pair]:
+    """150 random selections on random neighbours."""
     rng = dice(7)
-    with mpmath.workdps(40):
-        for _ in range(150):
-            question = select_of(rng)
-            others = {str(i): rng.choices(CELLS, k=rng.randint(1, 9)) for i in range(3)}
-            own = [rng.choice(CELLS)] * 40 if rng.random() < 0.5 else rng.choices(CELLS, k=7)
-            worlds = [others, {**others, "newcomer": own}]
-            here, there = (
-                log_shares(question, obvious(w).exact(question), monkeypatch) for w in worlds
+    for _ in range(150):
+        question = select_of(rng)
+        others = {str(i): rng.choices(CELLS, k=rng.randint(1, 9)) for i in range(3)}
+        own = [rng.choice(CELLS)] * 40 if rng.random() < 0.5 else rng.choices(CELLS, k=7)
+        before, after = others, {**others, "newcomer": own}
+        yield question, obvious(before).exact(question), obvious(after).exact(question)
+
+
+UP, DOWN, STAYS, PARTLY = 0.0, 3.0, 2.5, 2.25
+"""What is expected of 2·C rows that become 3·C, in C: so the distance goes, or half of the way."""
+GRID = [
+    *product(
+        [(1.0, 1.0), (0.3, 2.5)],
+        product([0, 1, 8], repeat=2),
+        product([UP, DOWN, STAYS, PARTLY], repeat=2),
+    ),
+    *product(
+        [(1.0, 1.0, 1.0), (0.3, 1.0, 2.5)],
+        [(0, 0, 0), (0, 1, 8), (1, 8, 0), (8, 0, 1)],
+        product([UP, DOWN, STAYS], repeat=3),
+    ),
+]
+"""Weights of two or three, by how much of C each leads before, and how each of them moves."""
+
+
+def on_a_grid(bounding: Capped, epsilon: float) -> Iterator[Pair]:
+    """Neighbours by one person of C rows, counted by the engine; penalties make the leads."""
+    cap = bounding.cap
+    others = {"x": [CELLS[0]] * cap, "y": [CELLS[1]] * cap}
+    with opened(others) as before, opened({**others, "newcomer": [CELLS[2]] * cap}) as after:
+        for weights, leads, moves in GRID:
+            candidates = tuple(
+                Candidate(
+                    clique=(),
+                    expected=np.array([m * cap]),
+                    weight=w,
+                    penalty=cap * (abs(2 - m) - n),
+                )
+                for w, n, m in zip(weights, leads, moves, strict=True)
             )
+            question = Select(candidates=candidates, epsilon=epsilon, bounding=bounding)
+            yield question, exact(question, before), exact(question, after)
+
+
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        at_random,
+        partial(on_a_grid, Weights(1), 0.1),
+        partial(on_a_grid, Sample(3), 1.0),
+        partial(on_a_grid, Weights(20), 4.0),
+    ],
+    ids=["at random", "a cap of 1", "a cap of 3", "a cap of 20"],
+)
+def test_a_selection_costs_what_its_exact_distributions_differ_by(
+    pairs: Callable[[], Iterator[Pair]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In both currencies, for scores of any weights and penalties that move up and down."""
+    with mpmath.workdps(60):
+        slack = mpmath.mpf(10) ** -50
+        for question, *distances in pairs():
+            here, there = (log_shares(question, d, monkeypatch) for d in distances)
             ratios = [a - b for a, b in zip(here, there, strict=True)]
-            # A lone newcomer may reach the bound: the slack is that of 40 digits.
-            assert max(map(abs, ratios)) <= question.epsilon + mpmath.mpf(10) ** -30
-            assert max(ratios) - min(ratios) <= question.epsilon + mpmath.mpf(10) ** -30
+            assert max(map(abs, ratios)) <= question.epsilon + slack
+            assert max(ratios) - min(ratios) <= question.epsilon + slack
             cost = charge(question, SCHEMA, "pure").grains("pure")
             assert cost == ceiling(Fraction(question.epsilon))
-            mu = mu_upper(charge(question, SCHEMA, "gdp").grains("gdp"))
-            assert covered(here, there, mu)
-            assert covered(there, here, mu)
+            assert covered(here, there, pure(question.epsilon))
+            mu = mu_of_selection_upper(question.epsilon)
+            assert charge(question, SCHEMA, "gdp").grains("gdp") == ceiling(Fraction(mu) ** 2)
+            assert covered(here, there, gaussian(mu))
 
 
-def test_the_curve_of_a_selection_would_be_seen_to_be_crossed() -> None:
-    """The test above can fail: the worst selection at ε is not covered by four fifths of its μ."""
-    with mpmath.workdps(40):
-        p = 1 / (1 + mpmath.exp(mpmath.mpf("0.5")))
-        here, there = [mpmath.log(p), mpmath.log(1 - p)], [mpmath.log(1 - p), mpmath.log(p)]
-        assert covered(here, there, mu_of_selection_upper(1.0))
-        assert not covered(here, there, 0.8 * mu_of_selection_upper(1.0))
+def test_the_curve_of_a_selection_would_be_seen_to_be_crossed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The test above can fail: somewhere on the grid a charge of 2% less is too little."""
+    with mpmath.workdps(60):
+        curves = [pure(0.98), gaussian(0.98 * mu_of_selection_upper(1.0))]
+        shares = [
+            [log_shares(question, d, monkeypatch) for d in distances]
+            for question, *distances in on_a_grid(Sample(3), 1.0)
+        ]
+        for curve in curves:
+            assert not all(covered(here, there, curve) for here, there in shares)
+
+
+def test_the_half_left_out_of_a_selection_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As libraries have it that think of counts alone: right where all scores move one way.
+
+    Distances move both ways, and then either curve is crossed.
+    """
+    held: dict[bool, list[list[bool]]] = {True: [], False: []}
+    with mpmath.workdps(60):
+        curves = [pure(1.0), gaussian(mu_of_selection_upper(1.0))]
+        for question, *distances in on_a_grid(Sample(3), 1.0):
+            before, after = distances
+            here, there = (log_shares(question, d, monkeypatch, times=2) for d in distances)
+            one_way = bool(np.all(after >= before) or np.all(after <= before))
+            held[one_way].append([covered(here, there, curve) for curve in curves])
+    assert np.all(held[True])
+    assert np.mean(held[False], axis=0).max() < 0.6
 
 
 # Compositions
@@ -416,6 +536,9 @@ def spent(question: Question, power: int) -> Fraction:
             raise AssertionError("a selection adds no noise")
         case UnitCounts():
             return question.most / Fraction(question.scale) ** power
+        case Distances():
+            cap = Fraction(question.bounding.cap)
+            return len(question.candidates) * (cap / Fraction(question.scale)) ** power
         case Total():
             return (question.cap / Fraction(question.scale)) ** power
         case _:
@@ -515,6 +638,9 @@ def ask(door: PrivateDoor, question: Question) -> Any:
             names = ("cells", "times", "most", "scale")
             given = {name: getattr(question, name) for name in names}
             return door.unit_counts(question.clique, **given).reshape(-1)
+        case Distances():
+            asked, bounding = question.candidates, question.bounding
+            return door.distances(asked, scale=question.scale, bounding=bounding)
         case Total():
             return np.array([door.total(cap=question.cap, scale=question.scale)])
         case Units():
@@ -545,8 +671,7 @@ def test_the_noise_at_the_door_has_the_scale_that_was_charged(
         closing(Ledger.create(tmp_path / "a.ledger", budget=rich, key=KEY)) as ledger,
     ):
         run = ledger.begin(rich, {})
-        for _ in range(12):
-            question = plain_of(rng)
+        for question in [distances_of(rng) for _ in range(3)] + [plain_of(rng) for _ in range(12)]:
             bounding = question.bounding if isinstance(question, Measure) else Sample(1)
             door, noises = PrivateDoor(table, run=run, bounding=bounding), [Told(0), Told(1)]
             door._asked = len(run.state().answers)
@@ -560,6 +685,7 @@ def test_the_noise_at_the_door_has_the_scale_that_was_charged(
             scales = np.array(drawn) * (answers[1] - answers[0])
             assert scales.tolist() == np.broadcast_to(declared(question), len(drawn)).tolist()
             unit = bounding.unit_weight if isinstance(question, Measure) else 1
+            unit = 2**16 if isinstance(question, Distances) else unit
             assert (answers[0] * unit).tolist() == obvious(crowd).exact(question).tolist()
             booked = run.state().reservations[-1].grains
             power = POWER[currency]

@@ -14,7 +14,7 @@ from tests.vault.obvious import People
 from tests.vault.worlds import KEY, obvious
 from understudy.audit import FixedEntropy
 from understudy.budget import Bounding, Budget, Norm, Sample, Unit, Weights
-from understudy.door import Candidate, Merge, MergedDoor, Query, Rows
+from understudy.door import Candidate, Distances, Merge, MergedDoor, Query, Rows, plan
 from understudy.door.merged import merged_labels
 from understudy.engine import DuckDB
 from understudy.errors import QuestionError, SchemaError
@@ -115,6 +115,22 @@ def test_a_selection_is_among_merged_codes(behind: PrivateDoor) -> None:
         Candidate(clique=("age",), expected=right),
     ]
     assert door.select(candidates, epsilon=1e3, bounding=Sample(3)) == 0
+
+
+def test_distances_are_of_merged_codes(behind: PrivateDoor, ledger: Ledger) -> None:
+    """They are asked of the door behind, with all that was asked, and paid there."""
+    door = MergedDoor(behind, MERGED)
+    candidates = (
+        Candidate(clique=("age", "colour"), expected=np.arange(6.0)),
+        Candidate(clique=("fare",), expected=np.zeros(3), penalty=1.5),
+    )
+    found = door.distances(candidates, scale=0.01, bounding=Sample(2))
+    asked = Distances(candidates=candidates, scale=0.01, bounding=Sample(2), merged=MERGED)
+    wanted = obvious(PEOPLE, SCHEMA.domain).exact(asked) / 2**16
+    assert np.abs(found - wanted).max() < 0.5
+    (booked,) = ledger.state().runs[1].reservations
+    assert booked.plan == plan(asked)
+    assert door.grains == behind.grains == BUDGET.grains - booked.grains
 
 
 def test_a_release_of_merged_codes_names_them_as_the_door_did(behind: PrivateDoor) -> None:

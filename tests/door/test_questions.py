@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from understudy.budget import Sample, Weights
+from understudy.budget import Norm, Sample, Weights
 from understudy.door import (
     Candidate,
+    Distances,
     Measure,
     Merge,
     Query,
@@ -60,6 +61,11 @@ def select(**other: Any) -> Select:
     return Select(**asked | other)
 
 
+def distances(**other: Any) -> Distances:
+    asked: dict[str, Any] = {"candidates": (candidate(),), "scale": 1.0, "bounding": Sample(2)}
+    return Distances(**asked | other)
+
+
 def merge(*codes: int, column: str = "a") -> Merge:
     return Merge(column=column, codes=np.array(codes))
 
@@ -72,6 +78,7 @@ RECORDS = [
     unit_mode(),
     unit_counts(),
     select(),
+    distances(),
     Total(cap=2, scale=1.0),
     Units(scale=1.0),
 ]
@@ -121,8 +128,9 @@ def test_an_array_that_changes_later_was_copied() -> None:
         lambda s: Total(cap=1, scale=s),
         lambda s: Units(scale=s),
         lambda s: select(epsilon=s),
+        lambda s: distances(scale=s),
     ],
-    ids=["query", "mode", "counts", "total", "units", "select"],
+    ids=["query", "mode", "counts", "total", "units", "select", "distances"],
 )
 def test_scales_that_are_none(ask: Any, scale: Any) -> None:
     with pytest.raises(BudgetError, match="noise scale must be positive"):
@@ -225,19 +233,20 @@ def test_cells_that_are_none(cells: list[int]) -> None:
         {"weight": True},
         {"penalty": math.nan},
         {"penalty": math.inf},
-        {"penalty": 2.0**44},
-        {"penalty": -(2.0**44)},
-        {"expected": np.array([2.0**44, 0, 0])},
-        {"expected": np.array([-(2.0**43), 2.0**43, 0])},
-        {"expected": np.array([2.0**43, 0, 0]), "penalty": -(2.0**43)},
+        {"penalty": 2.0**36},
+        {"penalty": -(2.0**36)},
+        {"expected": np.array([2.0**36, 0, 0])},
+        {"expected": np.array([-(2.0**35), 2.0**35, 0])},
+        {"expected": np.array([2.0**35, 0, 0]), "penalty": -(2.0**35)},
         {"expected": np.array([math.inf, 0, 0])},
     ],
     ids=str,
 )
 def test_candidates_out_of_reach(wrong: dict[str, Any]) -> None:
     """Beyond them a sum of steps could outgrow its 64 bits; one among good ones is enough."""
-    with pytest.raises(QuestionError, match="out of reach"):
-        select(candidates=(candidate(), candidate(**wrong), candidate()))
+    for ask in (select, distances):
+        with pytest.raises(QuestionError, match="out of reach"):
+            ask(candidates=(candidate(), candidate(**wrong), candidate()))
 
 
 @pytest.mark.parametrize(
@@ -245,14 +254,23 @@ def test_candidates_out_of_reach(wrong: dict[str, Any]) -> None:
     [
         {"weight": 0.001},
         {"weight": 1e9},
-        {"penalty": -(2.0**43)},
-        {"expected": np.array([2.0**43, 0, 0])},
-        {"expected": np.array([2.0**44 - 1, 0, 0])},
+        {"penalty": -(2.0**35)},
+        {"expected": np.array([2.0**35, 0, 0])},
+        {"expected": np.array([2.0**36 - 1, 0, 0])},
     ],
     ids=str,
 )
 def test_candidates_within_reach(right: dict[str, Any]) -> None:
     assert select(candidates=(candidate(**right),)).candidates
+    assert distances(candidates=(candidate(**right),)).candidates
+
+
+@pytest.mark.parametrize("bounding", [Norm(), None, 5], ids=str)
+def test_boundings_without_a_cap(bounding: Any) -> None:
+    """What bounds an L2 length, or nothing, says nothing of an L1 distance."""
+    for ask in (select, distances):
+        with pytest.raises(QuestionError, match="needs a cap on a person's rows"):
+            ask(bounding=bounding)
 
 
 def test_a_candidate_has_weight_1_and_no_penalty_unless_it_says_so() -> None:
@@ -330,17 +348,18 @@ def test_a_schema_with_merged_codes_has_the_same_columns_with_fewer_codes() -> N
 
 def test_a_question_is_seen_in_the_schema_of_its_merged_codes() -> None:
     (codes,) = merged = (merge(0, 0, 1),)
-    for question in (measure(merged=merged), select(merged=merged)):
+    for question in (measure(merged=merged), select(merged=merged), distances(merged=merged)):
         assert seen(SCHEMA, question).domain == merged_schema(SCHEMA, [codes]).domain
-    for other in (measure(), select(), unit_mode(), Units(scale=1.0)):
+    for other in (measure(), select(), distances(), unit_mode(), Units(scale=1.0)):
         assert seen(SCHEMA, other) is SCHEMA
 
 
 def test_questions_of_nothing() -> None:
     with pytest.raises(QuestionError, match="at least one query"):
         measure(queries=())
-    with pytest.raises(QuestionError, match="nothing to select"):
-        select(candidates=())
+    for ask in (select, distances):
+        with pytest.raises(QuestionError, match="nothing to select"):
+            ask(candidates=())
 
 
 # The plan, under which an answer is stored
@@ -386,6 +405,16 @@ DIFFERENT: list[Question] = [
     select(candidates=(candidate(expected=np.array([0, 0, 1.0])),)),
     select(merged=(merge(0, 1, 0),)),
     select(merged=(merge(0, 1, 1),)),
+    distances(),
+    distances(scale=2.0),
+    distances(bounding=Weights(2)),
+    distances(bounding=Sample(3)),
+    distances(candidates=(candidate(), candidate())),
+    distances(candidates=(candidate(penalty=2),)),
+    distances(candidates=(candidate(clique=("b",)),)),
+    distances(candidates=(candidate(expected=np.array([0, 0, 1.0])),)),
+    distances(merged=(merge(0, 1, 0),)),
+    distances(merged=(merge(0, 1, 1),)),
     Total(cap=2, scale=1.0),
     Total(cap=3, scale=1.0),
     Total(cap=2, scale=2.0),
@@ -419,10 +448,10 @@ def test_questions_that_say_the_same_have_the_same_plan(one: Any, other: Any) ->
 
 def test_a_question_without_merged_codes_is_what_it_was_before_there_were_any() -> None:
     """These very digests were made by the code of before: a run of then can be resumed."""
-    for question in (measure(), select(), measure(merged=()), select(merged=())):
-        assert "merged" not in describe(question)
-    for question in (measure(merged=(merge(0, 1),)), select(merged=(merge(0, 1),))):
-        (told,) = describe(question)["merged"]
+    for ask in (measure, select, distances):
+        assert "merged" not in describe(ask())
+        assert "merged" not in describe(ask(merged=()))
+        (told,) = describe(ask(merged=(merge(0, 1),)))["merged"]
         assert (told["question"], told["column"]) == ("Merge", "a")
     assert plan(measure()) == "58c5dfeab206ed86403f4a64815f405b3b7e1ad92827a4b003a4128766100300"
     assert plan(select()) == "a93468118662927e52eaf779cab3b97b91eb736dcbd2e9e3134e69c4fb3e2176"
@@ -438,3 +467,4 @@ def test_a_plan_does_not_hang_on_where_it_is_made() -> None:
     assert plan(unit_counts()) == (
         "e42c9c37d72311c3769b5941dfa75cfbe05c85f6976b202e9e155214fc552380"
     )
+    assert plan(distances()) == "b87cccf08853546bf44c2aac90e328ccf0f956c8a9dc5cb46da0114a656b815e"

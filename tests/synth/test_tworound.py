@@ -29,7 +29,7 @@ from understudy.graph import Domain, outer_cliques
 from understudy.ledger import Ledger, State
 from understudy.public import PublicTable
 from understudy.schema import Categorical, Id, Integer, Numeric, Schema, Split
-from understudy.synth import mechanism_from_dict, mechanism_to_dict, tworound
+from understudy.synth import compressed, mechanism_from_dict, mechanism_to_dict, tworound
 from understudy.synth.cliques import select_pairs
 from understudy.synth.plan import Plan
 from understudy.synth.support import find_support
@@ -670,7 +670,8 @@ def test_round_two_sees_public_rows_as_it_sees_private_ones(
         assert more["public"].people is not None
         return weighted_round(door, asked, **more)
 
-    monkeypatch.setattr(tworound, "weighted_round", noted)
+    for module in (compressed, tworound):
+        monkeypatch.setattr(module, "weighted_round", noted)
     with door_to(WORLD, bounding=bounding, budget=BUDGET) as door:
         us.TwoRound(cliques=(("a", "b"),), threshold=math.inf).run(
             door,
@@ -744,7 +745,8 @@ def test_cells_weigh_as_the_noise_is_and_not_at_all_under_norm(
         seen.extend((a.weight, math.prod(sizes[n] for n in a.clique)) for a in asked)
         return weighted_round(door, asked, **more)
 
-    monkeypatch.setattr(tworound, "weighted_round", noted)
+    for module in (compressed, tworound):
+        monkeypatch.setattr(module, "weighted_round", noted)
     budget = us.Budget(epsilon=2.0, delta=delta)
     with door_to(WORLD, bounding=bounding, budget=budget) as door:
         mechanism = us.TwoRound(weigh="by cells")
@@ -958,12 +960,12 @@ UNKNOWN = "unknown setting (got "
 @pytest.mark.parametrize(
     ("settings", "error", "text"),
     [
-        ({"rows_share": 0}, BudgetError, f"{SHARES}(0, 0.02, 0.1, 0.5))"),
-        ({"people_share": 1.0}, BudgetError, f"{SHARES}(0.02, 1.0, 0.1, 0.5))"),
-        ({"selection_share": 0.96}, BudgetError, f"{SHARES}(0.02, 0.02, 0.96, 0.5))"),
-        ({"selection_share": math.nan}, BudgetError, f"{SHARES}(0.02, 0.02, nan, 0.5))"),
-        ({"first_share": 1.0}, BudgetError, f"{SHARES}(0.02, 0.02, 0.1, 1.0))"),
-        ({"first_share": 0.0}, BudgetError, f"{SHARES}(0.02, 0.02, 0.1, 0.0))"),
+        ({"rows_share": 0}, BudgetError, f"{SHARES}(0, 0.02, 0.1))"),
+        ({"people_share": 1.0}, BudgetError, f"{SHARES}(0.02, 1.0, 0.1))"),
+        ({"selection_share": 0.96}, BudgetError, f"{SHARES}(0.02, 0.02, 0.96))"),
+        ({"selection_share": math.nan}, BudgetError, f"{SHARES}(0.02, 0.02, nan))"),
+        ({"first_share": 1.0}, BudgetError, "a share lies between 0 and 1 (got 1.0)"),
+        ({"first_share": 0.0}, BudgetError, "a share lies between 0 and 1 (got 0.0)"),
         ({"most_each": 0}, BudgetError, "a person has at least one row (got 0)"),
         ({"weights": ((("a",), 0.0),)}, BudgetError, "weights must be above 0 (got [0.0])"),
         (

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.budget import Capped, Weights
-from understudy.door import Measure, Merge, Question, Select, Total, UnitCounts, UnitMode
+from understudy.door import Distances, Measure, Merge, Question, Select, Total, UnitCounts, UnitMode
 from understudy.graph import Clique
 
 Row = tuple[int, ...]
@@ -91,7 +91,7 @@ class Obvious:
                 return self._modes(question)
             case UnitCounts():
                 return self._times(question)
-            case Select():
+            case Select() | Distances():
                 return self._distances(question)
             case _:
                 return np.array([len(self.people)])
@@ -123,7 +123,7 @@ class Obvious:
                     counts[place[c], question.times.index(max(reached))] += 1
         return counts.reshape(-1)
 
-    def _distances(self, question: Select) -> NDArray[np.int64]:
+    def _distances(self, question: Select | Distances) -> NDArray[np.int64]:
         out = []
         for candidate in question.candidates:
             unit = question.bounding.unit_weight
@@ -135,7 +135,7 @@ class Obvious:
         return np.array(out)
 
 
-def capped(question: Measure | Select) -> Capped:
+def capped(question: Measure | Select | Distances) -> Capped:
     """The bounding of a question, which is no `Norm` here."""
     assert isinstance(question.bounding, Capped)
     return question.bounding

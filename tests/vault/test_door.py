@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from fractions import Fraction
@@ -14,9 +15,10 @@ import pytest
 from tests.vault.obvious import People
 from tests.vault.worlds import KEY, obvious, opened
 from understudy.audit import FixedEntropy
-from understudy.budget import Budget, Sample, Unit, Weights, scale_upper
+from understudy.budget import Budget, Gaussian, Laplace, Norm, Sample, Unit, Weights, scale_upper
 from understudy.door import (
     Candidate,
+    Distances,
     Measure,
     Query,
     Rows,
@@ -109,17 +111,56 @@ def test_selection_finds_the_marginal_that_is_most_wrong(door: PrivateDoor) -> N
     assert found == 1
 
 
+CANDIDATES = (
+    Candidate(clique=("a",), expected=np.array([1.5, -2.0, 7.0]), weight=0.5),
+    Candidate(clique=("b",), expected=np.array([0.0, 0.25]), weight=3.0, penalty=2.0),
+    Candidate(clique=("b", "a"), expected=np.zeros(6), penalty=-1.25),
+)
+
+
+@pytest.mark.parametrize("delta", [1e-9, 0])
+@pytest.mark.parametrize("bounding", [Weights(4), Sample(2)], ids=str)
+def test_distances_are_those_of_the_candidates_but_for_their_noise_and_cost_the_cap_for_each(
+    tmp_path: Path, bounding: Weights | Sample, delta: float
+) -> None:
+    """L1 is k·C and squared L2 k·C²; the ledger says what was asked, and what for."""
+    budget, scale = Budget(epsilon=1e6, delta=delta), 0.01
+    with (
+        closing(Ledger.create(tmp_path / "d.ledger", budget=budget, key=KEY)) as held,
+        opened(PEOPLE) as table,
+    ):
+        held.bind(name="world", unit=Unit("id"))
+        door = PrivateDoor(table, run=held.begin(budget, {}), bounding=Weights(1))
+        found = door.distances(CANDIDATES, scale=scale, bounding=bounding)
+        (booked,) = held.state().runs[1].reservations
+        spent = budget.grains - door.grains
+    asked = Distances(candidates=CANDIDATES, scale=scale, bounding=bounding)
+    assert near(found, obvious(PEOPLE).exact(asked) / 2**16)
+    assert booked.what == "distances of 3 marginals"
+    cap, (event,) = Fraction(bounding.cap), booked.charge.events
+    if delta:
+        assert event == Gaussian(squared_sensitivity=3 * cap**2, sigma=scale)
+        cost = 3 * (cap / Fraction(scale)) ** 2
+    else:
+        assert event == Laplace(sensitivity=3 * cap, scale=scale)
+        cost = 3 * cap / Fraction(scale)
+    assert booked.grains == spent == math.ceil(cost * 2**80)
+
+
 def test_noise_lies_on_the_lattice_and_the_weighted_one_is_fine(door: PrivateDoor) -> None:
     total = door.total(cap=4, scale=100.0)
     assert total == int(total)
     (measured,) = door.measure([Query(clique=("a",), scale=1000.0)], price=1.0)
     assert np.all(measured.values * 2**16 == np.rint(measured.values * 2**16))
+    apart = door.distances(CANDIDATES, scale=1000.0, bounding=Sample(2))
+    assert np.all(apart * 2**16 == np.rint(apart * 2**16))
+    assert np.any(apart != np.rint(apart))
 
 
 @pytest.mark.parametrize("delta", [1e-9, 0])
 def test_an_answer_is_the_count_and_the_samplers_own_noise(tmp_path: Path, delta: float) -> None:
     """Step by step of the lattice: the scale charged, a draw a number, nothing rounded off."""
-    budget = Budget(epsilon=1e6, delta=delta)
+    budget = Budget(epsilon=1e9, delta=delta)
     held = Ledger.create(tmp_path / "n.ledger", budget=budget, key=KEY)
     held.bind(name="world", unit=Unit("id"))
     with opened(PEOPLE) as table:
@@ -127,11 +168,15 @@ def test_an_answer_is_the_count_and_the_samplers_own_noise(tmp_path: Path, delta
         door = PrivateDoor(table, run=run, bounding=Weights(4), entropy=FixedEntropy(3))
         (measured,) = door.measure([Query(clique=("b", "a"), scale=2.5)], price=1e5)
         answers = [measured.values, np.array([door.total(cap=4, scale=0.3)])]
+        answers += [door.distances(CANDIDATES, scale=s, bounding=Sample(2)) for s in (1.7, 1e-4)]
     held.close()
+    apart = Distances(candidates=CANDIDATES, scale=1.0, bounding=Sample(2))
     counted = [obvious(PEOPLE).marginal(("b", "a"), Weights(4)), np.array([9])]
+    counted += [obvious(PEOPLE).exact(apart)] * 2
+    scales, units = (2.5, 0.3, 1.7, 1e-4), (2**16, 1, 2**16, 2**16)
     shape: Shape = "gaussian" if delta else "laplace"
     entropy = FixedEntropy(3)
-    for values, exact, scale, unit in zip(answers, counted, (2.5, 0.3), (2**16, 1), strict=True):
+    for values, exact, scale, unit in zip(answers, counted, scales, units, strict=True):
         steps = steps_per_unit(scale, at_least=unit)
         noise = draw(shape, scale * steps, len(exact), entropy=entropy)
         assert (values * steps).tolist() == (exact * (steps // unit) + noise).tolist()
@@ -187,7 +232,9 @@ def test_a_resumed_run_replays_its_answers_and_draws_nothing(ledger: Ledger) -> 
             door = PrivateDoor(table, run=run, bounding=Weights(4), entropy=entropy)
             scale = scale_upper(0.1, "gdp", bound=Fraction(16))
             measured = door.measure([Query(clique=("a",), scale=scale)], price=0.1)
-            return [door.units(scale=30.0), measured[0].values.tolist(), door.grains]
+            apart = door.distances(CANDIDATES, scale=300.0, bounding=Sample(2))
+            people = door.units(scale=30.0)
+            return [people, measured[0].values.tolist(), apart.tolist(), door.grains]
 
     first = ask(FixedEntropy(1))
     spent = run.state().spent
@@ -255,6 +302,32 @@ def test_a_pure_ledger_draws_laplace_noise(tmp_path: Path) -> None:
             ),
             "out of reach",
         ),
+        (lambda d: d.distances([], scale=1.0, bounding=Sample(1)), "nothing to select"),
+        (lambda d: d.distances(CANDIDATES, scale=1.0, bounding=Norm()), "needs a cap"),
+        (
+            lambda d: d.distances(
+                [*CANDIDATES, Candidate(clique=("z",), expected=np.zeros(2))],
+                scale=1.0,
+                bounding=Sample(1),
+            ),
+            "does not model",
+        ),
+        (
+            lambda d: d.distances(
+                [*CANDIDATES, Candidate(clique=("a",), expected=np.zeros(2))],
+                scale=1.0,
+                bounding=Sample(1),
+            ),
+            "a number a cell",
+        ),
+        (
+            lambda d: d.distances(
+                [*CANDIDATES, Candidate(clique=("b",), expected=np.full(2, 2.0**43))],
+                scale=1.0,
+                bounding=Sample(1),
+            ),
+            "out of reach",
+        ),
     ],
 )
 def test_questions_that_do_not_fit_are_refused_and_cost_nothing(
@@ -269,6 +342,15 @@ def test_questions_that_do_not_fit_are_refused_and_cost_nothing(
     ("ask", "text"),
     [
         (lambda d: d.units(scale=0), "scale must be positive"),
+        (lambda d: d.distances(CANDIDATES, scale=0, bounding=Sample(1)), "scale must be positive"),
+        (
+            lambda d: d.distances(CANDIDATES, scale=2.0**-21, bounding=Sample(1)),
+            "scale out of reach",
+        ),
+        (
+            lambda d: d.distances(CANDIDATES, scale=2.0**37, bounding=Sample(1)),
+            "scale out of reach",
+        ),
         (lambda d: d.total(cap=0, scale=1.0), "whole number from 1 up"),
         (
             lambda d: d.unit_counts(("a",), cells=np.array([0]), times=(1,), most=0, scale=1.0),
@@ -394,6 +476,10 @@ class Loose(Weights):
     unit_weight = 1
 
 
+class Watching(Candidate):
+    """A candidate of an asker's own."""
+
+
 def test_records_of_an_askers_own_making_are_refused(door: PrivateDoor, ledger: Ledger) -> None:
     curious = Curious(np.array([0, 1]), np.array([0]))
     with pytest.raises(QuestionError, match="the door's own records"):
@@ -401,6 +487,11 @@ def test_records_of_an_askers_own_making_are_refused(door: PrivateDoor, ledger: 
     wide = Candidate(clique=("a",), expected=np.zeros(3))
     with pytest.raises(QuestionError, match="the door's own records"):
         door.select([wide], epsilon=1.0, bounding=Loose(5))
+    with pytest.raises(QuestionError, match="the door's own records"):
+        door.distances([wide], scale=1.0, bounding=Loose(5))
+    watching = Watching(clique=("a",), expected=np.zeros(3))
+    with pytest.raises(QuestionError, match="the door's own records"):
+        door.distances([wide, watching], scale=1.0, bounding=Sample(5))
     assert not ledger.state().runs[1].reservations
 
 
@@ -449,7 +540,9 @@ def test_numbers_of_the_askers_own_type_become_plain_ones() -> None:
     assert type(candidate.weight) is type(candidate.penalty) is float
     select = Select(candidates=(candidate,), epsilon=sly, bounding=Weights(1))
     measure = Measure(queries=(Query(clique=("a",), scale=sly),), bounding=Weights(1), price=sly)
-    numbers = (select.epsilon, measure.price, measure.queries[0].scale, Units(scale=sly).scale)
+    apart = Distances(candidates=(candidate,), scale=sly, bounding=Weights(1))
+    numbers = [select.epsilon, measure.price, measure.queries[0].scale, Units(scale=sly).scale]
+    numbers.append(apart.scale)
     assert {type(n) for n in numbers} == {float}
 
 

@@ -38,7 +38,7 @@ from tests.vault.worlds import (
 )
 from understudy.audit import FixedEntropy
 from understudy.budget import Bounding, Budget, Capped, Currency, Norm, Sample, Unit, Weights
-from understudy.door import Candidate, Measure, Merge, Query, Rows, Select, merged_schema
+from understudy.door import Candidate, Distances, Measure, Merge, Query, Rows, Select, merged_schema
 from understudy.errors import LedgerMismatchError, QuestionError
 from understudy.ledger import Ledger
 from understudy.noise import Shape, draw, steps_per_unit
@@ -67,7 +67,7 @@ RICH = Budget(epsilon=1e9, delta=1e-9)
 @given(worlds, st.lists(merged_questions(), min_size=2, max_size=6))
 @settings(max_examples=30, deadline=None)
 def test_the_engine_counts_merged_codes_as_the_obvious_version_does(
-    people: People, asked: list[Measure | Select]
+    people: People, asked: list[Measure | Select | Distances]
 ) -> None:
     """One after the other, of the same table: nothing of a question is left for the next."""
     with opened(people) as table:
@@ -103,12 +103,12 @@ def test_under_norm_an_arrival_moves_merged_codes_by_at_most_the_price_and_nobod
 @given(worlds, person_rows, st.lists(merged_questions(), min_size=2, max_size=6))
 @settings(max_examples=20, deadline=None)
 def test_an_arrival_adds_their_own_merged_counts_and_moves_nobody_elses(
-    people: People, newcomer: list[Row], asked: list[Measure | Select]
+    people: People, newcomer: list[Row], asked: list[Measure | Select | Distances]
 ) -> None:
     with opened(people) as before, opened({**people, "newcomer": newcomer}) as after:
         for question in asked:
             change = exact(question, after) - exact(question, before)
-            if isinstance(question, Select):
+            if isinstance(question, (Select, Distances)):
                 # Distances are no sums; a person moves each by their rows at most.
                 assert np.abs(change).max() <= question.bounding.cap * ONE
             else:
@@ -119,17 +119,20 @@ def test_an_arrival_adds_their_own_merged_counts_and_moves_nobody_elses(
 @given(person_rows, merged_questions(), st.sampled_from(["gdp", "pure"]))
 @settings(max_examples=200, deadline=None)
 def test_a_person_alone_moves_merged_codes_by_no_more_than_is_charged(
-    own: list[Row], question: Measure | Select, currency: Currency
+    own: list[Row], question: Measure | Select | Distances, currency: Currency
 ) -> None:
     cost = charge(question, SCHEMA, currency).grains(currency)
-    world = obvious({"someone": own})
+    change = np.abs(obvious({"someone": own}).exact(question) - obvious({}).exact(question))
     if isinstance(question, Select):
-        change = np.abs(world.exact(question) - obvious({}).exact(question))
         assert change.max() <= question.bounding.cap * ONE
         return
     unit, power = question.bounding.unit_weight, 2 if currency == "gdp" else 1
-    answers = zip(world.exact(question).tolist(), scales(question), strict=True)
-    spent = sum((Fraction(v, unit) / s) ** power for v, s in answers)
+    if isinstance(question, Distances):
+        unit, noise = ONE, [Fraction(question.scale)] * len(change)
+    else:
+        noise = scales(question)
+    steps = zip(change.tolist(), noise, strict=True)
+    spent = sum((Fraction(v, unit) / s) ** power for v, s in steps)
     assert spent <= Fraction(cost, 2**80)
 
 
@@ -371,6 +374,9 @@ def test_merged_codes_that_do_not_fit_are_refused_and_cost_nothing(
     with pytest.raises(QuestionError) as caught:
         door.select([candidate], epsilon=1.0, bounding=Sample(2), merged=merged)
     assert str(caught.value) == text
+    with pytest.raises(QuestionError) as caught:
+        door.distances([candidate], scale=1.0, bounding=Sample(2), merged=merged)
+    assert str(caught.value) == text
     assert not ledger.state().runs[1].reservations
 
 
@@ -397,6 +403,10 @@ def test_nor_do_they_hide_in_a_tuple_of_the_askers_own(door: PrivateDoor) -> Non
     candidate = Candidate(clique=("a",), expected=np.zeros(2))
     assert door.select([candidate], epsilon=1.0, bounding=Sample(2), merged=Shifty(ENDS)) == 0
     assert len(looks) == 1
+    looks.clear()
+    found = door.distances([candidate], scale=1.0, bounding=Sample(2), merged=Shifty(ENDS))
+    assert found.shape == (1,)
+    assert len(looks) == 1
 
 
 def test_cells_are_those_of_merged_codes(door: PrivateDoor, ledger: Ledger) -> None:
@@ -407,6 +417,8 @@ def test_cells_are_those_of_merged_codes(door: PrivateDoor, ledger: Ledger) -> N
     candidate = Candidate(clique=("a",), expected=np.zeros(3))
     with pytest.raises(QuestionError, match=r"a number a cell \(got \(3,\); allowed: \(2,\)\)"):
         door.select([candidate], epsilon=1.0, bounding=Sample(1), merged=ENDS)
+    with pytest.raises(QuestionError, match=r"a number a cell \(got \(3,\); allowed: \(2,\)\)"):
+        door.distances([candidate], scale=1.0, bounding=Sample(1), merged=ENDS)
     assert not ledger.state().runs[1].reservations
 
 
@@ -467,11 +479,53 @@ def test_the_door_and_its_table_are_as_before(door: PrivateDoor) -> None:
         assert door.schema is SCHEMA
 
 
+IN_TURN = (ENDS, (merge("a", [0, 1, 1]),), ENDS, (), (merge("a", [1, 0, 0]),), ENDS)
+"""The same column merged in several ways into as many codes, some of them again."""
+
+
+@pytest.mark.parametrize("bounding", BOUNDINGS, ids=str)
+def test_ways_to_merge_a_column_that_are_asked_in_turn_are_each_seen_in_their_own_way(
+    bounding: Bounding,
+) -> None:
+    """What was put together for one question does not put codes together for another."""
+    found = []
+    with opened(PEOPLE) as table:
+        for merged in IN_TURN:
+            asked = Query(clique=("a", "b"), scale=9.0)
+            question = Measure(queries=(asked,), bounding=bounding, price=2.0, merged=merged)
+            found.append(exact(question, table).tolist())
+            if isinstance(bounding, Norm):
+                assert found[-1] == slowly(PEOPLE, question)
+            else:
+                assert found[-1] == obvious(PEOPLE).exact(question).tolist()
+    assert found[0] == found[2] == found[5]
+    assert len({tuple(counted) for counted in found}) == 4
+
+
+def test_and_so_are_their_distances() -> None:
+    """Both where counts are kept, and where a bounding is new and they are not."""
+    world, cliques = obvious(PEOPLE), (("a",), ("b", "a"), ("c",))
+    with opened(PEOPLE) as table:
+        for turn, merged in enumerate(IN_TURN, 1):
+            candidates = tuple(
+                Candidate(clique=c, expected=np.arange(world.size(c, merged), dtype=float))
+                for c in cliques
+            )
+            given: dict[str, Any] = {"candidates": candidates, "merged": merged}
+            for bounding in (Weights(4), Sample(turn)):
+                for question in (
+                    Select(**given, bounding=bounding, epsilon=1.0),
+                    Distances(**given, bounding=bounding, scale=1.0),
+                ):
+                    assert exact(question, table).tolist() == world.exact(question).tolist()
+
+
 def ask(door: PrivateDoor, merged: tuple[Merge, ...]) -> list[Any]:
     (measured,) = door.measure([Query(clique=("b",), scale=3.0)], price=9.0, merged=merged)
     candidates = [Candidate(clique=("b",), expected=np.array([0.0, 3.0])) for _ in range(9)]
     chosen = door.select(candidates, epsilon=0.1, bounding=Sample(2), merged=merged)
-    return [measured.values.tolist(), chosen, door.grains]
+    apart = door.distances(candidates, scale=3.0, bounding=Sample(2), merged=merged)
+    return [measured.values.tolist(), chosen, apart.tolist(), door.grains]
 
 
 def test_a_stored_answer_is_replayed_for_the_same_merged_codes_and_no_others(

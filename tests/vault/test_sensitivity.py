@@ -1,11 +1,13 @@
 """One person more or less, in exact integers: what is charged is what they can move.
 
 Counts are additive over people (the first test), so what a person can move is what a table
-of that person alone holds (the second).  The proofs are in `understudy.vault.sensitivity`.
+of that person alone holds (the second).  Distances are not: each is held against the cap.  The
+proofs are in `understudy.vault.sensitivity`.
 """
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -17,7 +19,18 @@ from numpy.typing import NDArray
 from tests.vault.obvious import People
 from tests.vault.worlds import DOMAIN, SCHEMA, obvious, opened, person_rows, questions, worlds
 from understudy.budget import Currency, Gaussian, Laplace, Norm, Sample, Weights
-from understudy.door import Measure, Query, Question, Rows, Select, Total, UnitCounts, UnitMode
+from understudy.door import (
+    Candidate,
+    Distances,
+    Measure,
+    Query,
+    Question,
+    Rows,
+    Select,
+    Total,
+    UnitCounts,
+    UnitMode,
+)
 from understudy.errors import BudgetError
 from understudy.vault.counts import exact
 from understudy.vault.sensitivity import charge
@@ -43,11 +56,12 @@ def test_one_persons_arrival_adds_their_own_counts_and_moves_nobody_elses(
     more = {**people, "newcomer": newcomer}
     with opened(people) as before, opened(more) as after:
         for question in asked:
-            if isinstance(question, Select):
-                # A distance is not additive; how far it moves is tested below.
-                continue
             moved = exact(question, after) - exact(question, before)
-            assert moved.tolist() == obvious({"newcomer": newcomer}).exact(question).tolist()
+            if isinstance(question, (Select, Distances)):
+                # A distance is not additive; it moves by the cap at most, up or down.
+                assert np.abs(moved).max() <= question.bounding.cap * 2**16
+            else:
+                assert moved.tolist() == obvious({"newcomer": newcomer}).exact(question).tolist()
 
 
 def scales_of(question: Question) -> NDArray[np.float64]:
@@ -62,23 +76,31 @@ def scales_of(question: Question) -> NDArray[np.float64]:
     return np.concatenate(parts)
 
 
+def moved_by(own: list[tuple[int, ...]], question: Question) -> list[int]:
+    """How far someone alone moves every number from where it is with nobody, in its own steps."""
+    moved = obvious({"someone": own}).exact(question) - obvious({}).exact(question)
+    return [int(step) for step in moved]
+
+
+def unit_of(question: Question) -> int:
+    """The steps a row or a person of an exact answer."""
+    if isinstance(question, Measure):
+        return question.bounding.unit_weight
+    return 2**16 if isinstance(question, (Select, Distances)) else 1
+
+
 @given(person_rows, questions(), currencies)
 @settings(max_examples=400, deadline=None)
 def test_a_person_alone_moves_no_more_than_is_charged(
     own: list[tuple[int, ...]], question: Question, currency: Currency
 ) -> None:
     cost = charge(question, SCHEMA, currency).grains(currency)
-    world = obvious({"someone": own})
+    moved = [Fraction(step, unit_of(question)) for step in moved_by(own, question)]
     if isinstance(question, Select):
-        reach = max(c.weight for c in question.candidates) * question.bounding.cap
-        nobody = obvious({}).exact(question)
-        for candidate, there, gone in zip(
-            question.candidates, world.exact(question), nobody, strict=True
-        ):
-            assert candidate.weight * abs(int(there) - int(gone)) <= reach * 2**16 * (1 + 1e-12)
+        weights = [Fraction(c.weight) for c in question.candidates]
+        reach = max(weights) * question.bounding.cap
+        assert all(w * abs(m) <= reach for w, m in zip(weights, moved, strict=True))
         return
-    unit = question.bounding.unit_weight if isinstance(question, Measure) else 1
-    moved = [Fraction(int(v), unit) for v in world.exact(question)]
     scales = [Fraction(s) for s in np.broadcast_to(scales_of(question), len(moved)).tolist()]
     power = 2 if currency == "gdp" else 1
     spent = sum((abs(m) / s) ** power for m, s in zip(moved, scales, strict=True))
@@ -90,14 +112,13 @@ def test_a_person_alone_moves_no_more_than_is_charged(
 def test_and_the_largest_single_count_is_within_the_bound(
     own: list[tuple[int, ...]], question: Question
 ) -> None:
-    moved = obvious({"someone": own}).exact(question)
-    if isinstance(question, Measure):
+    most = 1
+    if isinstance(question, (Measure, Select, Distances)):
         assert not isinstance(question.bounding, Norm)
-        assert moved.max() <= question.bounding.cap * question.bounding.unit_weight
+        most = question.bounding.cap * unit_of(question)
     elif isinstance(question, Total):
-        assert moved.max() <= question.cap
-    elif not isinstance(question, Select):
-        assert moved.max() <= 1
+        most = question.cap
+    assert max(map(abs, moved_by(own, question))) <= most
 
 
 def test_the_bound_is_reached_so_no_smaller_charge_would_do() -> None:
@@ -112,6 +133,41 @@ def test_the_bound_is_reached_so_no_smaller_charge_would_do() -> None:
     cost = charge(question, SCHEMA, "gdp").grains("gdp") / 2**80
     # Nine weights of floor(2¹⁶·5/9) fall short of 5 by less than 9·2⁻¹⁶.
     assert spent <= cost <= spent * 1.0001
+
+
+def apart(scale: float, bounding: Weights | Sample) -> Distances:
+    """Distances of three marginals, of which a person in the first cell moves the second down."""
+    candidates = (
+        Candidate(clique=("a",), expected=np.zeros(3)),
+        Candidate(clique=("b",), expected=np.array([100.0, 0.0]), weight=7.0, penalty=3.0),
+        Candidate(clique=("c", "a"), expected=np.zeros(12), weight=0.5, penalty=-2.0),
+    )
+    return Distances(candidates=candidates, scale=scale, bounding=bounding)
+
+
+def test_distances_cost_the_cap_for_every_candidate_and_one_person_moves_them_all() -> None:
+    """Nine rows in one cell and a cap of five, by the engine: no smaller charge would do."""
+    question = apart(3.7, Sample(5))
+    people: People = {"q": [(0, 0, 0), (2, 1, 1)]}
+    with opened(people) as before, opened({**people, "p": [(0, 0, 0)] * 9}) as after:
+        moved = ((exact(question, after) - exact(question, before)) / 2**16).tolist()
+    assert moved == [5, -5, 5]
+    (pure,), (gaussian,) = (charge(question, SCHEMA, c).events for c in ("pure", "gdp"))
+    assert pure == Laplace(sensitivity=Fraction(15), scale=3.7)
+    assert gaussian == Gaussian(squared_sensitivity=Fraction(75), sigma=3.7)
+    assert sum(map(abs, moved)) == 15
+    assert sum(m**2 for m in moved) == 75
+
+
+@pytest.mark.parametrize("bounding", [Weights(5), Sample(7), Weights(2**31 - 1)], ids=str)
+@pytest.mark.parametrize("scale", [0.01, 1 / 3, 2.0, 1e6])
+def test_distances_are_charged_to_the_last_grain(bounding: Weights | Sample, scale: float) -> None:
+    """Three candidates, whatever their weights and penalties are: L1 is 3·C, squared L2 3·C²."""
+    question, cap = apart(scale, bounding), bounding.cap
+    gdp = 3 * Fraction(cap) ** 2 / Fraction(scale) ** 2
+    assert charge(question, SCHEMA, "gdp").grains("gdp") == math.ceil(gdp * 2**80)
+    pure = 3 * Fraction(cap) / Fraction(scale)
+    assert charge(question, SCHEMA, "pure").grains("pure") == math.ceil(pure * 2**80)
 
 
 def test_a_person_one_beyond_every_cap_counts_for_no_more_than_the_cap() -> None:

@@ -12,6 +12,7 @@ from tests.vault.obvious import Obvious, People
 from understudy.budget import Bounding, Sample, Unit, Weights
 from understudy.door import (
     Candidate,
+    Distances,
     Measure,
     Merge,
     Query,
@@ -93,7 +94,7 @@ def candidates(draw: st.DrawFn, sizes: dict[str, int] = DOMAIN) -> Candidate:
         clique=clique,
         expected=np.array(expected),
         weight=draw(st.sampled_from([0.3, 1.0, 2.5])),
-        penalty=draw(st.floats(0, 10)),
+        penalty=draw(st.floats(-5, 10)),
     )
 
 
@@ -131,6 +132,12 @@ def questions(draw: st.DrawFn) -> Question:
                 epsilon=st.floats(0.01, 5),
                 bounding=boundings,
             ),
+            st.builds(
+                Distances,
+                candidates=st.lists(candidates(), min_size=1, max_size=4).map(tuple),
+                scale=scales,
+                bounding=boundings,
+            ),
             st.builds(Total, cap=st.integers(1, 50), scale=scales),
             st.builds(Units, scale=scales),
         )
@@ -139,7 +146,7 @@ def questions(draw: st.DrawFn) -> Question:
 
 
 @st.composite
-def merged_questions(draw: st.DrawFn) -> Measure | Select:
+def merged_questions(draw: st.DrawFn) -> Measure | Select | Distances:
     """Questions of merged codes, about cells that only these have."""
     merged = draw(merges())
     sizes = domain(merged)
@@ -157,7 +164,14 @@ def merged_questions(draw: st.DrawFn) -> Measure | Select:
         bounding=boundings,
         merged=st.just(merged),
     )
-    asked: Measure | Select = draw(st.one_of(measure, select))
+    distances = st.builds(
+        Distances,
+        candidates=st.lists(candidates(sizes), min_size=1, max_size=4).map(tuple),
+        scale=scales,
+        bounding=boundings,
+        merged=st.just(merged),
+    )
+    asked: Measure | Select | Distances = draw(st.one_of(measure, select, distances))
     return asked
 
 

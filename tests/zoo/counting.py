@@ -9,6 +9,10 @@ SESSION = "tests/session/test_session.py"
 ENGINE = "tests/engine/test_duckdb.py"
 DOOR = "tests/vault/test_door.py"
 COUNTED = f"{SENSITIVITY}::test_the_engine_counts_what_the_obvious_version_counts"
+APART = (
+    f"{SENSITIVITY}::test_distances_cost_the_cap_for_every_candidate_and_one_person_moves_them_all"
+)
+KEPT = "tests/vault/test_candidates.py"
 CAPPED = f"{SENSITIVITY}::test_a_person_one_beyond_every_cap_counts_for_no_more_than_the_cap"
 ALONE = f"{SENSITIVITY}::test_a_person_alone_moves_no_more_than_is_charged"
 
@@ -104,6 +108,14 @@ COUNTING = (
         old="weighted = table.bounded(question.bounding)",
         new="weighted = table.bounded(type(question.bounding)(2**31 - 1))",
         caught_by=COUNTED,
+    ),
+    Bug(
+        name="counts that are kept for one bounding answer for another",
+        kind="the bound on a person is not kept",
+        file="vault/table.py",
+        old="return self._kept.get((self._view, weighted, clique))",
+        new="return {(v, c): k for (v, _, c), k in self._kept.items()}.get((self._view, clique))",
+        caught_by=f"{KEPT}::test_another_bounding_or_other_merged_codes_are_counted_on_their_own",
     ),
     Bug(
         name="weights are rounded up, so that a person weighs more than the cap",
@@ -266,6 +278,22 @@ COUNTING = (
         old="return Fraction(question.most)",
         new="return Fraction(1)",
         caught_by=f"{SENSITIVITY}::test_a_person_with_twenty_cells_costs_twenty_not_one",
+    ),
+    Bug(
+        name="many distances are charged as if they were one",
+        kind="the sensitivity is too small",
+        file="vault/sensitivity.py",
+        old="return len(question.candidates) * Fraction(question.bounding.cap) ** power",
+        new="return Fraction(question.bounding.cap) ** power",
+        caught_by=APART,
+    ),
+    Bug(
+        name="many distances are charged for the root of as many where noise is Laplace",
+        kind="the sensitivity is too small",
+        file="vault/sensitivity.py",
+        old="len(question.candidates) * Fraction(",
+        new="Fraction(len(question.candidates) ** (power / 2)) * Fraction(",
+        caught_by=APART,
     ),
     Bug(
         name="a table of counts asked twice is charged once",

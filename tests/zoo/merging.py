@@ -24,7 +24,16 @@ MERGING = (
         file="vault/table.py",
         old='return f"merged_{self._view}_{self.code[name]}"',
         new='return f"merged_{self.code[name]}"',
-        caught_by=f"{MERGED}::test_the_door_and_its_table_are_as_before",
+        caught_by=f"{MERGED}"
+        "::test_ways_to_merge_a_column_that_are_asked_in_turn_are_each_seen_in_their_own_way",
+    ),
+    Bug(
+        name="counts that are kept of a column's own codes answer for merged ones",
+        kind="the bound on a person is not kept",
+        file="vault/table.py",
+        old="table._view = 1 + len(self._views)",
+        new="table._view = len(self._views)",
+        caught_by=f"{MERGED}::test_and_so_are_their_distances",
     ),
     Bug(
         name="counts of merged codes get the noise that was meant for others",

@@ -63,6 +63,14 @@ SPENDING = (
         caught_by=NOISE,
     ),
     Bug(
+        name="distances in steps of 2⁻¹⁶ get the noise of whole rows, one step for each",
+        kind="the noise drawn is not the noise charged",
+        file="vault/door.py",
+        old="return 2**FRACTION_BITS if isinstance(question, Distances) else 1",
+        new="return 1",
+        caught_by=NOISE,
+    ),
+    Bug(
         name="Gaussian noise is drawn where pure epsilon is promised",
         kind="the noise drawn is not the noise charged",
         file="vault/door.py",

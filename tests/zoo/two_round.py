@@ -53,8 +53,8 @@ TWO_ROUND = (
     Bug(
         name="codes that the private table has are supported, whatever was answered",
         kind="the domain is read from the data",
-        file="synth/tworound.py",
-        old="        small = MergedDoor(door, [s.merge for s in supports])\n",
+        file="synth/compressed.py",
+        old="        return cls(\n",
         new="""        table = door._table  # type: ignore[attr-defined]
         for support in supports:
             code = table.code[support.column]
@@ -64,7 +64,7 @@ TWO_ROUND = (
             for c, held in enumerate(own):
                 support.codes[c] = number[held]
                 number[True] += held
-        small = MergedDoor(door, [s.merge for s in supports])
+        return cls(
 """,
         caught_by=f"{TWO_ROUNDS}::test_support_is_found_from_noisy_answers_alone",
     ),

@@ -3,9 +3,9 @@
 Exact answers are sums over people: what a person adds is what a table of that person alone
 holds, whoever else is there.  So a person's arrival moves an answer by just that, and it is
 enough to hold every single person against the declared sensitivity, and every table against
-the sum of its people.  Distances of a selection are no sums; they are held against marginals,
-which are, so that a person moves them by no more than their own rows weigh.  All this is asked
-of the columns' own codes, and of merged ones.
+the sum of its people.  Distances, asked for or selected by, are no sums; they are held against
+marginals, which are, so that a person moves them by no more than their own rows weigh.  All this
+is asked of the columns' own codes, and of merged ones.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from understudy.budget import Norm, Sample, Unit, Weights
 from understudy.budget.bounding import FRACTION_BITS
 from understudy.door import (
     Candidate,
+    Distances,
     Measure,
     Merge,
     Query,
@@ -95,6 +96,29 @@ QUESTIONS: tuple[Question, ...] = (
     Units(scale=1.0),
 )
 EXPECTED = np.array([1.5, 0.0, 2.0, 0.25, 3.0, 0.0])
+"""What a model expects, cell by cell: too few rows of some, and too many of others."""
+PENALTIES = (0.5, -0.25)
+
+
+def _candidates(cells: int) -> tuple[Candidate, ...]:
+    """Give two candidates of one clique: what is expected, and the same from the other end."""
+    expected = EXPECTED[:cells]
+    return tuple(
+        Candidate(clique=BOTH, expected=e, penalty=p)
+        for e, p in zip((expected, expected[::-1]), PENALTIES, strict=True)
+    )
+
+
+APART: tuple[Select | Distances, ...] = tuple(
+    question
+    for merged, cells in (((), MOST_CELLS), (MERGED, MERGED_CELLS))
+    for bounding in CAPPED
+    for question in (
+        Select(candidates=_candidates(cells), epsilon=1.0, bounding=bounding, merged=merged),
+        Distances(candidates=_candidates(cells), scale=2.0, bounding=bounding, merged=merged),
+    )
+)
+"""Questions whose exact answers are no sums over people, but distances of marginals."""
 
 
 def every_world(people: int, rows: int, cells: int) -> Iterator[tuple[Person, ...]]:
@@ -118,13 +142,16 @@ def check_small_worlds(people: int, rows: int, cells: int, part: int = 0, parts:
     Of several parts one looks at every n-th world only.
     """
     alone: dict[tuple[int, Person], Answers] = {}
+    nobody = _answers({})
     checked = 0
     for world in itertools.islice(every_world(people, rows, cells), part, None, parts):
         for place, person in enumerate(world):
             if (place, person) not in alone:
                 alone[place, person] = _answers({place: person})
-                for question, moved in zip(QUESTIONS, alone[place, person], strict=True):
-                    check_distance(question, moved, SCHEMA)
+                for question, there, gone in zip(
+                    (*QUESTIONS, *APART), alone[place, person], nobody, strict=True
+                ):
+                    check_distance(question, there - gone, SCHEMA)
         found = _answers(dict(enumerate(world)))
         for i, question in enumerate(QUESTIONS):
             sums = [alone[place, person][i] for place, person in enumerate(world)]
@@ -135,30 +162,32 @@ def check_small_worlds(people: int, rows: int, cells: int, part: int = 0, parts:
 
 
 def _answers(people: dict[int, Person]) -> Answers:
-    """Count every question on a table in a real engine; hold selections against marginals."""
+    """Count every question on a table in a real engine; hold distances against marginals."""
     rows = [(f"p{place}", cell) for place, person in people.items() for cell in person]
     cells = np.array([cell for _, cell in rows], dtype=np.int64)
     data = {"id": np.array([who for who, _ in rows], dtype=object), "a": cells // 2, "b": cells % 2}
     with closing(DuckDB()) as engine:
         table = PrivateTable(engine, data, schema=SCHEMA, unit=Unit("id"), key=KEY)
-        answers = [exact(question, table) for question in QUESTIONS]
-        for bounding, own, other in zip(CAPPED, answers, answers[len(BOUNDINGS) :], strict=False):
-            _check_selection(table, bounding, own[:MOST_CELLS])
-            _check_selection(table, bounding, other[:MERGED_CELLS], MERGED)
+        answers = [exact(question, table) for question in (*QUESTIONS, *APART)]
+    counted = {
+        (bool(question.merged), question.bounding): answer
+        for question, answer in zip(QUESTIONS, answers, strict=False)
+        if isinstance(question, Measure)
+    }
+    for question, found in zip(APART, answers[len(QUESTIONS) :], strict=True):
+        _check_apart(question, found, counted[bool(question.merged), question.bounding])
     return answers
 
 
-def _check_selection(
-    table: PrivateTable,
-    bounding: Capped,
-    marginal: NDArray[np.int64],
-    merged: tuple[Merge, ...] = (),
+def _check_apart(
+    question: Select | Distances, found: NDArray[np.int64], measured: NDArray[np.int64]
 ) -> None:
-    expected = EXPECTED[: len(marginal)]
-    candidate = Candidate(clique=BOTH, expected=expected, penalty=0.5)
-    question = Select(candidates=(candidate,), epsilon=1.0, bounding=bounding, merged=merged)
-    (found,) = exact(question, table)
+    """Refuse distances that are not those of the marginal with which a measurement begins."""
     step = 2**FRACTION_BITS
-    apart = np.abs(marginal * (step // bounding.unit_weight) - expected * step).sum()
-    if int(found) != int(apart - 0.5 * step):
-        raise AuditError("a selection's distance is not that of its marginal")
+    for candidate, distance in zip(question.candidates, found, strict=True):
+        marginal = measured[: len(candidate.expected)] * (step // question.bounding.unit_weight)
+        apart = np.abs(marginal - candidate.expected * step).sum() - candidate.penalty * step
+        if int(distance) != int(apart):
+            raise AuditError(
+                f"a distance of a {type(question).__name__} is not that of its marginal"
+            )

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from understudy.schema import Schema
 
 
-LARGEST = 2.0**44
+LARGEST = 2.0**36
 
 
 def _keep(record: object, name: str, value: object) -> None:
@@ -252,12 +252,12 @@ def _check_candidates(candidates: tuple[Candidate, ...], bounding: object) -> No
     if not candidates:
         raise QuestionError("nothing to select from", got="no candidate")
     for candidate in candidates:
-        # Beyond this, sums in steps of 2⁻¹⁶ could outgrow int64 and a bound its proof.
+        # Beyond this, sums in steps of the finest noise could outgrow int64 and a bound its proof.
         size = float(np.abs(candidate.expected).sum()) + abs(candidate.penalty)
         if not size < LARGEST or not 0 < candidate.weight < math.inf:
             raise QuestionError(
                 "a candidate's expectation, weight or penalty is out of reach",
-                allowed="finite, weights above 0, at most 2^44 rows in all",
+                allowed="finite, weights above 0, at most 2^36 rows in all",
             )
 
 

@@ -1,6 +1,7 @@
 """One mechanism a file: programs over a door, a public table and the graph engine."""
 
 from understudy.synth.adagrid import AdaGrid
+from understudy.synth.aim import AIM
 from understudy.synth.archetypes import Archetypes
 from understudy.synth.independent import Independent
 from understudy.synth.mechanism import (
@@ -10,11 +11,14 @@ from understudy.synth.mechanism import (
     mechanism_from_dict,
     mechanism_to_dict,
 )
+from understudy.synth.mst import MST
 from understudy.synth.tworound import TwoRound
 from understudy.synth.usercounts import UserCounts
 
 __all__ = [
+    "AIM",
     "MECHANISMS",
+    "MST",
     "NEEDS_PUBLIC",
     "AdaGrid",
     "Archetypes",

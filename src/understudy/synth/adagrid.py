@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from understudy.budget import Weights, split
-from understudy.errors import BudgetError, QuestionError, UsageError
+from understudy.errors import BudgetError, UsageError
 from understudy.graph import Domain, estimate
 from understudy.public import Synthesis, bins_within
 from understudy.synth.cliques import (
@@ -35,6 +35,7 @@ from understudy.synth.levels import public_cap
 from understudy.synth.people import bound_notes, check_public, meet, shares_of_people
 from understudy.synth.rounding import check_rows
 from understudy.synth.rounds import Rounds
+from understudy.synth.settings import check_columns, check_most_each, check_shares
 
 if TYPE_CHECKING:
     import numpy as np
@@ -88,11 +89,8 @@ class AdaGrid:
         """Refuse settings that cannot be, and take lists for tuples."""
         for name in ("cliques", "copies", "targets", "ids_by"):
             object.__setattr__(self, name, as_tuples(getattr(self, name)))
-        shares = (self.rows_share, self.people_share, self.selection_share)
-        if not all(0 < s < 1 for s in shares) or sum(shares) >= 1:
-            raise BudgetError("shares must be positive and sum to less than 1", got=shares)
-        if self.most_each is not None and self.most_each < 1:
-            raise BudgetError("a person has at least one row", got=self.most_each)
+        check_shares(self.rows_share, self.people_share, self.selection_share)
+        check_most_each(self.most_each)
         if any(times < 1 for _, times in self.copies):
             raise BudgetError("a clique is asked once at least", got=self.copies)
         if self.within not in ("evenly", "public") or not self.threshold >= 0:
@@ -223,13 +221,7 @@ def _check_settings(settings: AdaGrid, door: Door, public: PublicTable | None) -
             hint="use Weights and a delta above 0, or leave published out",
         )
     named = {*settings.targets, *settings.ids_by, *(n for c, _ in settings.copies for n in c)}
-    unknown = sorted(named - set(door.schema.domain))
-    if unknown:
-        raise QuestionError(
-            "settings name columns that the schema does not model",
-            got=", ".join(unknown),
-            allowed=", ".join(door.schema.domain),
-        )
+    check_columns(named, door.schema.domain)
     if settings.copies and not settings.cliques and public is None:
         raise UsageError(
             "copies need cliques that are known beforehand",

@@ -44,6 +44,7 @@ from understudy.synth.levels import MEAN_SIZE
 from understudy.synth.matching import public_rows_alike, renumbered
 from understudy.synth.people import best_cap, capped, meet
 from understudy.synth.rounds import Rounds
+from understudy.synth.settings import check_columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -186,13 +187,7 @@ class Archetypes:
         named = {*self.features, *([self.attribute] if self.attribute else [])}
         named |= {n for target, keys in self.conditionals for n in (target, *keys)}
         named |= {n for clique in self.marginals or () for n in clique}
-        unknown = sorted(named - set(door.schema.domain))
-        if unknown:
-            raise QuestionError(
-                "settings name columns that the schema does not model",
-                got=", ".join(unknown),
-                allowed=", ".join(door.schema.domain),
-            )
+        check_columns(named, door.schema.domain)
         for clique in (self.features, *(self.marginals or ())):
             check_clique(clique)
             cells = math.prod(door.schema.domain[n] for n in clique)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -201,18 +202,28 @@ def select_pairs(
     more: int = 0,
     limit: int = 0,
     noise: float = 0.0,
+    weights: Mapping[frozenset[str], float] | None = None,
 ) -> list[Clique]:
     """Choose pairs that columns taken as independent get most wrong, under DP.
 
     A tree of them comes first, from what is ``begun``: each choice is among the pairs that join
     two parts of it so far.  Then come so many ``more``, but for those that make too large a model.
-    ``noise`` is what asking adds to a cell: a pair is worth what is wrong with it less that.
+    ``noise`` is what asking adds to a cell; a pair is worth what asking for it mends (`gaining`),
+    times its weight.
     """
     domain = door.schema.domain
     pairs = [
         p for p in itertools.combinations(domain, 2) if domain[p[0]] * domain[p[1]] <= most_cells
     ]
-    candidates = {p: _candidate(p, ones, noise) for p in pairs}
+    weights = weights or {}
+    worth = {
+        p: Candidate(
+            clique=p,
+            expected=_independent(ones[p[0]], ones[p[1]]),
+            weight=weights.get(frozenset(p), 1.0),
+        )
+        for p in pairs
+    }
     parts = {name: frozenset({name}) for name in domain}
     chosen = [tuple(sorted(c, key=list(domain).index)) for c in begun]
     for a, b in chosen:
@@ -229,7 +240,7 @@ def select_pairs(
         if not asked:
             continue
         epsilon = selection_epsilon_lower(share, door.currency)
-        listed = [candidates[p] for p in asked]
+        listed = [gaining(worth[p], noise) for p in asked]
         a, b = asked[door.select(listed, epsilon=epsilon, bounding=bounding)]
         free.remove((a, b))
         # A pair that closes a circle may make the model too large, now and ever after.
@@ -239,9 +250,19 @@ def select_pairs(
     return chosen
 
 
-def _candidate(pair: Clique, ones: Mapping[str, NDArray[np.float64]], noise: float) -> Candidate:
-    expected = _independent(ones[pair[0]], ones[pair[1]])
-    return Candidate(clique=pair, expected=expected, penalty=noise * len(expected))
+def gaining(candidate: Candidate, noise: float) -> Candidate:
+    """Let a candidate be worth what asking for it mends, with noise of a size in every cell.
+
+    Asking puts D = ‖x − e‖₁ right and adds noise: P = Σ min(noise, e) where x is like e, since a
+    cell's error is no more than what it holds.  The further x is from e, the fewer cells hold
+    anything: those that do have about a share 1 − D/2N of e's mass, and noise is in these only,
+    for a count that is below 0 is known to be none.  So the gain is D − P·(1 − D/2N), which is
+    w·(D − P/w) with w = 1 + P/2N.
+    """
+    total = max(float(candidate.expected.sum()), 1e-9)
+    lost = float(np.minimum(noise, candidate.expected).sum())
+    weight = 1 + lost / (2 * total)
+    return replace(candidate, weight=candidate.weight * weight, penalty=lost / weight)
 
 
 def _independent(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:

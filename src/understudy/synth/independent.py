@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 from understudy.budget import Norm, scale_upper, split
 from understudy.door import Query
-from understudy.errors import BudgetError
 from understudy.graph import Domain, Model, junction_tree
 from understudy.public import Synthesis
 from understudy.synth.people import MOST_TIMES, NEARLY_ALL, noisy_sizes
 from understudy.synth.rounding import check_rows, deal, simplex
+from understudy.synth.settings import check_shares
 
 if TYPE_CHECKING:
     import numpy as np
@@ -44,9 +44,7 @@ class Independent:
 
     def __post_init__(self) -> None:
         """Refuse shares that leave nothing for the marginals."""
-        shares = (self.people_share, self.rows_share)
-        if not all(0 < s < 1 for s in shares) or sum(shares) >= 1:
-            raise BudgetError("shares must be positive and sum to less than 1", got=shares)
+        check_shares(self.people_share, self.rows_share)
 
     def run(
         self,

@@ -19,8 +19,10 @@ from typing import (
 from understudy.door import Clique
 from understudy.errors import UsageError
 from understudy.synth.adagrid import AdaGrid
+from understudy.synth.aim import AIM
 from understudy.synth.archetypes import Archetypes
 from understudy.synth.independent import Independent
+from understudy.synth.mst import MST
 from understudy.synth.tworound import TwoRound
 from understudy.synth.usercounts import UserCounts
 
@@ -52,7 +54,7 @@ class Mechanism(Protocol):
 
 
 MECHANISMS: dict[str, type[Mechanism]] = {
-    m.name: m for m in (Independent, AdaGrid, UserCounts, Archetypes, TwoRound)
+    m.name: m for m in (Independent, AdaGrid, UserCounts, Archetypes, TwoRound, MST, AIM)
 }
 NEEDS_PUBLIC = frozenset({Archetypes.name})
 """The mechanisms that cannot do without a public table."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
@@ -30,6 +30,22 @@ MOST_TIMES = 256
 NEARLY_ALL = 0.99
 """The share of people whose rows are all counted, where noisy sizes give the cap."""
 TYPICAL = 0.9
+
+
+class Ownership(Protocol):
+    """What a mechanism's settings say of whose rows they are, and of values within a bin."""
+
+    @property
+    def ids_by(self) -> tuple[str, ...]:
+        """The columns by which rows are given to public people."""
+
+    @property
+    def most_each(self) -> int | None:
+        """The most rows of a synthetic person; the bounding's cap where it is None."""
+
+    @property
+    def within(self) -> Literal["evenly", "public"]:
+        """How values are drawn within a bin."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

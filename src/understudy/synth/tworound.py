@@ -18,31 +18,32 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from understudy.budget import RULES, Norm, Weights, split
-from understudy.door import MergedDoor
-from understudy.errors import BudgetError, QuestionError, UsageError
-from understudy.graph import Domain, estimate
-from understudy.public import Synthesis, bins_within
+from understudy.errors import QuestionError, UsageError
+from understudy.graph import estimate
 from understudy.synth.cliques import CHOSEN_LIMIT, as_tuples, select_pairs
-from understudy.synth.levels import MEAN_SIZE
-from understudy.synth.people import bound_notes, check_public, meet, shares_of_people
+from understudy.synth.compressed import Compressed
+from understudy.synth.people import check_public, shares_of_people
 from understudy.synth.plan import Plan
-from understudy.synth.rounding import check_rows, simplex
-from understudy.synth.support import Rare, Rule, find_support, merged_public
+from understudy.synth.settings import (
+    check_columns,
+    check_most_each,
+    check_share,
+    check_shares,
+    check_weights,
+)
+from understudy.synth.support import Rare, Rule
 from understudy.synth.weighted import Asked, weighted_round
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import numpy as np
-    from numpy.typing import NDArray
 
-    from understudy.door import Clique, Door, Measurement
-    from understudy.public import Progress, PublicTable
-    from understudy.synth.people import Crowd
-    from understudy.synth.support import Support
+    from understudy.door import Clique, Door, Measurement, MergedDoor
+    from understudy.public import Progress, PublicTable, Synthesis
 
 MOST_ITERATIONS = 300
 WEIGHED = ("equally", "by cells")
@@ -103,15 +104,10 @@ class TwoRound:
         """Refuse settings that cannot be, and take lists for tuples."""
         for name in ("cliques", "targets", "weights", "coarse", "thresholds", "ids_by"):
             object.__setattr__(self, name, as_tuples(getattr(self, name)))
-        shares = (self.rows_share, self.people_share, self.selection_share)
-        if not all(0 < s < 1 for s in shares) or sum(shares) >= 1 or not 0 < self.first_share < 1:
-            raise BudgetError(
-                "shares must be positive and sum to less than 1", got=(*shares, self.first_share)
-            )
-        if self.most_each is not None and self.most_each < 1:
-            raise BudgetError("a person has at least one row", got=self.most_each)
-        if not all(0 < weight < math.inf for _, weight in self.weights):
-            raise BudgetError("weights must be above 0", got=[w for _, w in self.weights])
+        check_shares(self.rows_share, self.people_share, self.selection_share)
+        check_share(self.first_share)
+        check_most_each(self.most_each)
+        check_weights(self.weights)
         thresholds = (self.threshold, *(t for _, t in self.thresholds))
         limit = 1 if self.model_limit is None else self.model_limit
         counts = (self.bins, self.most_values, self.most_cells, limit)
@@ -135,68 +131,59 @@ class TwoRound:
         _check_settings(self, door, public)
         plan = Plan.of(self, door.schema, public)
         progress(f"planned {plan.size}", 0)
-        crowd, first, supports, second = self._ask(door, public, plan, progress)
+        columns, second = self._ask(door, public, plan, progress)
         door.close()
-        ones = [s.restated(m) for s, m in zip(supports, first, strict=True)]
-        domain = {s.column: s.merge.size for s in supports}
         fit = estimate(
-            Domain(domain),
-            [*ones, *second],
-            total=crowd.rows,
+            columns.domain,
+            [*columns.evidence(), *second],
+            total=columns.crowd.rows,
             order=plan.order,
             most=MOST_ITERATIONS,
             watch=lambda state: progress("fitting the model", state.iterations / MOST_ITERATIONS),
         )
         progress("drawing rows", 0)
-        drawn = fit.model.sample(check_rows(fit.model.total), rng)
-        codes = {s.column: s.spread(drawn[s.column], rng) for s in supports}
-        return Synthesis(
-            codes=codes,
-            people=crowd.people(
-                door, codes, public=public, by=self.ids_by, most=self.most_each, rng=rng
-            ),
-            measurements=(*first, *second),
-            notes=(*plan.notes, *bound_notes(door)),
-            within=bins_within(public) if public is not None and self.within == "public" else {},
-            details=_details(plan, supports, (*first, *second)),
+        return columns.synthesis(
+            fit.model,
+            second,
+            ownership=self,
+            rng=rng,
+            notes=plan.notes,
+            details={"model": plan.size},
         )
 
     def _ask(
         self, door: Door, public: PublicTable | None, plan: Plan, progress: Progress
-    ) -> tuple[Crowd, list[Measurement], list[Support], list[Measurement]]:
+    ) -> tuple[Compressed, list[Measurement]]:
         """Ask round 1, find the support, and ask round 2 over it."""
         prices = self._prices(
             door, public, selected=plan.cliques is None, second=plan.cliques != []
         )
         sigma = RULES["rdp_integer"](door.budget, 2) if self.published else None
-        progress("counting rows", 0)
-        crowd = meet(door, public, rows_price=prices.get("rows"), people_price=prices.get("people"))
-        progress("round 1, columns", 0)
-        ones = [self._asked((name,), door) for name in door.schema.domain]
-        first = weighted_round(
-            door, ones, price=prices["first"], crowd=crowd, public=public, sigma=sigma
+        columns = Compressed.ask(
+            door,
+            public,
+            [self._asked((name,), door) for name in door.schema.domain],
+            prices=prices,
+            rule=self.rule,
+            progress=progress,
+            sigma=sigma,
         )
-        supports = [
-            find_support(column, measured, self.rule(column.name), public)
-            for column, measured in zip(door.schema.modelled, first, strict=True)
-        ]
-        small = MergedDoor(door, [s.merge for s in supports])
-        cliques = plan.cliques
+        small, cliques = columns.small(), plan.cliques
         if cliques is None:
             progress("choosing pairs", 0)
-            cliques = self._select(small, plan.begun, supports, first, crowd=crowd, prices=prices)
+            cliques = self._select(small, plan.begun, columns, prices=prices)
         if not cliques:
-            return crowd, first, supports, []
+            return columns, []
         progress("round 2, pairs and triples", 0)
         second = weighted_round(
             small,
             [self._asked(clique, small) for clique in cliques],
             price=prices["second"],
-            crowd=crowd,
-            public=None if public is None else merged_public(public, supports),
+            crowd=columns.crowd,
+            public=columns.small_public(),
             sigma=sigma,
         )
-        return crowd, first, supports, second
+        return columns, second
 
     def _asked(self, clique: Clique, door: Door | MergedDoor) -> Asked:
         """Give a clique's weight, and the groups that it is asked in."""
@@ -227,30 +214,23 @@ class TwoRound:
         self,
         door: MergedDoor,
         begun: tuple[Clique, ...],
-        supports: list[Support],
-        first: list[Measurement],
+        columns: Compressed,
         *,
-        crowd: Crowd,
         prices: dict[str, float],
     ) -> list[Clique]:
         """Choose pairs under DP, worth what columns taken as independent get wrong of them."""
-        columns = len(supports)
-        more = round(self.more_pairs * columns)
-        # About what a cell of theirs will be off by.
-        count = max(len(begun), columns - 1) + more
-        level = math.sqrt(count) if door.currency == "gdp" else count
-        cap = crowd.typical if isinstance(door.bounding, Norm) else door.bounding.cap
-        ones = {s.column: s.sums(_positive(m)) for s, m in zip(supports, first, strict=True)}
+        count = len(columns.supports)
+        more = round(self.more_pairs * count)
         return select_pairs(
             door,
-            ones,
+            columns.ones(),
             price=prices["selection"],
-            bounding=crowd.bounding,
+            bounding=columns.crowd.bounding,
             most_cells=self.most_cells,
             begun=begun,
             more=more,
             limit=self.model_limit or CHOSEN_LIMIT,
-            noise=MEAN_SIZE * cap * level / prices["second"],
+            noise=columns.noise(max(len(begun), count - 1) + more, price=prices["second"]),
         )
 
     def _prices(
@@ -268,30 +248,6 @@ class TwoRound:
         return dict(zip(shares, prices, strict=True))
 
 
-def _positive(measured: Measurement) -> NDArray[np.float64]:
-    return simplex(measured.values, total=max(measured.values.sum(), 1.0))
-
-
-def _details(
-    plan: Plan, supports: list[Support], measured: tuple[Measurement, ...]
-) -> dict[str, Any]:
-    """Say what was planned, asked and put together, as plain data."""
-    return {
-        "model": plan.size,
-        "cliques": [
-            {"clique": list(m.clique), "scale": m.scale, "rows": len(m.values)} for m in measured
-        ],
-        "support": {
-            s.column: {
-                "codes": len(s.codes),
-                "supported": int(s.supported.sum()),
-                "left": s.merge.size,
-            }
-            for s in supports
-        },
-    }
-
-
 def _check_settings(settings: TwoRound, door: Door, public: PublicTable | None) -> None:
     """Refuse settings that do not fit the schema, the bounding or the public table."""
     if settings.published and not (isinstance(door.bounding, Weights) and door.currency == "gdp"):
@@ -304,13 +260,7 @@ def _check_settings(settings: TwoRound, door: Door, public: PublicTable | None) 
     named = {*settings.ids_by, *settings.targets, *(n for n, _ in settings.thresholds)}
     named |= {n for c, _ in settings.weights for n in c}
     named |= {n for c, column, _ in settings.coarse for n in (*c, column)}
-    unknown = sorted(named - set(domain))
-    if unknown:
-        raise QuestionError(
-            "settings name columns that the schema does not model",
-            got=", ".join(unknown),
-            allowed=", ".join(domain),
-        )
+    check_columns(named, domain)
     _check_coarse(settings.coarse, domain)
     check_public(public, ids_by=settings.ids_by, within=settings.within)
 

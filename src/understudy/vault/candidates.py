@@ -49,14 +49,13 @@ def _counted(
 ) -> dict[Clique, Kept]:
     """Give the cells that hold anything, and what they hold, counting what is not kept yet."""
     weighted = table.bounded(question.bounding)
-    found = {c: table.kept[weighted, c] for c in cliques if (weighted, c) in table.kept}
-    missing = [clique for clique in dict.fromkeys(cliques) if clique not in found]
-    room = MOST_KEPT - sum(cells.nbytes + n.nbytes for cells, n in table.kept.values())
+    known = {clique: table.kept(weighted, clique) for clique in cliques}
+    found = {clique: counts for clique, counts in known.items() if counts is not None}
+    missing = [clique for clique in known if clique not in found]
     for start in range(0, len(missing), AT_ONCE):
-        for clique, counts in marginals(table, missing[start : start + AT_ONCE], weighted).items():
+        counted = marginals(table, missing[start : start + AT_ONCE], weighted)
+        for clique, counts in counted.items():
             cells = np.flatnonzero(counts)
             found[clique] = cells, counts[cells]
-            room -= cells.nbytes + found[clique][1].nbytes
-            if room >= 0:
-                table.kept[weighted, clique] = found[clique]
+            table.keep(weighted, clique, found[clique], most=MOST_KEPT)
     return found

@@ -51,7 +51,7 @@ class PrivateTable(CodedTable):
         self._merged: dict[str, NDArray[np.int64]] = {}
         self._view = 0
         self._views: dict[tuple[tuple[str, bytes], ...], PrivateTable] = {}
-        self.kept: dict[tuple[str, Clique], Kept] = {}
+        self._kept: dict[tuple[int, str, Clique], Kept] = {}
 
     def hash_sql(self, what: str) -> str:
         """Compose the keyed hash of a person ``p`` and something of theirs, as a text."""
@@ -95,7 +95,7 @@ class PrivateTable(CodedTable):
             table = copy(self)
             table.schema = merged_schema(self.schema, merged)
             table._merged = {merge.column: merge.codes for merge in merged}  # noqa: SLF001  its own
-            table._view, table.kept = len(self._views), {}  # noqa: SLF001
+            table._view = 1 + len(self._views)  # noqa: SLF001
             for name, codes in table._merged.items():  # noqa: SLF001
                 seen = {"code": np.arange(len(codes)), "seen": codes}
                 self.hold(table._codes_as_seen(name), seen)  # noqa: SLF001
@@ -105,10 +105,19 @@ class PrivateTable(CodedTable):
     def _codes_as_seen(self, name: str) -> str:
         return f"merged_{self._view}_{self.code[name]}"
 
+    def kept(self, weighted: str, clique: Clique) -> Kept | None:
+        """Give the counts of a marginal as it is seen here, if they are kept."""
+        return self._kept.get((self._view, weighted, clique))
+
+    def keep(self, weighted: str, clique: Clique, counts: Kept, *, most: int) -> None:
+        """Keep the counts of a marginal, unless it would be more bytes in all than this."""
+        held = sum(part.nbytes for kept in (*self._kept.values(), counts) for part in kept)
+        if held <= most:
+            self._kept[self._view, weighted, clique] = counts
+
     def forget(self) -> None:
         """Let go of all counts that are kept."""
-        for table in (self, *self._views.values()):
-            table.kept.clear()
+        self._kept.clear()
 
     def as_seen(self, weighted: str, names: set[str]) -> str:
         """Compose the relation of weighted rows with the codes of some columns as seen."""

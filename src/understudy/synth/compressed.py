@@ -1,0 +1,153 @@
+"""Compressed columns: one round finds each column's support, and rows find their way back from it.
+
+The beginning and the end that `TwoRound`, `MST` and `AIM` have in common.  Every column's marginal
+is asked for; codes that cannot be told from noise are put together (`understudy.synth.support`).
+What is asked then is asked over what is left.  In the end rows are drawn from a model of it,
+merged codes are spread again, and rows are given to people.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from understudy.budget import Norm
+from understudy.door import MergedDoor
+from understudy.graph import Domain
+from understudy.public import Synthesis, bins_within
+from understudy.synth.levels import MEAN_SIZE
+from understudy.synth.people import bound_notes, meet
+from understudy.synth.rounding import check_rows, simplex
+from understudy.synth.support import find_support, merged_public
+from understudy.synth.weighted import weighted_round
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from understudy.door import Door, Measurement
+    from understudy.graph import Model
+    from understudy.public import Progress, PublicTable
+    from understudy.synth.people import Crowd, Ownership
+    from understudy.synth.support import Rule, Support
+    from understudy.synth.weighted import Asked
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Compressed:
+    """A door's columns with rare codes put together, and what was answered of them."""
+
+    door: Door
+    public: PublicTable | None
+    crowd: Crowd
+    measured: tuple[Measurement, ...]
+    """Every column's marginal, as it was answered."""
+    supports: tuple[Support, ...]
+
+    @classmethod
+    def ask(
+        cls,
+        door: Door,
+        public: PublicTable | None,
+        asked: Sequence[Asked],
+        *,
+        prices: Mapping[str, float],
+        rule: Callable[[str], Rule],
+        progress: Progress,
+        sigma: float | None = None,
+    ) -> Compressed:
+        """Ask for people and columns, at the prices of ``rows``, ``people`` and ``first``."""
+        progress("counting rows", 0)
+        crowd = meet(door, public, rows_price=prices.get("rows"), people_price=prices.get("people"))
+        progress("round 1, columns", 0)
+        measured = weighted_round(
+            door, asked, price=prices["first"], crowd=crowd, public=public, sigma=sigma
+        )
+        supports = tuple(
+            find_support(column, answer, rule(column.name), public)
+            for column, answer in zip(door.schema.modelled, measured, strict=True)
+        )
+        return cls(
+            door=door, public=public, crowd=crowd, measured=tuple(measured), supports=supports
+        )
+
+    def small(self) -> MergedDoor:
+        """Give the door as it is seen with rare codes put together."""
+        return MergedDoor(self.door, [s.merge for s in self.supports])
+
+    def small_public(self) -> PublicTable | None:
+        """Give the public table as it is seen with the same codes put together."""
+        return None if self.public is None else merged_public(self.public, self.supports)
+
+    @property
+    def domain(self) -> Domain:
+        """The columns' sizes, with rare codes put together."""
+        return Domain({s.column: s.merge.size for s in self.supports})
+
+    def evidence(self) -> list[Measurement]:
+        """Give the answers of columns for merged codes."""
+        return [s.restated(m) for s, m in zip(self.supports, self.measured, strict=True)]
+
+    def ones(self) -> dict[str, NDArray[np.float64]]:
+        """Give every column's counts of merged codes, none of them below 0."""
+        return {
+            s.column: s.sums(simplex(m.values, total=max(m.values.sum(), 1.0)))
+            for s, m in zip(self.supports, self.measured, strict=True)
+        }
+
+    def noise(self, count: int, *, price: float) -> float:
+        """Give about what a cell is off by where so many marginals are asked for a price."""
+        level = math.sqrt(count) if self.door.currency == "gdp" else count
+        bounding = self.door.bounding
+        cap = self.crowd.typical if isinstance(bounding, Norm) else bounding.cap
+        return MEAN_SIZE * cap * level / price
+
+    def synthesis(
+        self,
+        model: Model,
+        more: Sequence[Measurement],
+        *,
+        ownership: Ownership,
+        rng: np.random.Generator,
+        notes: tuple[str, ...] = (),
+        details: Mapping[str, Any] | None = None,
+    ) -> Synthesis:
+        """Draw rows from a model, spread merged codes, and give rows to people."""
+        drawn = model.sample(check_rows(model.total), rng)
+        codes = {s.column: s.spread(drawn[s.column], rng) for s in self.supports}
+        measurements = (*self.measured, *more)
+        public = self.public
+        return Synthesis(
+            codes=codes,
+            people=self.crowd.people(
+                self.door,
+                codes,
+                public=public,
+                by=ownership.ids_by,
+                most=ownership.most_each,
+                rng=rng,
+            ),
+            measurements=measurements,
+            notes=(*notes, *bound_notes(self.door)),
+            within={} if public is None or ownership.within == "evenly" else bins_within(public),
+            details={**(details or {}), "cliques": _told(measurements), "support": self._told()},
+        )
+
+    def _told(self) -> dict[str, dict[str, int]]:
+        """Say what was put together, as plain data."""
+        return {
+            s.column: {
+                "codes": len(s.codes),
+                "supported": int(s.supported.sum()),
+                "left": s.merge.size,
+            }
+            for s in self.supports
+        }
+
+
+def _told(measured: Sequence[Measurement]) -> list[dict[str, Any]]:
+    """Say what was asked, as plain data."""
+    return [{"clique": list(m.clique), "scale": m.scale, "rows": len(m.values)} for m in measured]

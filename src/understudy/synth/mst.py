@@ -1,0 +1,185 @@
+"""MST: a tree of pairs, chosen under differential privacy, and a model of them.
+
+After "Winning the NIST Contest" (McKenna, Miklau, Sheldon, arXiv 2108.04978; `docs/mst.md`).  A
+third of the budget asks for every column, and rare codes are put together; a third chooses the
+pairs that columns taken as independent get most wrong, one at a time, so that they make a tree; a
+third asks for these pairs.  A graphical model is fitted, and rows are drawn from it.
+
+Privacy: noise as in `understudy.synth.weighted`; every choice is one `select`, whose score a person
+moves by at most the cap, up or down (`docs/proofs/select.md`).  All of it composes adaptively, by
+the ledger.
+
+The config, the plan, the run.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from understudy.budget import split
+from understudy.errors import BudgetError, UsageError
+from understudy.graph import estimate
+from understudy.synth.cliques import CHOSEN_LIMIT, as_tuples, check_cliques, select_pairs
+from understudy.synth.compressed import Compressed
+from understudy.synth.people import check_public, shares_of_people
+from understudy.synth.plan import with_targets
+from understudy.synth.settings import check_columns, check_most_each, check_shares, check_weights
+from understudy.synth.support import Rare, Rule
+from understudy.synth.weighted import Asked, weighted_round
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from understudy.door import Clique, Door, Measurement
+    from understudy.public import Progress, PublicTable, Synthesis
+
+MOST_ITERATIONS = 1000
+MOST_VALUES = 250
+"""The most codes of a column that are told from the others."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MST:
+    """A tree of pairs, chosen under DP."""
+
+    name: ClassVar[str] = "mst"
+
+    targets: tuple[str, ...] = ()
+    """Columns that are asked with every other one; the rest of the tree is chosen."""
+    weights: tuple[tuple[Clique, float], ...] = ()
+    """Weights of columns and pairs, 1 for all others: more is less noise, and sooner chosen."""
+    threshold: float = 3.0
+    """A code is told from the others if it is this many times its noise."""
+    rare: Rare = "neighbours"
+    """Whether rare codes of an ordered column go with their neighbours, or into one *other*."""
+    bins: int = 32
+    """Into how many groups of about equal mass an ordered column is put at most."""
+    most_cells: int = 1_000_000
+    """The most cells of a pair."""
+    model_limit: int = CHOSEN_LIMIT
+    """The most bytes of all tables of the model, where targets make it more than a tree."""
+    ids_by: tuple[str, ...] = ()
+    """The columns by which rows are given to public people."""
+    most_each: int | None = None
+    """The most rows of a synthetic person; the bounding's cap where it is None."""
+    within: Literal["evenly", "public"] = "evenly"
+    """How values are drawn within a bin."""
+    rows_share: float = 0.02
+    """The share of the budget for the number of rows, under `Norm`."""
+    people_share: float = 0.02
+    """The share for how many rows people have, where no public table tells."""
+    shares: tuple[float, float, float] = (1 / 3, 1 / 3, 1 / 3)
+    """The shares of what is left: for columns, for choosing pairs, and for the pairs."""
+
+    def __post_init__(self) -> None:
+        """Refuse settings that cannot be, and take lists for tuples."""
+        for name in ("targets", "weights", "ids_by", "shares"):
+            object.__setattr__(self, name, as_tuples(getattr(self, name)))
+        check_shares(self.rows_share, self.people_share)
+        check_weights(self.weights)
+        check_most_each(self.most_each)
+        if len(self.shares) != 3 or not all(0 < share < math.inf for share in self.shares):
+            raise BudgetError("three shares, each above 0", got=self.shares)
+        if not self.threshold >= 0 or min(self.bins, self.most_cells, self.model_limit) < 1:
+            raise UsageError(
+                "unknown setting",
+                got=f"{self.threshold}, {self.bins}, {self.most_cells}, {self.model_limit}",
+            )
+
+    def run(
+        self,
+        door: Door,
+        *,
+        public: PublicTable | None,
+        rng: np.random.Generator,
+        progress: Progress,
+    ) -> Synthesis:
+        """Ask for columns, choose pairs and ask for them, fit, draw rows, give them to people."""
+        begun = self._begin(door, public)
+        columns, pairs = self._ask(door, public, begun, progress)
+        door.close()
+        fit = estimate(
+            columns.domain,
+            [*columns.evidence(), *pairs],
+            total=columns.crowd.rows,
+            most=MOST_ITERATIONS,
+            watch=lambda state: progress("fitting the model", state.iterations / MOST_ITERATIONS),
+        )
+        progress("drawing rows", 0)
+        return columns.synthesis(fit.model, pairs, ownership=self, rng=rng)
+
+    def _begin(self, door: Door, public: PublicTable | None) -> list[Clique]:
+        """Give the targets' pairs; refuse settings that do not fit, before anything is spent."""
+        named = {*self.targets, *self.ids_by, *(n for clique, _ in self.weights for n in clique)}
+        check_columns(named, door.schema.domain)
+        check_public(public, ids_by=self.ids_by, within=self.within)
+        sizes = {c.name: self._rule(c.name).most_codes(c) for c in door.schema.modelled}
+        begun = with_targets(self.targets, sizes, self.most_cells)
+        check_cliques(
+            [*begun, *((name,) for name in sizes)],
+            sizes,
+            most_cells=self.most_cells,
+            limit=self.model_limit,
+        )
+        return begun
+
+    def _ask(
+        self, door: Door, public: PublicTable | None, begun: list[Clique], progress: Progress
+    ) -> tuple[Compressed, list[Measurement]]:
+        """Ask for every column, choose pairs, and ask for these."""
+        prices = self._prices(door, public)
+        columns = Compressed.ask(
+            door,
+            public,
+            [self._asked((name,)) for name in door.schema.domain],
+            prices=prices,
+            rule=self._rule,
+            progress=progress,
+        )
+        if "pairs" not in prices:
+            return columns, []
+        small = columns.small()
+        progress("choosing pairs", 0)
+        pairs = select_pairs(
+            small,
+            columns.ones(),
+            price=prices["selection"],
+            bounding=columns.crowd.bounding,
+            most_cells=self.most_cells,
+            begun=begun,
+            weights={frozenset(clique): weight for clique, weight in self.weights},
+        )
+        if not pairs:
+            return columns, []
+        progress("round 2, pairs", 0)
+        return columns, weighted_round(
+            small,
+            [self._asked(pair) for pair in pairs],
+            price=prices["pairs"],
+            crowd=columns.crowd,
+            public=columns.small_public(),
+        )
+
+    def _asked(self, clique: Clique) -> Asked:
+        same = frozenset(clique)
+        weight = next((w for c, w in self.weights if frozenset(c) == same), 1.0)
+        return Asked(clique=clique, weight=weight)
+
+    def _rule(self, name: str) -> Rule:
+        """Say how the support of a column is found."""
+        del name
+        return Rule(threshold=self.threshold, rare=self.rare, most=MOST_VALUES, bins=self.bins)
+
+    def _prices(self, door: Door, public: PublicTable | None) -> dict[str, float]:
+        """Share the budget out among kinds of questions."""
+        shares = shares_of_people(door, public, rows=self.rows_share, people=self.people_share)
+        rest = 1 - sum(shares.values())
+        first, *later = (rest * share / sum(self.shares) for share in self.shares)
+        if len(door.schema.domain) > 1:
+            shares |= {"first": first, **dict(zip(("selection", "pairs"), later, strict=True))}
+        else:
+            shares["first"] = rest
+        prices = split(door.grains, door.currency, list(shares.values()))
+        return dict(zip(shares, prices, strict=True))
