@@ -27,7 +27,17 @@ if TYPE_CHECKING:
     from understudy.schema import Schema
     from understudy.session import Session
     from understudy.session import open_session as open  # noqa: A004
-    from understudy.synth import AIM, MST, AdaGrid, Archetypes, Independent, TwoRound, UserCounts
+    from understudy.synth import (
+        AIM,
+        MST,
+        AdaGrid,
+        Archetypes,
+        Auto,
+        Independent,
+        TwoRound,
+        UserCounts,
+        auto,
+    )
 
 __version__ = version("understudy")
 
@@ -36,6 +46,7 @@ __all__ = [
     "MST",
     "AdaGrid",
     "Archetypes",
+    "Auto",
     "Budget",
     "Independent",
     "Norm",
@@ -49,6 +60,7 @@ __all__ = [
     "UserCounts",
     "Weights",
     "__version__",
+    "auto",
     "open",
     "read_public",
 ]
@@ -57,6 +69,7 @@ _HOMES = {
     "AIM": ("synth", "AIM"),
     "AdaGrid": ("synth", "AdaGrid"),
     "Archetypes": ("synth", "Archetypes"),
+    "Auto": ("synth", "Auto"),
     "Budget": ("budget", "Budget"),
     "Independent": ("synth", "Independent"),
     "MST": ("synth", "MST"),
@@ -70,6 +83,7 @@ _HOMES = {
     "Unit": ("budget", "Unit"),
     "UserCounts": ("synth", "UserCounts"),
     "Weights": ("budget", "Weights"),
+    "auto": ("synth", "auto"),
     "open": ("session", "open_session"),
     "read_public": ("public", "read_public"),
 }

@@ -22,6 +22,7 @@ from understudy.budget import RULES, Currency, Laplace, Norm, Weights
 from understudy.door import Clique
 from understudy.engine import DuckDB
 from understudy.errors import BudgetError, QuestionError, UnderstudyError, UsageError
+from understudy.graph import Domain, model_bytes
 from understudy.ledger import Ledger, State
 from understudy.public import PublicTable
 from understudy.schema import Categorical, Id, Integer, Numeric, Schema
@@ -168,7 +169,7 @@ def test_with_a_great_budget_measured_pairs_are_those_of_the_table(
 
 
 def test_with_a_great_budget_and_no_public_data_the_best_tree_is_selected(tmp_path: Path) -> None:
-    release = session(tmp_path, budget=VAST).run(us.AdaGrid())
+    release = session(tmp_path, budget=VAST).run(us.AdaGrid(more_pairs=0))
     pairs = [frozenset(c["clique"]) for c in asked(release) if len(c["clique"]) == 2]
     assert len(pairs) == 3
     assert {"zone", "fare"} in pairs
@@ -177,6 +178,24 @@ def test_with_a_great_budget_and_no_public_data_the_best_tree_is_selected(tmp_pa
     sizes = np.bincount(np.bincount(release.columns["who"]), minlength=TOP + 1)[1:]
     true = np.bincount(np.bincount(PRIVATE["who"]), minlength=TOP + 1)[1:]
     assert np.abs(sizes / sizes.sum() - true / true.sum()).sum() / 2 < 0.25
+
+
+@pytest.mark.parametrize(("more", "pairs"), [(0.0, 3), (0.25, 4), (0.5, 5), (5.0, 6)])
+def test_pairs_beyond_a_tree_share_what_is_left(tmp_path: Path, more: float, pairs: int) -> None:
+    """However many there are, the whole budget is spent, and all pairs have the same noise."""
+    release = session(tmp_path).run(us.AdaGrid(more_pairs=more))
+    found = [c for c in asked(release) if len(c["clique"]) == 2]
+    assert len(found) == pairs
+    assert len({c["scale"] for c in found}) == 1
+    check_spent(tmp_path)
+
+
+def test_pairs_that_make_too_large_a_model_are_not_asked(tmp_path: Path) -> None:
+    release = session(tmp_path).run(us.AdaGrid(more_pairs=5, model_limit=700))
+    found = [c["clique"] for c in asked(release) if len(c["clique"]) == 2]
+    assert 3 <= len(found) < 6
+    assert model_bytes(Domain(SCHEMA.domain), [tuple(c) for c in found]) <= 700
+    check_spent(tmp_path)
 
 
 def test_a_table_of_one_column_is_counted_without_any_selection(tmp_path: Path) -> None:
@@ -475,6 +494,8 @@ def test_what_cannot_be_is_refused_before_anything_is_spent(
         ({"copies": ((("a",), 0),)}, BudgetError, "once at least"),
         ({"within": "nearly"}, UsageError, "unknown setting"),
         ({"threshold": -1}, UsageError, "unknown setting"),
+        ({"more_pairs": -1.0}, UsageError, "unknown setting"),
+        ({"more_pairs": float("inf")}, UsageError, "unknown setting"),
         ({"threshold": float("nan")}, UsageError, "unknown setting"),
     ],
 )

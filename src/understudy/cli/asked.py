@@ -88,7 +88,7 @@ def chooser(options: argparse.Namespace, mechanism: Mechanism) -> AdaGrid | None
 def mechanism(name: str | None, settings: str | None) -> Mechanism:
     """Make the mechanism of a name, with the settings of a TOML file."""
     given = {} if settings is None else _settings(Path(settings))
-    return mechanism_from_dict({"name": name or "independent", "settings": given})
+    return mechanism_from_dict({"name": name or "auto", "settings": given})
 
 
 def _settings(path: Path) -> dict[str, Any]:

@@ -154,6 +154,7 @@ def _report(
         f"{len(release):,} synthetic rows in {out}",
         f"  promise  epsilon {promise['epsilon']:g}, delta {promise['delta']:g}, "
         f"for every {promise['unit']} with all of its rows",
+        *(f"  chose    {chosen}: {why}" for chosen, why in _chosen(release)),
         *(
             f"  cost     {100 * c['share']:5.1f} %  {c['asked']}"
             for c in release.manifest["charges"]
@@ -166,10 +167,17 @@ def _report(
         "release": str(out),
         "rows": len(release),
         "guarantee": promise,
+        "chosen": [{"mechanism": chosen, "why": why} for chosen, why in _chosen(release)],
         "ledger": {"file": str(ledger), "left": left, "new": new},
         "notes": release.manifest["notes"],
     }
     _tell(options, facts, lines)
+
+
+def _chosen(release: Release) -> list[tuple[str, str]]:
+    """Give the mechanism that was chosen and why, where none was named."""
+    told = release.manifest["mechanism"]
+    return [(told["chosen"]["name"], told["why"])] if "why" in told else []
 
 
 def ledger(options: argparse.Namespace) -> None:

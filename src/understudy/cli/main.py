@@ -92,7 +92,7 @@ def _add_synth(synth: argparse.ArgumentParser) -> None:
     synth.add_argument(
         "--mechanism",
         metavar="NAME",
-        help="independent (default), adagrid, usercounts, archetypes, tworound",
+        help="auto (default), adagrid, aim, archetypes, independent, mst, tworound, usercounts",
     )
     synth.add_argument("--settings", metavar="FILE", help="a TOML file of the mechanism's settings")
     _add_recipe(synth)

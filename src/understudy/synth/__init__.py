@@ -3,6 +3,7 @@
 from understudy.synth.adagrid import AdaGrid
 from understudy.synth.aim import AIM
 from understudy.synth.archetypes import Archetypes
+from understudy.synth.auto import Auto, Choice, auto
 from understudy.synth.independent import Independent
 from understudy.synth.mechanism import (
     MECHANISMS,
@@ -22,10 +23,13 @@ __all__ = [
     "NEEDS_PUBLIC",
     "AdaGrid",
     "Archetypes",
+    "Auto",
+    "Choice",
     "Independent",
     "Mechanism",
     "TwoRound",
     "UserCounts",
+    "auto",
     "mechanism_from_dict",
     "mechanism_to_dict",
 ]

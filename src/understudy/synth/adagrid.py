@@ -16,6 +16,7 @@ The config, the plan, the run.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -63,6 +64,8 @@ class AdaGrid:
     """How often some cliques are asked in place of once; more is less noise for them."""
     targets: tuple[str, ...] = ()
     """Columns that belong in every clique, where cliques are chosen."""
+    more_pairs: float = 1.0
+    """Where pairs are chosen under DP, how many more than a tree of them, a column."""
     threshold: float = 5.0
     """A cell is plausible if it is this many times its noise."""
     most_cells: int = 2_000_000
@@ -93,8 +96,11 @@ class AdaGrid:
         check_most_each(self.most_each)
         if any(times < 1 for _, times in self.copies):
             raise BudgetError("a clique is asked once at least", got=self.copies)
-        if self.within not in ("evenly", "public") or not self.threshold >= 0:
-            raise UsageError("unknown setting", got=f"{self.within}, {self.threshold}")
+        more = 0 <= self.more_pairs < math.inf
+        if self.within not in ("evenly", "public") or not self.threshold >= 0 or not more:
+            raise UsageError(
+                "unknown setting", got=f"{self.within}, {self.threshold}, {self.more_pairs}"
+            )
 
     def weights(self, public: PublicTable, *, budget: Budget) -> Weights:
         """Choose a cap for `Weights` from public data, by noise plus bias."""
@@ -144,7 +150,8 @@ class AdaGrid:
         crowd = meet(door, public, rows_price=prices.get("rows"), people_price=prices.get("people"))
         rounds = self._rounds(door, public, crowd, prices["marginals"])
         if cliques is None:
-            rounds.select(prices.get("selection"), progress)
+            more = round(self.more_pairs * len(door.schema.domain))
+            rounds.select(prices.get("selection"), progress, more=more, limit=self._limit)
         else:
             rounds.ask(closure(cliques), progress)
         return crowd, rounds.answers()

@@ -215,15 +215,7 @@ def select_pairs(
     pairs = [
         p for p in itertools.combinations(domain, 2) if domain[p[0]] * domain[p[1]] <= most_cells
     ]
-    weights = weights or {}
-    worth = {
-        p: Candidate(
-            clique=p,
-            expected=_independent(ones[p[0]], ones[p[1]]),
-            weight=weights.get(frozenset(p), 1.0),
-        )
-        for p in pairs
-    }
+    worth = {p: gaining(_candidate(p, ones, weights or {}), noise) for p in pairs}
     parts = {name: frozenset({name}) for name in domain}
     chosen = [tuple(sorted(c, key=list(domain).index)) for c in begun]
     for a, b in chosen:
@@ -240,7 +232,7 @@ def select_pairs(
         if not asked:
             continue
         epsilon = selection_epsilon_lower(share, door.currency)
-        listed = [gaining(worth[p], noise) for p in asked]
+        listed = [worth[p] for p in asked]
         a, b = asked[door.select(listed, epsilon=epsilon, bounding=bounding)]
         free.remove((a, b))
         # A pair that closes a circle may make the model too large, now and ever after.
@@ -263,6 +255,13 @@ def gaining(candidate: Candidate, noise: float) -> Candidate:
     lost = float(np.minimum(noise, candidate.expected).sum())
     weight = 1 + lost / (2 * total)
     return replace(candidate, weight=candidate.weight * weight, penalty=lost / weight)
+
+
+def _candidate(
+    pair: Clique, ones: Mapping[str, NDArray[np.float64]], weights: Mapping[frozenset[str], float]
+) -> Candidate:
+    expected = _independent(ones[pair[0]], ones[pair[1]])
+    return Candidate(clique=pair, expected=expected, weight=weights.get(frozenset(pair), 1.0))
 
 
 def _independent(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -21,6 +21,7 @@ from understudy.errors import UsageError
 from understudy.synth.adagrid import AdaGrid
 from understudy.synth.aim import AIM
 from understudy.synth.archetypes import Archetypes
+from understudy.synth.auto import Auto
 from understudy.synth.independent import Independent
 from understudy.synth.mst import MST
 from understudy.synth.tworound import TwoRound
@@ -54,7 +55,7 @@ class Mechanism(Protocol):
 
 
 MECHANISMS: dict[str, type[Mechanism]] = {
-    m.name: m for m in (Independent, AdaGrid, UserCounts, Archetypes, TwoRound, MST, AIM)
+    m.name: m for m in (Independent, AdaGrid, UserCounts, Archetypes, TwoRound, MST, AIM, Auto)
 }
 NEEDS_PUBLIC = frozenset({Archetypes.name})
 """The mechanisms that cannot do without a public table."""

@@ -13,7 +13,7 @@ from understudy.graph import Domain, totals
 from understudy.synth.cliques import select_pairs
 from understudy.synth.evidence import Evidence
 from understudy.synth.granularity import Grid, children, widened
-from understudy.synth.levels import norm_scales
+from understudy.synth.levels import MEAN_SIZE, norm_scales
 from understudy.synth.rounding import simplex
 
 if TYPE_CHECKING:
@@ -75,27 +75,46 @@ class Rounds:
             progress("measuring marginals", number / len(rounds))
             self._ask(now, times, number)
 
-    def select(self, price: float | None, progress: Progress) -> None:
-        """Ask for every column, select pairs of them under DP, and ask for these."""
+    def select(
+        self, price: float | None, progress: Progress, *, more: int = 0, limit: int = 0
+    ) -> None:
+        """Ask for every column, select pairs of them under DP, and ask for these.
+
+        They are a tree of pairs and so many ``more``, as far as the model stays within a limit.
+        """
         domain = self._door.schema.domain
-        times = [sum(self._times((name,)) for name in domain), len(domain) - 1]
-        times = times[: 1 if price is None else 2]
-        progress("measuring marginals", 0)
-        self._ask([(name,) for name in domain], times, 0)
+        ones = [(name,) for name in domain]
         if price is None:
+            self.ask(ones, progress)
             return
-        ones = {m.clique[0]: simplex(m.values, total=m.values.sum()) for m in self.measurements}
+        times = [sum(map(self._times, ones)), len(ones) - 1 + more]
+        progress("measuring marginals", 0)
+        self._ask(ones, times, 0)
+        counts = {m.clique[0]: simplex(m.values, total=m.values.sum()) for m in self.measurements}
         progress("choosing pairs", 0)
         pairs = select_pairs(
             self._door,
-            ones,
+            counts,
             price=price,
             bounding=self._crowd.bounding,
             most_cells=self._most_cells,
+            more=more,
+            limit=limit,
+            noise=self._typical_noise(sum(times)),
         )
         if pairs:
             progress("measuring marginals", 0.5)
-            self._ask(pairs, times, 1)
+            # What is left is theirs, however many there are.
+            self._price = price_lower(self._door.grains, self._door.currency)
+            self._share = (self._price / self._door.budget.price) ** 2
+            self._ask(pairs, [len(pairs)], 0)
+
+    def _typical_noise(self, times: int) -> float:
+        """Give about what a cell is off by, where a marginal is asked so often in all."""
+        level = math.sqrt(times) if self._door.currency == "gdp" else times
+        bounding = self._door.bounding
+        cap = self._crowd.typical if isinstance(bounding, Norm) else bounding.cap
+        return MEAN_SIZE * cap * level / self._price
 
     def answers(self) -> Answers:
         """Give all that was answered."""
