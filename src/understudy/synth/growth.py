@@ -45,17 +45,17 @@ class Growth:
     def grow(self, rounds: int, progress: Progress) -> None:
         """Ask round by round, until the budget is spent, or nothing is left to ask."""
         whole = self._door.grains
-        each = whole // rounds
-        while each:
+        each, last = whole // rounds, False
+        while not last:
             left = self._door.grains
-            each = left if left < 2 * each else each
+            last = left < 2 * each
+            each = left if last else each
             progress("asking what the model gets most wrong", 1 - left / whole)
-            allowed = self._allowed((whole - left + each) / whole)
+            allowed = self._allowed((whole - left + each) / whole) or self._allowed(1.0)
             if not allowed:
                 return
             if not self._round(allowed, each):
                 each *= LARGER
-            each = min(each, self._door.grains) if left > each else 0
 
     def settle(self, progress: Progress) -> Model:
         """Fit the last model well."""

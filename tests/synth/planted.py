@@ -1,0 +1,104 @@
+"""Tables whose columns follow each other as was planted, and a door that keeps what it is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tests.synth.crowds import schema_of
+from tests.vault.worlds import KEY
+from understudy.audit import FixedEntropy
+from understudy.audit.tape import Tape
+from understudy.budget import Bounding, Budget, Unit, Weights
+from understudy.door import Clique, Distances, Measure, Question, Select
+from understudy.engine import DuckDB
+from understudy.vault import PrivateDoor, PrivateTable
+
+Column = NDArray[np.int64]
+Table = dict[str, Column]
+
+VAST = Budget(epsilon=1e6, delta=1e-6)
+"""Noise of a hundredth of a row, and less."""
+CODES = 4
+
+
+def planted(parents: Mapping[str, str | None], *, rows: int = 400, seed: int = 0) -> Table:
+    """Columns of four codes, each a noisy function of its parent where it has one."""
+    rng = np.random.default_rng(seed)
+    table: Table = {}
+    for name, parent in parents.items():
+        own = rng.integers(CODES, size=rows)
+        if parent is not None:
+            follows = rng.random(rows) < 0.75
+            own = np.where(follows, (table[parent] + 1) % CODES, own)
+        table[name] = own
+    return table
+
+
+def in_order(table: Table, names: Sequence[str]) -> Table:
+    """The same table with its columns in another order, that tells nothing of what was planted."""
+    return {name: table[name] for name in names}
+
+
+def sizes_of(table: Table) -> dict[str, int]:
+    """As many codes as the table's columns have, and four at least."""
+    return {name: max(CODES, int(column.max(initial=0)) + 1) for name, column in table.items()}
+
+
+class Heard(PrivateDoor):
+    """A door that keeps what it is asked; its run is kept in memory, and its noise is fixed."""
+
+    def __init__(
+        self, table: PrivateTable, *, bounding: Bounding, budget: Budget, seed: int
+    ) -> None:
+        super().__init__(table, run=Tape(budget), bounding=bounding, entropy=FixedEntropy(seed))
+        self.heard: list[Question] = []
+
+    def _ask(self, question: Question, what: str) -> NDArray[np.int64]:
+        self.heard.append(question)
+        return super()._ask(question, what)
+
+    @property
+    def shares(self) -> list[float]:
+        """The share of the budget that each question cost."""
+        return [r.grains / self.budget.grains for r in self._run.state().reservations]
+
+    @property
+    def choices(self) -> list[Select | Distances]:
+        """The questions that choose."""
+        return [q for q in self.heard if isinstance(q, (Select, Distances))]
+
+    @property
+    def asked(self) -> list[list[Clique]]:
+        """The marginals that were asked for, round by round."""
+        return [[q.clique for q in m.queries] for m in self.heard if isinstance(m, Measure)]
+
+
+@contextmanager
+def listening(
+    table: Table,
+    *,
+    people: Sequence[int] | Column | None = None,
+    sizes: dict[str, int] | None = None,
+    bounding: Bounding | None = None,
+    budget: Budget = VAST,
+    seed: int = 1,
+) -> Iterator[Heard]:
+    """Open a door to a table, whose rows are people where none are given."""
+    unit = Unit.each_row() if people is None else Unit("id")
+    data = dict(table) if people is None else {**table, "id": np.asarray(people)}
+    engine = DuckDB()
+    try:
+        private = PrivateTable(
+            engine, data, schema=schema_of(**(sizes or sizes_of(table))), unit=unit, key=KEY
+        )
+        yield Heard(private, bounding=bounding or Weights(1), budget=budget, seed=seed)
+    finally:
+        engine.close()
+
+
+def silent(stage: str, done: float) -> None:
+    """Tell nobody."""
