@@ -39,8 +39,8 @@ MERGING = (
         name="counts of merged codes get the noise that was meant for others",
         kind="the noise drawn is not the noise charged",
         file="vault/door.py",
-        old="domain = seen(self.schema, question).domain",
-        new="domain = self.schema.domain",
+        old="unit, domain = question.bounding.unit_weight, seen(self.schema, question).domain",
+        new="unit, domain = question.bounding.unit_weight, self.schema.domain",
         caught_by=f"{MERGED}"
         "::test_an_answer_of_merged_codes_is_the_count_and_the_samplers_own_noise",
     ),

@@ -102,7 +102,7 @@ class _Weighing(PrivateDoor):
             one, other = (x[noisy[0]] - logsumexp(x) for x in logs)
             return float(one - other)
         parts = self._lattice(question)
-        steps = np.concatenate([np.full(len(noisy) if n < 0 else n, s) for n, s in parts])
+        steps = np.concatenate([np.full(len(noisy) if n < 0 else n, s) for n, _, _, s in parts])
         answer = noisy / steps
         (one, scales), (other, _) = (in_rows(question, c, self.schema) for c in counted)
         if self.currency == "gdp":

@@ -23,11 +23,12 @@ if TYPE_CHECKING:
 _DIGITS = 60
 
 
-def _context() -> Any:  # noqa: ANN401  mpmath has no types
+@lru_cache
+def _context(digits: int = _DIGITS) -> Any:  # noqa: ANN401  mpmath has no types
     import mpmath  # noqa: PLC0415  a help page need not wait for it
 
     context = mpmath.mp.clone()
-    context.dps = _DIGITS
+    context.dps = digits
     return context
 
 
@@ -35,7 +36,7 @@ def _delta(mp: Any, mu: Any, epsilon: Any) -> Any:  # noqa: ANN401
     if mu == 0:
         return mp.zero
     low, high = mu / 2 - epsilon / mu, -mu / 2 - epsilon / mu
-    return mp.ncdf(low) - mp.exp(epsilon) * mp.ncdf(high)
+    return max(mp.zero, mp.ncdf(low) - mp.exp(epsilon) * mp.ncdf(high))
 
 
 def _up(mp: Any, value: Any) -> float:  # noqa: ANN401
@@ -49,11 +50,28 @@ def _down(mp: Any, value: Any) -> float:  # noqa: ANN401
     return near if mp.mpf(near) <= value else math.nextafter(near, -math.inf)
 
 
-def _bisect(mp: Any, holds: Callable[[Any], bool], low: Any, high: Any) -> tuple[Any, Any]:  # noqa: ANN401
-    """Close in on the point up to which ``holds`` is true, to 20 digits."""
+def _close_in(mp: Any, distance: Callable[[Any], Any]) -> tuple[Any, Any]:  # noqa: ANN401
+    """Close in on the point up to which a distance is above 0, to 20 digits.
+
+    Its power of two is found first; then ends are cut by secants, an end that stayed twice with
+    half of its distance; where a secant leads nowhere, in halves.
+    """
+    low = high = mp.one
+    while distance(high) > 0:
+        low, high = high, 2 * high
+    while distance(low) <= 0:
+        low, high = low / 2, low
+    above, below, stayed = distance(low), distance(high), 0
     while high - low > high * mp.mpf(10) ** -20:
-        middle = (low + high) / 2
-        low, high = (middle, high) if holds(middle) else (low, middle)
+        cut = (low * below - high * above) / (below - above)
+        middle = cut if low < cut < high else (low + high) / 2
+        value = distance(middle)
+        if value > 0:
+            low, above = middle, value
+            below, stayed = (below / 2 if stayed > 0 else below), 1
+        else:
+            high, below = middle, value
+            above, stayed = (above / 2 if stayed < 0 else above), -1
     return low, high
 
 
@@ -82,10 +100,7 @@ def epsilon_upper(mu: float, delta: float) -> float:
     m, d = mp.mpf(mu), mp.mpf(delta)
     if _delta(mp, m, mp.zero) <= d:
         return 0.0
-    high = mp.one
-    while _delta(mp, m, high) > d:
-        high *= 2
-    _, least = _bisect(mp, lambda e: bool(_delta(mp, m, e) > d), mp.zero, high)
+    _, least = _close_in(mp, lambda e: mp.log(_delta(mp, m, e)) - mp.log(d))
     return _up(mp, least)
 
 
@@ -100,10 +115,7 @@ def mu_lower(epsilon: float, delta: float) -> float:
     _check_delta(delta)
     mp = _context()
     e, d = mp.mpf(epsilon), mp.mpf(delta)
-    high = mp.one
-    while _delta(mp, high, e) <= d:
-        high *= 2
-    greatest, _ = _bisect(mp, lambda m: bool(_delta(mp, m, e) <= d), mp.zero, high)
+    greatest, _ = _close_in(mp, lambda m: mp.log(d) - mp.log(_delta(mp, m, e)))
     return _down(mp, greatest)
 
 
@@ -118,8 +130,7 @@ def mu_of_pure_upper(epsilon: float) -> float:
     if epsilon > 200:
         # Beyond the digits kept below: Φ(−z) ≤ ½e^(−z²/2) makes z = √(2(ε+1)) large enough.
         return 2 * math.sqrt(2 * (epsilon + 1)) * (1 + 1e-12)
-    mp = _context()
-    mp.dps += 100
+    mp = _context(_DIGITS + 100)
     # Φ⁻¹(p) = √2 · erfinv(2p − 1), and 2/(1+e^−ε) − 1 = tanh(ε/2).
     return _up(mp, 2 * mp.sqrt(2) * mp.erfinv(mp.tanh(mp.mpf(epsilon) / 2)))
 

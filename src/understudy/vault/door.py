@@ -7,6 +7,7 @@ hand over.  A count that fails has cost nothing.
 
 from __future__ import annotations
 
+import math
 import traceback
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 
     Noised = UnitMode | UnitCounts | Distances | Total | Units
     """Questions of which every number has noise of one scale."""
+    Part = tuple[int, float, int, int]
     Whole = NDArray[np.int64]
     Noisy = NDArray[np.float64]
 
@@ -73,9 +75,8 @@ class PrivateDoor:
         self._asked = 0
         self._closed = False
         self._let_go = let_go
-        self._left = state.cap
+        self._left, self._budget = state.cap, state.budget
         self._bounding = bounding
-        self._budget = state.budget
 
     @property
     def schema(self) -> Schema:
@@ -118,7 +119,9 @@ class PrivateDoor:
         group = f"question {self._asked}" if isinstance(self.bounding, Norm) else None
         noisy = self._ask(question, f"{len({q.clique for q in queries})} marginals")
         out, start = [], 0
-        for query, (size, steps) in zip(question.queries, self._lattice(question), strict=True):
+        for query, (size, _, _, steps) in zip(
+            question.queries, self._lattice(question), strict=True
+        ):
             values = noisy[start : start + size] / steps
             start += size
             out.append(
@@ -203,7 +206,7 @@ class PrivateDoor:
 
     def _values(self, question: Noised, what: str) -> Noisy:
         noisy = self._ask(question, what)
-        return noisy / self._lattice(question)[0][1]
+        return noisy / self._lattice(question)[0][-1]
 
     def _ask(self, question: Question, what: str) -> Whole:
         if self._closed:
@@ -230,49 +233,41 @@ class PrivateDoor:
         self._run.store(ordinal, digest, stored)
         return stored
 
-    def _lattice(self, question: Question) -> list[tuple[int, int]]:
-        """Give the size and the steps a row of each part of an answer that shares a scale."""
-        match question:
-            case Measure():
-                unit = question.bounding.unit_weight
-                domain = seen(self.schema, question).domain
-                sizes = [
-                    q.rows.count
-                    if q.rows is not None
-                    else int(np.prod([domain[n] for n in q.clique]))
-                    for q in question.queries
-                ]
-                scales = [q.scale for q in question.queries]
-                return [
-                    (n, steps_per_unit(s, at_least=unit))
-                    for n, s in zip(sizes, scales, strict=True)
-                ]
-            case Select():
-                return []
-            case _:
-                return [(-1, steps_per_unit(question.scale, at_least=_unit(question)))]
+    def _lattice(self, question: Question) -> list[Part]:
+        """Lay out each part of an answer that shares a scale; refuse noise that is out of reach.
+
+        A part is so many numbers (-1 for all), their noise, and the steps a row of exact and of
+        noisy ones.
+        """
+        if isinstance(question, Select):
+            return []
+        if isinstance(question, Measure):
+            unit, domain = question.bounding.unit_weight, seen(self.schema, question).domain
+            sizes = [
+                math.prod(domain[n] for n in q.clique) if q.rows is None else q.rows.count
+                for q in question.queries
+            ]
+            scales = [q.scale for q in question.queries]
+        else:
+            unit = 2**FRACTION_BITS if isinstance(question, Distances) else 1
+            sizes, scales = [-1], [question.scale]
+        return [
+            (size, scale, unit, steps_per_unit(scale, at_least=unit))
+            for size, scale in zip(sizes, scales, strict=True)
+        ]
 
     def _noisy(self, question: Question, counted: Whole) -> Whole:
         """Put noise on exact counts, part by part, or make the noisy choice."""
         shape: Shape = "gaussian" if self.currency == "gdp" else "laplace"
         if isinstance(question, Select):
             return np.array([_chosen(question, counted, self._entropy)], dtype=np.int64)
-        if isinstance(question, Measure):
-            unit, scales = question.bounding.unit_weight, [q.scale for q in question.queries]
-        else:
-            unit, scales = _unit(question), [question.scale]
         out, start = [], 0
-        for (size, steps), scale in zip(self._lattice(question), scales, strict=True):
+        for size, scale, unit, steps in self._lattice(question):
             part = counted[start:] if size < 0 else counted[start : start + size]
             start += len(part)
             noise = draw(shape, scale * steps, len(part), entropy=self._entropy)
             out.append(part * (steps // unit) + noise)
         return np.concatenate(out)
-
-
-def _unit(question: Noised) -> int:
-    """Give the steps a row of an exact answer."""
-    return 2**FRACTION_BITS if isinstance(question, Distances) else 1
 
 
 def _chosen(question: Select, distances: Whole, entropy: Entropy) -> int:
