@@ -76,6 +76,7 @@ class Place:
         options: dict[str, Any] = {
             "schema": self / "schema.toml",
             "unit": "taxi",
+            "mechanism": "independent",
             "bounding": "weights:4",
             "epsilon": 1,
             "delta": 1e-6,

@@ -185,9 +185,9 @@ CASES: dict[str, Case] = {
         ("needs a public table", "got no --public", "allowed: --public FILE", "Hint: or give"),
     ),
     "cap chosen by the default mechanism": (
-        synth("none.csv", bounding="weights:public", public="none.csv"),
+        synth("none.csv", bounding="weights:public", public="none.csv", mechanism=None),
         UsageError,
-        ("got --mechanism independent", "allowed: --mechanism adagrid", "Hint: or give"),
+        ("got --mechanism auto", "allowed: --mechanism adagrid", "Hint: or give"),
     ),
     "cap from a public table of nobody": (
         with_file(

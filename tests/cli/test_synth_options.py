@@ -60,6 +60,28 @@ def request(place: Place) -> Any:
 # Mechanisms, settings, boundings
 
 
+def test_without_a_mechanism_one_is_chosen_and_the_summary_says_why(place: Place) -> None:
+    told = place.fine(*place.synth(mechanism=None, epsilon=50))
+    made = manifest(place)["mechanism"]
+    assert made["name"] == "auto"
+    assert made["chosen"]["name"] == "tworound"
+    assert f"  chose    tworound: {made['why']}\n" in told
+    assert "(tworound)." in told
+    second = place.fine(
+        *place.synth(mechanism=None, epsilon=50, ledger=place / "b.ledger", out=place / "b"),
+        "--json",
+    )
+    (chosen,) = json.loads(second)["chosen"]
+    assert chosen["mechanism"] == "tworound"
+    assert chosen["why"].startswith("There are about ")
+
+
+def test_a_mechanism_that_is_named_needs_no_reason(place: Place) -> None:
+    assert "chose " not in place.fine(*place.synth())
+    again = place.synth(ledger=place / "b.ledger", out=place / "b")
+    assert json.loads(place.fine(*again, "--json"))["chosen"] == []
+
+
 @pytest.mark.parametrize("bounding", ["weights:4", "sample:4", "norm"])
 def test_adagrid_with_a_public_table(place: Place, public: Path, bounding: str) -> None:
     asked = place.synth(mechanism="adagrid", public=public, bounding=bounding, epsilon=50)

@@ -339,7 +339,7 @@ def _write_table(folder: Path) -> None:
 SYNTH = (
     *("synth", "@trips.csv", "--schema", "@trips.toml", "--unit", "taxi", "--bounding", "sample:9"),
     *("--epsilon", "1", "--delta", "1e-6", "--ledger", "@a.ledger", "--out", "@out"),
-    *("--format", "csv"),
+    *("--format", "csv", "--mechanism", "independent"),
 )
 
 
