@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
 
 from understudy.budget import Weights, split
 from understudy.errors import BudgetError, UsageError
@@ -33,7 +33,7 @@ from understudy.synth.cliques import (
 )
 from understudy.synth.granularity import Grid, closure
 from understudy.synth.levels import public_cap
-from understudy.synth.people import bound_notes, check_public, meet, shares_of_people
+from understudy.synth.people import OfPeople, bound_notes, check_public, meet, shares_of_people
 from understudy.synth.rounding import check_rows
 from understudy.synth.rounds import Rounds
 from understudy.synth.settings import check_columns, check_most_each, check_shares
@@ -53,7 +53,7 @@ MOST_ITERATIONS = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AdaGrid:
+class AdaGrid(OfPeople):
     """Adaptive granularity."""
 
     name: ClassVar[str] = "adagrid"
@@ -63,7 +63,8 @@ class AdaGrid:
     copies: tuple[tuple[Clique, int], ...] = ()
     """How often some cliques are asked in place of once; more is less noise for them."""
     targets: tuple[str, ...] = ()
-    """Columns that belong in every clique, where cliques are chosen."""
+    """Columns that belong in every clique, where cliques are chosen; and by which rows are given to
+    public people, where ``ids_by`` is empty."""
     more_pairs: float = 1.0
     """Where pairs are chosen under DP, how many more than a tree of them, a column."""
     threshold: float = 5.0
@@ -73,16 +74,6 @@ class AdaGrid:
     model_limit: int | None = None
     """The most bytes of all tables of the model; where it is None, 400 MB for cliques that are
     given, and 8 MB for cliques that are chosen."""
-    ids_by: tuple[str, ...] = ()
-    """The columns by which rows are given to public people; the targets where there are none."""
-    most_each: int | None = None
-    """The most rows of a synthetic person; the bounding's cap where it is None."""
-    within: Literal["evenly", "public"] = "evenly"
-    """How values are drawn within a bin."""
-    rows_share: float = 0.02
-    """The share of the budget for the number of rows, under `Norm`."""
-    people_share: float = 0.02
-    """The share for how many rows people have, where no public table tells."""
     selection_share: float = 0.1
     """The share for choosing cliques, where none are given and there is no public table."""
     published: bool = False
@@ -197,7 +188,7 @@ class AdaGrid:
         self, door: Door, public: PublicTable | None, *, selected: bool
     ) -> dict[str, float]:
         """Share the budget out among kinds of questions."""
-        shares = shares_of_people(door, public, rows=self.rows_share, people=self.people_share)
+        shares = shares_of_people(door, public, self)
         if selected and len(door.schema.domain) > 1:
             shares["selection"] = self.selection_share
         shares["marginals"] = 1 - sum(shares.values())
@@ -234,4 +225,4 @@ def _check_settings(settings: AdaGrid, door: Door, public: PublicTable | None) -
             "copies need cliques that are known beforehand",
             hint="name the cliques, give a public table, or leave copies out",
         )
-    check_public(public, ids_by=settings.ids_by, within=settings.within)
+    check_public(public, settings)

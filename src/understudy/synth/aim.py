@@ -26,7 +26,7 @@ from understudy.graph import Domain, model_bytes
 from understudy.synth.cliques import CHOSEN_LIMIT, as_tuples
 from understudy.synth.compressed import Compressed
 from understudy.synth.growth import Growth
-from understudy.synth.people import check_public, shares_of_people
+from understudy.synth.people import OfPeople, check_public, shares_of_people
 from understudy.synth.settings import (
     check_columns,
     check_most_each,
@@ -54,7 +54,7 @@ MOST_NOISE = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AIM:
+class AIM(OfPeople):
     """Marginals one by one, each the one that the model gets most wrong."""
 
     name: ClassVar[str] = "aim"
@@ -81,16 +81,6 @@ class AIM:
     """The most cells of a marginal that is asked for."""
     model_limit: int = CHOSEN_LIMIT
     """The most bytes of all tables of the model; of less budget spent, as much less."""
-    ids_by: tuple[str, ...] = ()
-    """The columns by which rows are given to public people."""
-    most_each: int | None = None
-    """The most rows of a synthetic person; the bounding's cap where it is None."""
-    within: Literal["evenly", "public"] = "evenly"
-    """How values are drawn within a bin."""
-    rows_share: float = 0.02
-    """The share of the budget for the number of rows, under `Norm`."""
-    people_share: float = 0.02
-    """The share for how many rows people have, where no public table tells."""
     first_share: float = 0.3
     """The share of what is left for single columns."""
     selection_share: float = 0.1
@@ -148,7 +138,7 @@ class AIM:
         return columns.synthesis(
             model,
             growth.measured,
-            ownership=self,
+            settings=self,
             rng=rng,
             details={"rounds": len(growth.measured), "model": growth.size},
         )
@@ -157,13 +147,20 @@ class AIM:
         """Refuse settings that do not fit the schema, before anything is spent."""
         domain = door.schema.domain
         check_columns([*self.targets, *self.ids_by], domain)
-        check_public(public, ids_by=self.ids_by, within=self.within)
-        candidates(self._workload(domain), domain, self.most_cells)
-        sizes = Domain({c.name: self._rule(c.name).most_codes(c) for c in door.schema.modelled})
-        needed = model_bytes(sizes, [(name,) for name in domain])
+        check_public(public, self)
+        sizes = {c.name: self._rule(c.name).most_codes(c) for c in door.schema.modelled}
+        listed = candidates(self._workload(domain), sizes, self.most_cells)
+        if not listed and len(domain) > 1:
+            raise QuestionError(
+                "the workload leaves nothing to ask for",
+                allowed=f"marginals of two columns or more, of at most {self.most_cells:,} cells",
+                hint="single columns are asked for in any case",
+            )
+        space = Domain(sizes)
+        needed = model_bytes(space, [min(listed, key=space.cells)] if listed else [])
         if needed > self.model_limit:
             raise QuestionError(
-                "the model may be smaller than the columns alone need",
+                "the model may not be as large as columns and one marginal make it",
                 got=f"{self.model_limit:,} bytes",
                 allowed=f"from {needed:,} up",
                 hint="raise model_limit",
@@ -179,7 +176,7 @@ class AIM:
 
     def _prices(self, door: Door, public: PublicTable | None) -> dict[str, float]:
         """Share the budget out among kinds of questions; what rounds leave goes to the last."""
-        shares = shares_of_people(door, public, rows=self.rows_share, people=self.people_share)
+        shares = shares_of_people(door, public, self)
         rest = 1 - sum(shares.values())
         alone = len(door.schema.domain) == 1
         shares["first"] = rest if alone else rest * self.first_share

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from understudy.door import Door, Measurement
     from understudy.graph import Model
     from understudy.public import Progress, PublicTable
-    from understudy.synth.people import Crowd, Ownership
+    from understudy.synth.people import Crowd, OfPeople
     from understudy.synth.support import Rule, Support
     from understudy.synth.weighted import Asked
 
@@ -110,7 +110,7 @@ class Compressed:
         model: Model,
         more: Sequence[Measurement],
         *,
-        ownership: Ownership,
+        settings: OfPeople,
         rng: np.random.Generator,
         notes: tuple[str, ...] = (),
         details: Mapping[str, Any] | None = None,
@@ -126,13 +126,13 @@ class Compressed:
                 self.door,
                 codes,
                 public=public,
-                by=ownership.ids_by,
-                most=ownership.most_each,
+                by=settings.ids_by,
+                most=settings.most_each,
                 rng=rng,
             ),
             measurements=measurements,
             notes=(*notes, *bound_notes(self.door)),
-            within={} if public is None or ownership.within == "evenly" else bins_within(public),
+            within={} if public is None or settings.within == "evenly" else bins_within(public),
             details={**(details or {}), "cliques": _told(measurements), "support": self._told()},
         )
 

@@ -16,14 +16,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
 
 from understudy.budget import split
 from understudy.errors import BudgetError, UsageError
 from understudy.graph import estimate
 from understudy.synth.cliques import CHOSEN_LIMIT, as_tuples, check_cliques, select_pairs
 from understudy.synth.compressed import Compressed
-from understudy.synth.people import check_public, shares_of_people
+from understudy.synth.people import OfPeople, check_public, shares_of_people
 from understudy.synth.plan import with_targets
 from understudy.synth.settings import check_columns, check_most_each, check_shares, check_weights
 from understudy.synth.support import Rare, Rule
@@ -41,7 +41,7 @@ MOST_VALUES = 250
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MST:
+class MST(OfPeople):
     """A tree of pairs, chosen under DP."""
 
     name: ClassVar[str] = "mst"
@@ -60,16 +60,6 @@ class MST:
     """The most cells of a pair."""
     model_limit: int = CHOSEN_LIMIT
     """The most bytes of all tables of the model, where targets make it more than a tree."""
-    ids_by: tuple[str, ...] = ()
-    """The columns by which rows are given to public people."""
-    most_each: int | None = None
-    """The most rows of a synthetic person; the bounding's cap where it is None."""
-    within: Literal["evenly", "public"] = "evenly"
-    """How values are drawn within a bin."""
-    rows_share: float = 0.02
-    """The share of the budget for the number of rows, under `Norm`."""
-    people_share: float = 0.02
-    """The share for how many rows people have, where no public table tells."""
     shares: tuple[float, float, float] = (1 / 3, 1 / 3, 1 / 3)
     """The shares of what is left: for columns, for choosing pairs, and for the pairs."""
 
@@ -108,13 +98,13 @@ class MST:
             watch=lambda state: progress("fitting the model", state.iterations / MOST_ITERATIONS),
         )
         progress("drawing rows", 0)
-        return columns.synthesis(fit.model, pairs, ownership=self, rng=rng)
+        return columns.synthesis(fit.model, pairs, settings=self, rng=rng)
 
     def _begin(self, door: Door, public: PublicTable | None) -> list[Clique]:
         """Give the targets' pairs; refuse settings that do not fit, before anything is spent."""
         named = {*self.targets, *self.ids_by, *(n for clique, _ in self.weights for n in clique)}
         check_columns(named, door.schema.domain)
-        check_public(public, ids_by=self.ids_by, within=self.within)
+        check_public(public, self)
         sizes = {c.name: self._rule(c.name).most_codes(c) for c in door.schema.modelled}
         begun = with_targets(self.targets, sizes, self.most_cells)
         check_cliques(
@@ -174,7 +164,7 @@ class MST:
 
     def _prices(self, door: Door, public: PublicTable | None) -> dict[str, float]:
         """Share the budget out among kinds of questions."""
-        shares = shares_of_people(door, public, rows=self.rows_share, people=self.people_share)
+        shares = shares_of_people(door, public, self)
         rest = 1 - sum(shares.values())
         first, *later = (rest * share / sum(self.shares) for share in self.shares)
         if len(door.schema.domain) > 1:

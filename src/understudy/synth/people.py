@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -32,20 +32,20 @@ NEARLY_ALL = 0.99
 TYPICAL = 0.9
 
 
-class Ownership(Protocol):
-    """What a mechanism's settings say of whose rows they are, and of values within a bin."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfPeople:
+    """The settings of a mechanism that say whose rows they are, and what that costs."""
 
-    @property
-    def ids_by(self) -> tuple[str, ...]:
-        """The columns by which rows are given to public people."""
-
-    @property
-    def most_each(self) -> int | None:
-        """The most rows of a synthetic person; the bounding's cap where it is None."""
-
-    @property
-    def within(self) -> Literal["evenly", "public"]:
-        """How values are drawn within a bin."""
+    ids_by: tuple[str, ...] = ()
+    """The columns by which rows are given to public people."""
+    most_each: int | None = None
+    """The most rows of a synthetic person; the bounding's cap where it is None."""
+    within: Literal["evenly", "public"] = "evenly"
+    """How values are drawn within a bin."""
+    rows_share: float = 0.02
+    """The share of the budget for the number of rows, under `Norm`."""
+    people_share: float = 0.02
+    """The share for how many rows people have, where no public table tells."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -142,14 +142,14 @@ class Crowd:
 
 
 def shares_of_people(
-    door: Door, public: PublicTable | None, *, rows: float, people: float
+    door: Door, public: PublicTable | None, settings: OfPeople
 ) -> dict[str, float]:
     """Say which of the questions that `meet` asks are needed, with their shares of the budget."""
     shares = {}
     if isinstance(door.bounding, Norm):
-        shares["rows"] = rows
+        shares["rows"] = settings.rows_share
     if not door.unit.is_row and (public is None or public.people is None):
-        shares["people"] = people
+        shares["people"] = settings.people_share
     return shares
 
 
@@ -159,16 +159,14 @@ def bound_notes(door: Door) -> tuple[str, ...]:
     return () if door.unit.is_row else (f"{told}bound left out ({door.bounding}).",)
 
 
-def check_public(
-    public: PublicTable | None, *, ids_by: Sequence[str], within: Literal["evenly", "public"]
-) -> None:
+def check_public(public: PublicTable | None, settings: OfPeople) -> None:
     """Refuse settings that need a public table, or its people, where there are none."""
-    if ids_by and (public is None or public.people is None):
+    if settings.ids_by and (public is None or public.people is None):
         raise UsageError(
             "ids_by needs a public table with the unit's columns",
             hint="give one, or leave ids_by out: people then follow a noisy distribution",
         )
-    if within == "public" and public is None:
+    if settings.within == "public" and public is None:
         raise UsageError("within = 'public' needs a public table", hint="give one, or use 'evenly'")
 
 

@@ -25,7 +25,7 @@ from understudy.errors import QuestionError, UsageError
 from understudy.graph import estimate
 from understudy.synth.cliques import CHOSEN_LIMIT, as_tuples, select_pairs
 from understudy.synth.compressed import Compressed
-from understudy.synth.people import check_public, shares_of_people
+from understudy.synth.people import OfPeople, check_public, shares_of_people
 from understudy.synth.plan import Plan
 from understudy.synth.settings import (
     check_columns,
@@ -50,7 +50,7 @@ WEIGHED = ("equally", "by cells")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TwoRound:
+class TwoRound(OfPeople):
     """Two rounds: support first, then weighted marginals over it."""
 
     name: ClassVar[str] = "tworound"
@@ -83,18 +83,8 @@ class TwoRound:
     given, and 8 MB for cliques that are chosen."""
     more_pairs: float = 1.0
     """Where pairs are chosen under DP, how many more than a tree of them, a column."""
-    ids_by: tuple[str, ...] = ()
-    """The columns by which rows are given to public people."""
-    most_each: int | None = None
-    """The most rows of a synthetic person; the bounding's cap where it is None."""
-    within: Literal["evenly", "public"] = "evenly"
-    """How values are drawn within a bin."""
     first_share: float = 0.5
     """Round 1's share of what both rounds cost."""
-    rows_share: float = 0.02
-    """The share of the budget for the number of rows, under `Norm`."""
-    people_share: float = 0.02
-    """The share for how many rows people have, where no public table tells."""
     selection_share: float = 0.1
     """The share for choosing cliques, where none are given and there is no public table."""
     published: bool = False
@@ -145,7 +135,7 @@ class TwoRound:
         return columns.synthesis(
             fit.model,
             second,
-            ownership=self,
+            settings=self,
             rng=rng,
             notes=plan.notes,
             details={"model": plan.size},
@@ -237,7 +227,7 @@ class TwoRound:
         self, door: Door, public: PublicTable | None, *, selected: bool, second: bool
     ) -> dict[str, float]:
         """Share the budget out among kinds of questions."""
-        shares = shares_of_people(door, public, rows=self.rows_share, people=self.people_share)
+        shares = shares_of_people(door, public, self)
         if selected:
             shares["selection"] = self.selection_share
         rounds = 1 - sum(shares.values())
@@ -262,7 +252,7 @@ def _check_settings(settings: TwoRound, door: Door, public: PublicTable | None) 
     named |= {n for c, column, _ in settings.coarse for n in (*c, column)}
     check_columns(named, domain)
     _check_coarse(settings.coarse, domain)
-    check_public(public, ids_by=settings.ids_by, within=settings.within)
+    check_public(public, settings)
 
 
 def _check_coarse(
