@@ -20,7 +20,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from understudy.budget import split
+from understudy.budget import Norm, split
 from understudy.errors import BudgetError, QuestionError, UsageError
 from understudy.graph import Domain, model_bytes
 from understudy.synth.cliques import CHOSEN_LIMIT, as_tuples
@@ -33,6 +33,7 @@ from understudy.synth.settings import (
     check_share,
     check_shares,
     check_weights,
+    check_words,
 )
 from understudy.synth.support import Rare, Rule
 from understudy.synth.weighted import Asked
@@ -50,7 +51,9 @@ MOST_VALUES = 250
 """The most codes of a column that are told from the others."""
 ROUNDS_A_COLUMN = 2
 MOST_NOISE = 1_000_000
-"""The most noise of a round, in rows a person; beyond it no round could tell anything."""
+"""The most noise of a round for each row of a person; beyond it no round could tell anything."""
+FURTHEST = 2**34
+"""The most noise of a round in all, which can still be drawn."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +98,7 @@ class AIM(OfPeople):
         check_share(self.selection_share)
         check_weights(self.workload)
         check_most_each(self.most_each)
+        check_words(self.within, self.rare)
         rounds = 1 if self.rounds is None else self.rounds
         counts = (self.degree - 1, rounds, self.at_once, self.bins, self.most_cells)
         if not self.threshold >= 0 or min(*counts, self.model_limit) < 1:
@@ -189,11 +193,13 @@ class AIM(OfPeople):
 def check_rounds(door: Door, price: float, rounds: int) -> None:
     """Refuse more rounds than a price allows: noise of one could not be drawn, or tell anything."""
     level = math.sqrt(rounds) if door.currency == "gdp" else rounds
-    noise = level / price
-    if noise > MOST_NOISE:
+    noise, bounding = level / price, door.bounding
+    cap = 1 if isinstance(bounding, Norm) else bounding.cap
+    most = min(MOST_NOISE, FURTHEST / cap)
+    if noise > most:
         raise BudgetError(
             "more rounds than the budget allows",
             got=f"{rounds:,} rounds, with noise of {noise:.3g} rows in each",
-            allowed=f"noise of at most {MOST_NOISE:,} rows",
+            allowed=f"noise of at most {most:,.0f} rows",
             hint="ask for fewer rounds, or raise epsilon",
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -123,7 +124,9 @@ class Growth:
         return max(asked, key=self._worth)
 
     def _worth(self, candidate: Candidate) -> float:
-        return candidate.weight * (self._distances[candidate.clique] - candidate.penalty)
+        """Give what asking would mend, as far as is known; what was never asked comes first."""
+        known = self._distances.get(candidate.clique, math.inf)
+        return candidate.weight * (known - candidate.penalty)
 
     def _fitted(self, start: Model | None, most: int) -> Model:
         return estimate(

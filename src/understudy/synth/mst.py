@@ -18,14 +18,20 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from understudy.budget import split
+from understudy.budget import price_lower, split
 from understudy.errors import BudgetError, UsageError
 from understudy.graph import estimate
 from understudy.synth.cliques import CHOSEN_LIMIT, as_tuples, check_cliques, select_pairs
 from understudy.synth.compressed import Compressed
 from understudy.synth.people import OfPeople, check_public, shares_of_people
 from understudy.synth.plan import with_targets
-from understudy.synth.settings import check_columns, check_most_each, check_shares, check_weights
+from understudy.synth.settings import (
+    check_columns,
+    check_most_each,
+    check_shares,
+    check_weights,
+    check_words,
+)
 from understudy.synth.support import Rare, Rule
 from understudy.synth.weighted import Asked, weighted_round
 
@@ -70,6 +76,7 @@ class MST(OfPeople):
         check_shares(self.rows_share, self.people_share)
         check_weights(self.weights)
         check_most_each(self.most_each)
+        check_words(self.within, self.rare)
         if len(self.shares) != 3 or not all(0 < share < math.inf for share in self.shares):
             raise BudgetError("three shares, each above 0", got=self.shares)
         if not self.threshold >= 0 or min(self.bins, self.most_cells, self.model_limit) < 1:
@@ -147,7 +154,8 @@ class MST(OfPeople):
         return columns, weighted_round(
             small,
             [self._asked(pair) for pair in pairs],
-            price=prices["pairs"],
+            # What choices did not need, where targets leave none, is theirs too.
+            price=price_lower(door.grains, door.currency),
             crowd=columns.crowd,
             public=columns.small_public(),
         )

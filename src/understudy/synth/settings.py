@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from understudy.errors import BudgetError, QuestionError
+from understudy.errors import BudgetError, QuestionError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -47,3 +47,9 @@ def check_weights(weights: Iterable[tuple[Clique, float]]) -> None:
     held = [weight for _, weight in weights]
     if not all(0 < weight < math.inf for weight in held):
         raise BudgetError("weights must be above 0", got=held)
+
+
+def check_words(within: str, rare: str) -> None:
+    """Refuse another way to draw values within a bin, or to put rare codes together."""
+    if within not in ("evenly", "public") or rare not in ("neighbours", "other"):
+        raise UsageError("unknown setting", got=f"{rare}, {within}")

@@ -33,6 +33,7 @@ from understudy.synth.settings import (
     check_share,
     check_shares,
     check_weights,
+    check_words,
 )
 from understudy.synth.support import Rare, Rule
 from understudy.synth.weighted import Asked, weighted_round
@@ -97,6 +98,7 @@ class TwoRound(OfPeople):
         check_shares(self.rows_share, self.people_share, self.selection_share)
         check_share(self.first_share)
         check_most_each(self.most_each)
+        check_words(self.within, self.rare)
         check_weights(self.weights)
         thresholds = (self.threshold, *(t for _, t in self.thresholds))
         limit = 1 if self.model_limit is None else self.model_limit
@@ -104,8 +106,6 @@ class TwoRound(OfPeople):
         more = 0 <= self.more_pairs < math.inf
         if not all(t >= 0 for t in thresholds) or min(counts) < 1 or not more:
             raise UsageError("unknown setting", got=f"{thresholds}, {counts}, {self.more_pairs}")
-        if self.rare not in ("neighbours", "other") or self.within not in ("evenly", "public"):
-            raise UsageError("unknown setting", got=f"{self.rare}, {self.within}")
         if self.weigh not in WEIGHED:
             raise UsageError("unknown setting", got=self.weigh, allowed=" or ".join(WEIGHED))
 
