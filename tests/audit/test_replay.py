@@ -14,10 +14,17 @@ from understudy.audit.neighbours import MANY_ROWS, SCHEMA
 from understudy.budget import Weights
 from understudy.door import Candidate, Measure, Query, Select, Total, Units
 from understudy.errors import AuditError
-from understudy.synth import MECHANISMS, NEEDS_PUBLIC, Independent
+from understudy.synth import AIM, MECHANISMS, MST, NEEDS_PUBLIC, Independent
 from understudy.vault import PrivateTable
 
 PAIRS = effort(50, 500)
+FEW = effort(4, 200)
+OTHERS = (
+    AIM(selection="gaussian", at_once=2, rounds=4),
+    AIM(workload=((("a", "b", "c"), 1.0), (("c", "a"), 2.0)), rounds=3, rare="other"),
+    MST(targets=("b",), weights=((("b", "c"), 2.0),), shares=(1, 1, 2), threshold=0.0),
+)
+"""Mechanisms whose settings make them ask other questions than they do by themselves."""
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
@@ -27,6 +34,13 @@ def test_a_mechanism_does_the_same_on_a_neighbour_given_the_same_answers(name: s
     assert len(reached) == PAIRS
     # The pairs press: some person moves an answer as far as is declared.
     assert max(reached) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("mechanism", OTHERS, ids=["distances", "workload", "targets"])
+def test_a_mechanism_does_the_same_on_a_neighbour_with_other_settings(mechanism: Any) -> None:
+    reached = [replay(mechanism, pair) for pair in pairs(FEW, seed=9)]
+    assert all(found.questions >= 2 for found in reached)
+    assert 0.5 < max(found.reach for found in reached) <= 1 + 1e-9
 
 
 def test_pairs_differ_by_one_person_with_all_rows() -> None:

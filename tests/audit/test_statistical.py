@@ -14,12 +14,14 @@ from understudy.audit.statistical import _at_most, _epsilon_below, _mu_below
 from understudy.budget import Budget, Norm
 from understudy.cli.audit import NEAR_ONE
 from understudy.noise import draw
-from understudy.synth import MECHANISMS, Independent
+from understudy.synth import AIM, MECHANISMS, Independent
 from understudy.vault import door as vault_door
 
 RUNS = effort(2000, 10_000)
 FITTING = effort(300, 10_000)
 """Runs of a mechanism that fits a model in each."""
+FEW = effort(100, 10_000)
+"""As few as can show a loss of a third more than the claim, if no run were taken for the other."""
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
@@ -42,6 +44,13 @@ def test_norm_is_not_seen_to_lose_more_than_it_claims() -> None:
     loss = measure_loss(Independent(), budget=NEAR_ONE, runs=RUNS, bounding=Norm())
     assert loss.kept
     assert loss.claim == pytest.approx(1, abs=1e-3)
+
+
+def test_choices_by_noisy_distances_are_not_seen_to_lose_more_than_they_claim() -> None:
+    loss = measure_loss(AIM(selection="gaussian", rounds=2), budget=NEAR_ONE, runs=FEW)
+    assert loss.kept
+    assert loss.claim == pytest.approx(1, abs=1e-3)
+    assert loss.certain <= loss.likely
 
 
 @pytest.mark.parametrize(

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 from tests.synth.crowds import schema_of
 from tests.vault.worlds import KEY
 from understudy.audit import FixedEntropy
+from understudy.audit.neighbours import Pair
 from understudy.audit.tape import Tape
 from understudy.budget import Bounding, Budget, Unit, Weights
 from understudy.door import Clique, Distances, Measure, Question, Select
 from understudy.engine import DuckDB
+from understudy.schema import Id, Integer, Schema
 from understudy.vault import PrivateDoor, PrivateTable
+from understudy.vault.marginals import marginals
 
 Column = NDArray[np.int64]
 Table = dict[str, Column]
@@ -92,13 +97,62 @@ def listening(
     data = dict(table) if people is None else {**table, "id": np.asarray(people)}
     engine = DuckDB()
     try:
-        private = PrivateTable(
-            engine, data, schema=schema_of(**(sizes or sizes_of(table))), unit=unit, key=KEY
-        )
+        schema = schema_of(**sizes_of(table) | (sizes or {}))
+        private = PrivateTable(engine, data, schema=schema, unit=unit, key=KEY)
         yield Heard(private, bounding=bounding or Weights(1), budget=budget, seed=seed)
     finally:
         engine.close()
 
 
+def passes(monkeypatch: pytest.MonkeyPatch) -> list[list[Clique]]:
+    """Keep the candidates that are counted, each time that the table is gone through for some."""
+    counted: list[list[Clique]] = []
+
+    def noted(table: PrivateTable, cliques: Sequence[Clique], weighted: str) -> Any:
+        counted.append(list(cliques))
+        return marginals(table, cliques, weighted)
+
+    monkeypatch.setattr("understudy.vault.candidates.marginals", noted)
+    return counted
+
+
 def silent(stage: str, done: float) -> None:
     """Tell nobody."""
+
+
+def pair_distance(
+    one: Mapping[str, NDArray[np.int64] | NDArray[np.int32]],
+    other: Mapping[str, NDArray[np.int64] | NDArray[np.int32]],
+    pair: Clique,
+    *,
+    codes: int = CODES,
+) -> float:
+    """Half the L1 distance between two tables' shares of a pair's cells."""
+    a, b = pair
+    shares = [
+        np.bincount(t[a].astype(np.int64) * codes + t[b], minlength=codes**2) / len(t[a])
+        for t in (one, other)
+    ]
+    return float(np.abs(shares[0] - shares[1]).sum() / 2)
+
+
+def heavy(*, leaves: bool) -> Pair:
+    """One person has 150 of 390 rows, and is all that ties the columns a and b, and all of c."""
+    rng = np.random.default_rng(4)
+    own = {"a": rng.integers(3, size=240), "b": rng.integers(3, size=240), "c": np.zeros(240)}
+    fewer = {**own, "id": np.arange(240)}
+    theirs = {**dict.fromkeys("abc", np.arange(150) % 3), "id": np.full(150, 999)}
+    more = {name: np.concatenate((fewer[name], theirs[name])) for name in fewer}
+    tables = [{n: c.astype(np.int64).astype(object) for n, c in t.items()} for t in (more, fewer)]
+    table, neighbour = tables if leaves else reversed(tables)
+    columns = (Integer(name=n, min=0, max=2, missing=False) for n in "abc")
+    return Pair(
+        schema=Schema("heavy", (Id(name="id"), *columns)),
+        unit=Unit("id"),
+        bounding=Weights(150),
+        budget=Budget(epsilon=1e4, delta=1e-6),
+        table=table,
+        neighbour=neighbour,
+        public=None,
+        apart=150,
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.zoo.adaptive import ADAPTIVE
 from tests.zoo.counting import COUNTING
+from tests.zoo.growing import GROWING
 from tests.zoo.kinds import KINDS_OF_PEOPLE
 from tests.zoo.merging import MERGING
 from tests.zoo.people_counts import PEOPLE_COUNTS
@@ -18,6 +19,7 @@ BUGS = (
     *KINDS_OF_PEOPLE,
     *MERGING,
     *TWO_ROUND,
+    *GROWING,
     *SPENDING,
     *SILENCE,
 )

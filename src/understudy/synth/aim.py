@@ -97,6 +97,10 @@ class AIM(OfPeople):
         check_share(self.first_share)
         check_share(self.selection_share)
         check_weights(self.workload)
+        if self.workload and self.targets:
+            raise UsageError(
+                "targets choose among all marginals, a workload names its own", hint="give one"
+            )
         check_most_each(self.most_each)
         check_words(self.within, self.rare)
         rounds = 1 if self.rounds is None else self.rounds

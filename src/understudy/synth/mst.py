@@ -21,7 +21,13 @@ from typing import TYPE_CHECKING, ClassVar
 from understudy.budget import price_lower, split
 from understudy.errors import BudgetError, UsageError
 from understudy.graph import estimate
-from understudy.synth.cliques import CHOSEN_LIMIT, as_tuples, check_cliques, select_pairs
+from understudy.synth.cliques import (
+    CHOSEN_LIMIT,
+    as_tuples,
+    check_cliques,
+    check_names,
+    select_pairs,
+)
 from understudy.synth.compressed import Compressed
 from understudy.synth.people import OfPeople, check_public, shares_of_people
 from understudy.synth.plan import with_targets
@@ -75,6 +81,11 @@ class MST(OfPeople):
             object.__setattr__(self, name, as_tuples(getattr(self, name)))
         check_shares(self.rows_share, self.people_share)
         check_weights(self.weights)
+        large = [clique for clique, _ in self.weights if len(clique) > 2]
+        if large:
+            raise UsageError(
+                "weights are of columns and of pairs", got=" × ".join(large[0]), hint="see aim"
+            )
         check_most_each(self.most_each)
         check_words(self.within, self.rare)
         if len(self.shares) != 3 or not all(0 < share < math.inf for share in self.shares):
@@ -111,6 +122,7 @@ class MST(OfPeople):
         """Give the targets' pairs; refuse settings that do not fit, before anything is spent."""
         named = {*self.targets, *self.ids_by, *(n for clique, _ in self.weights for n in clique)}
         check_columns(named, door.schema.domain)
+        check_names([clique for clique, _ in self.weights], door.schema.domain)
         check_public(public, self)
         sizes = {c.name: self._rule(c.name).most_codes(c) for c in door.schema.modelled}
         begun = with_targets(self.targets, sizes, self.most_cells)

@@ -1,0 +1,181 @@
+"""Bugs of trees and of models that grow: what is chosen, when it stops, and what rounds cost."""
+
+from __future__ import annotations
+
+from tests.zoo.bug import Bug
+
+TREE = "tests/synth/test_mst.py"
+GROWTH = "tests/synth/test_growth.py"
+AIM = "tests/synth/test_aim.py"
+SHARED = f"{TREE}::test_columns_choices_and_pairs_share_the_budget_as_was_said"
+PRICES = f"{GROWTH}::test_each_round_costs_its_price_and_the_last_one_what_is_left"
+WITHOUT = "::test_given_the_same_answers_the_same_is_asked_without_the_person_of_most_rows"
+
+GROWING = (
+    Bug(
+        name="AIM asks for the marginal that is most wrong by the exact counts",
+        kind="a selection is charged too little",
+        file="synth/growth.py",
+        old="return listed[self._door.select(listed, epsilon=epsilon, bounding=bounding)]",
+        new="""from understudy.door import Select
+            from understudy.vault.candidates import distances
+
+            question = Select(
+                candidates=tuple(listed),
+                epsilon=epsilon,
+                bounding=bounding,
+                merged=self._door._merged,
+            )
+            found = distances(question, self._door._door._table)
+            return listed[int(np.argmax(found * [c.weight for c in listed]))]""",
+        caught_by=f"{AIM}{WITHOUT}[exponential-leaves]",
+    ),
+    Bug(
+        name="AIM's rounds become larger where the model is no nearer to the private table",
+        kind="an exact number is taken as public",
+        file="synth/growth.py",
+        old="        return bool(moved > np.minimum(noise, chosen.expected).sum())",
+        new="""        from understudy.door import Select
+        from understudy.vault.candidates import distances
+
+        now = Candidate(
+            clique=chosen.clique, expected=self.model.marginal(chosen.clique).reshape(-1)
+        )
+        question = Select(
+            candidates=(Candidate(clique=chosen.clique, expected=chosen.expected), now),
+            epsilon=1.0,
+            bounding=self._columns.crowd.bounding,
+            merged=self._door._merged,
+        )
+        before, after = distances(question, self._door._door._table)
+        return bool(after < before / 2)""",
+        caught_by=f"{AIM}{WITHOUT}[exponential-leaves]",
+    ),
+    Bug(
+        name="AIM leaves out columns of which the private table has but one code",
+        kind="the domain is read from the data",
+        file="synth/aim.py",
+        old="            candidates(self._workload(columns.domain.sizes), columns.domain.sizes, "
+        "self.most_cells),",
+        new="""            {
+                clique: weight
+                for clique, weight in candidates(
+                    self._workload(columns.domain.sizes), columns.domain.sizes, self.most_cells
+                ).items()
+                if all(
+                    door._table.engine.fetch(
+                        f"SELECT count(DISTINCT {door._table.code[n]}) AS n FROM rows"
+                    )["n"][0]
+                    > 1
+                    for n in clique
+                )
+            },""",
+        caught_by=f"{AIM}{WITHOUT}[exponential-leaves]",
+    ),
+    Bug(
+        name="MST chooses pairs with a cap of as many rows as anybody has",
+        kind="an exact number is taken as public",
+        file="synth/mst.py",
+        old="            bounding=columns.crowd.bounding,",
+        new="""            bounding=type(columns.crowd.bounding)(
+                int(door._table.engine.fetch("SELECT max(n) AS n FROM sizes")["n"][0])
+            ),""",
+        caught_by=f"{TREE}{WITHOUT}[leaves]",
+    ),
+    Bug(
+        name="every pair of a tree is chosen for the price of all choices",
+        kind="more is spent than there is",
+        file="synth/cliques.py",
+        old="        epsilon = selection_epsilon_lower(share, door.currency)",
+        new="        epsilon = selection_epsilon_lower(price, door.currency)",
+        caught_by=SHARED,
+    ),
+    Bug(
+        name="MST asks for its pairs at the price of the whole run, whatever was spent before",
+        kind="more is spent than there is",
+        file="synth/mst.py",
+        old="price=price_lower(door.grains, door.currency),",
+        new="price=price_lower(door.budget.grains, door.currency),",
+        caught_by=SHARED,
+    ),
+    Bug(
+        name="a round of AIM pays for its choice, and asks for the price of the whole round",
+        kind="more is spent than there is",
+        file="synth/growth.py",
+        old="        choice, price = split(grains, self._door.currency, [share, 1 - share])",
+        new="""        choice, _ = split(grains, self._door.currency, [share, 1 - share])
+        (price,) = split(grains, self._door.currency, [1.0])""",
+        caught_by=PRICES,
+    ),
+    Bug(
+        name="rounds of AIM become larger, however little is left",
+        kind="more is spent than there is",
+        file="synth/growth.py",
+        old="""            last = left < 2 * each
+            each = left if last else each
+""",
+        new="            last = left <= each\n",
+        caught_by=f"{GROWTH}::test_nothing_is_left_however_many_rounds_there_are",
+    ),
+    Bug(
+        name="noisy distances of many candidates have the noise of one alone",
+        kind="more is spent than there is",
+        file="synth/growth.py",
+        old="bound = len(asked) * Fraction(bounding.cap) ** power",
+        new="bound = Fraction(bounding.cap) ** power",
+        caught_by=PRICES,
+    ),
+    Bug(
+        name="noisy distances have the noise for people of one row",
+        kind="more is spent than there is",
+        file="synth/growth.py",
+        old="bound = len(asked) * Fraction(bounding.cap) ** power",
+        new="bound = Fraction(len(asked))",
+        caught_by=f"{GROWTH}"
+        "::test_distances_have_noise_for_as_many_as_are_asked_and_for_a_persons_rows",
+    ),
+    Bug(
+        name="more rounds than the budget allows are refused when columns are paid for already",
+        kind="the books are not kept in order",
+        file="synth/aim.py",
+        old="""            check_rounds(door, prices["rounds"], rounds)
+        columns = Compressed.ask(
+            door,
+            public,
+            [Asked(clique=(name,)) for name in door.schema.domain],
+            prices=prices,
+            rule=self._rule,
+            progress=progress,
+        )
+""",
+        new="""            pass
+        columns = Compressed.ask(
+            door,
+            public,
+            [Asked(clique=(name,)) for name in door.schema.domain],
+            prices=prices,
+            rule=self._rule,
+            progress=progress,
+        )
+        if "rounds" in prices:
+            check_rounds(door, prices["rounds"], rounds)
+""",
+        caught_by=f"{AIM}::test_what_cannot_be_is_refused_before_anything_is_spent",
+    ),
+    Bug(
+        name="the private table is kept at hand while a tree is fitted",
+        kind="a private value or count is seen",
+        file="synth/mst.py",
+        old="        door.close()\n",
+        new="",
+        caught_by=f"{TREE}::test_the_table_is_let_go_before_the_model_is_fitted",
+    ),
+    Bug(
+        name="the private table is kept at hand while AIM's last model is fitted",
+        kind="a private value or count is seen",
+        file="synth/aim.py",
+        old="        door.close()\n",
+        new="",
+        caught_by=f"{AIM}::test_the_table_is_let_go_before_the_last_fit",
+    ),
+)
