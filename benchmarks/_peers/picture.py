@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.text import Annotation
 
 COLOURS = {OURS: "#c1272d", "mbi": "#0f5b8d", "dpmm": "#2e7d32", "smartnoise": "#6a4c93"}
-MARKERS = {"MST": "o", "AIM": "s", "AdaGrid": "^"}
+MARKERS = {"MST": "o", "AIM": "s", "AdaGrid": "^", "Auto": "D"}
 GREY = "#666666"
 WIDTH = 60
 """How many letters fit below a panel."""
