@@ -378,6 +378,26 @@ def test_a_failure_after_the_first_question_can_be_resumed_on_a_full_budget(
     assert same(release, session(path).resume(1))
 
 
+def test_a_traceback_that_holds_the_table_holds_no_counts(path: Path) -> None:
+    """A run that fails after a choice: what was kept of the candidates has been let go."""
+
+    def fail(stage: str, done: float) -> None:
+        del done
+        if stage.startswith("round 2"):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        session(path).run(us.MST(), progress=fail)
+    held = [
+        value
+        for frame in stopped.traceback
+        for value in frame.frame.raw.f_locals.values()
+        if isinstance(value, PrivateTable)
+    ]
+    assert held, "else this would see nothing"
+    assert not any(table._kept for table in held)
+
+
 def test_a_mechanism_may_not_spend_more_than_its_run(path: Path) -> None:
     with pytest.raises(BudgetExhaustedError, match="run 1 has less left than question 0 costs"):
         session(path).run(Counting())

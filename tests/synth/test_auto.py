@@ -146,3 +146,33 @@ def test_settings_that_are_none(settings: dict[str, Any], error: type, text: str
     with pytest.raises(error) as raised:
         us.Auto(**settings)
     assert str(raised.value) == text
+
+
+def wide(size: int, *, people: bool) -> tuple[us.Schema, us.PublicTable]:
+    """Columns of many codes, public rows of which suggest a model of many cells."""
+    names = [f"c{i}" for i in range(24)]
+    made = us.Schema("t", tuple(Integer(name=n, min=0, max=size - 1, missing=False) for n in names))
+    codes = np.random.default_rng(0).integers(0, size, 400)
+    table: dict[str, Any] = {n: (codes + i) % size for i, n in enumerate(names)}
+    unit = us.Unit("who") if people else ROWS
+    return made, us.PublicTable.read(table | {"who": np.arange(400)}, schema=made, unit=unit)
+
+
+def test_what_a_public_table_suggests_is_not_chosen_where_it_is_too_large() -> None:
+    """Else the run would be refused after people were counted, and again whenever it is resumed."""
+    made, known = wide(1_000, people=True)
+    given: Any = {"budget": TIGHT, "people": 50_000, "public": known}
+    assert not us.AdaGrid(within="public").fits(known)
+    assert us.auto(made, unit=us.Unit("who"), **given).mechanism.name != "adagrid"
+    settings = us.TwoRound(model_limit=100)
+    assert not settings.fits(made, known)
+    assert us.TwoRound().fits(schema(3), None)
+
+
+def test_mst_takes_the_place_of_two_rounds_that_are_too_large(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(us.TwoRound, "fits", lambda *_: False)
+    choice = us.auto(schema(14), unit=ROWS, budget=TIGHT, people=48_842)
+    assert choice.mechanism == us.MST()
+    assert choice.why.endswith("(mst).")

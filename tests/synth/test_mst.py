@@ -260,12 +260,14 @@ def test_pairs_of_too_many_cells_are_not_asked() -> None:
     assert not any("c" in pair for pair in pairs)
 
 
-def test_where_every_pair_is_too_large_columns_stand_alone() -> None:
-    with listening(planted(STAR), budget=BUDGET) as door:
-        found = made(door, us.MST(most_cells=8))
-    assert door.asked == [[(name,) for name in STAR]]
-    assert door.choices == []
-    assert found.codes.keys() == STAR.keys()
+def test_where_every_pair_is_too_large_nothing_is_spent() -> None:
+    with (
+        listening(planted(CHAIN)) as door,
+        pytest.raises(QuestionError, match="no pair of columns is small enough") as caught,
+    ):
+        made(door, us.MST(most_cells=8))
+    assert str(caught.value).endswith("allowed: at most 8). Hint: raise most_cells")
+    assert door.asked == []
 
 
 # Answers alone decide

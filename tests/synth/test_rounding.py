@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.synth.rounding import deal, simplex
+from understudy.synth.rounding import deal, rescaled, simplex
 
 values = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=50).map(np.array)
 
@@ -41,3 +41,12 @@ def test_nobody_is_dealt_more_than_the_cap(rows: int, people: int, cap: int, see
     assert held.sum() == rows
     assert held.max() <= cap
     assert len(held) <= max(1, people, -(-rows // cap))
+
+
+def test_counts_of_a_share_are_those_of_the_whole_times_as_many() -> None:
+    whole = np.array([50.0, 30.0, 20.0, 0.0])
+    assert rescaled(0.7 * whole, total=100).tolist() == pytest.approx(whole.tolist())
+    for noisy in (np.array([5.0, -9.0, 1.0]), np.zeros(3), np.array([-1.0, -2.0])):
+        found = rescaled(noisy, total=7)
+        assert found.sum() == pytest.approx(7)
+        assert found.min() >= 0

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 from understudy.errors import BudgetError
@@ -24,7 +25,8 @@ _DIGITS = 60
 
 
 @lru_cache
-def _context(digits: int = _DIGITS) -> Any:  # noqa: ANN401  mpmath has no types
+def _context(_thread: int, digits: int = _DIGITS) -> Any:  # noqa: ANN401  mpmath has no types
+    """Give a thread's own precision: what is worked out changes it for a while."""
     import mpmath  # noqa: PLC0415  a help page need not wait for it
 
     context = mpmath.mp.clone()
@@ -82,7 +84,7 @@ def delta_upper(mu: float, epsilon: float) -> float:
     >>> round(delta_upper(1.0, 1.0), 12)
     0.126936737507
     """
-    mp = _context()
+    mp = _context(get_ident())
     return min(1.0, _up(mp, _delta(mp, mp.mpf(mu), mp.mpf(epsilon))))
 
 
@@ -96,7 +98,7 @@ def epsilon_upper(mu: float, delta: float) -> float:
     _check_delta(delta)
     if not mu >= 0 or math.isinf(mu):
         raise BudgetError("mu must be a number from 0 up", got=mu)
-    mp = _context()
+    mp = _context(get_ident())
     m, d = mp.mpf(mu), mp.mpf(delta)
     if _delta(mp, m, mp.zero) <= d:
         return 0.0
@@ -113,7 +115,7 @@ def mu_lower(epsilon: float, delta: float) -> float:
     """
     _check_epsilon(epsilon)
     _check_delta(delta)
-    mp = _context()
+    mp = _context(get_ident())
     e, d = mp.mpf(epsilon), mp.mpf(delta)
     greatest, _ = _close_in(mp, lambda m: mp.log(d) - mp.log(_delta(mp, m, e)))
     return _down(mp, greatest)
@@ -130,7 +132,7 @@ def mu_of_pure_upper(epsilon: float) -> float:
     if epsilon > 200:
         # Beyond the digits kept below: Φ(−z) ≤ ½e^(−z²/2) makes z = √(2(ε+1)) large enough.
         return 2 * math.sqrt(2 * (epsilon + 1)) * (1 + 1e-12)
-    mp = _context(_DIGITS + 100)
+    mp = _context(get_ident(), _DIGITS + 100)
     # Φ⁻¹(p) = √2 · erfinv(2p − 1), and 2/(1+e^−ε) − 1 = tanh(ε/2).
     return _up(mp, 2 * mp.sqrt(2) * mp.erfinv(mp.tanh(mp.mpf(epsilon) / 2)))
 

@@ -118,6 +118,8 @@ class Session:
             engine = opened.enter_context(closing(DuckDB()))
             progress("reading the private table", 0)
             table = self._table(engine, key)
+            # Whatever ends the run, a traceback that holds the table holds no counts.
+            opened.callback(table.forget)
             if ledger is None:
                 ledger = Ledger.create(self.ledger, budget=self.total or self.budget, key=key)
                 opened.enter_context(closing(ledger))

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from understudy.budget import Weights, split
-from understudy.errors import BudgetError, UsageError
+from understudy.errors import BudgetError, QuestionError, UsageError
 from understudy.graph import Domain, estimate
 from understudy.public import Synthesis, bins_within
 from understudy.synth.cliques import (
@@ -101,6 +101,14 @@ class AdaGrid(OfPeople):
         copies = {frozenset(c): times for c, times in self.copies}
         times = [copies.get(frozenset(c), 1) for c in cliques]
         return Weights(public_cap(public, grids, times=times, budget=budget))
+
+    def fits(self, public: PublicTable) -> bool:
+        """Say whether the cliques that a public table suggests make a small enough model."""
+        try:
+            self._cliques(public.schema.domain, public)
+        except QuestionError:
+            return False
+        return True
 
     def run(
         self,

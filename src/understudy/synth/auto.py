@@ -22,6 +22,7 @@ from understudy.errors import UsageError
 from understudy.synth.adagrid import AdaGrid
 from understudy.synth.aim import AIM
 from understudy.synth.independent import Independent
+from understudy.synth.mst import MST
 from understudy.synth.settings import check_share
 from understudy.synth.tworound import TwoRound
 
@@ -47,7 +48,7 @@ MOST_COLUMNS = 40
 class Choice:
     """A mechanism with its settings, and why it was chosen."""
 
-    mechanism: Independent | TwoRound | AIM | AdaGrid
+    mechanism: Independent | TwoRound | AIM | AdaGrid | MST
     why: str
 
     def to_dict(self) -> dict[str, Any]:
@@ -63,33 +64,45 @@ def auto(
     columns = len(schema.domain)
     pairs = 2 * columns
     noise = (math.sqrt(pairs) if budget.currency == "gdp" else pairs) / budget.price
-    signal = people / noise
     why = (
         f"There are about {max(people, 0):,.0f} people and {columns} columns. If two pairs are "
         f"asked for each column, every count has noise of about {noise:,.0f} rows, for each row "
         "that a person may have. "
     )
-    if columns == 1 or signal < FAINT:
+    if columns == 1 or people / noise < FAINT:
         why += "There are no pairs" if columns == 1 else "That drowns all pairs"
         why += ": every column is drawn by itself (independent)."
         return Choice(mechanism=Independent(), why=why)
-    if not unit.is_row and public is not None and public.people is not None:
+    grid = AdaGrid(within="public")
+    if not unit.is_row and public is not None and public.people is not None and grid.fits(public):
         return Choice(
-            mechanism=AdaGrid(within="public"),
+            mechanism=grid,
             why=f"{why}Public people show which columns go together and how long people are, which "
             "costs nothing: adaptive granularity (adagrid) makes the most of that.",
         )
+    return _by_signal(schema, people / noise, why, public)
+
+
+def _by_signal(schema: Schema, signal: float, why: str, public: PublicTable | None) -> Choice:
+    """Choose by the number of people for each row of noise."""
     within: Any = "evenly" if public is None else "public"
-    if signal >= MANY and columns <= MOST_COLUMNS:
+    if signal >= MANY and len(schema.domain) <= MOST_COLUMNS:
         return Choice(
             mechanism=AIM(within=within),
             why=f"{why}That is little beside so many people: marginals are asked one by one, each "
             "the one that the model gets most wrong (aim).",
         )
     more = 0.0 if signal < FEW else 1.0
+    rounds = TwoRound(weigh="by cells", more_pairs=more, within=within)
+    if not rounds.fits(schema, public):
+        return Choice(
+            mechanism=MST(within=within),
+            why=f"{why}That leaves room for a tree of pairs, which is chosen from private rows, "
+            "since public ones suggest too large a model (mst).",
+        )
     asked = "a tree of pairs" if more == 0 else "a tree of pairs and one more for each column"
     return Choice(
-        mechanism=TwoRound(weigh="by cells", more_pairs=more, within=within),
+        mechanism=rounds,
         why=f"{why}That leaves room for {asked}: they are asked in one round, after one that finds "
         "the values worth telling apart (tworound).",
     )
@@ -109,7 +122,7 @@ class Auto:
     def __post_init__(self) -> None:
         """Refuse settings that cannot be."""
         check_share(self.people_share)
-        if self.people is not None and self.people < 0:
+        if self.people is not None and not self.people >= 0:
             raise UsageError("a number of people is 0 or more", got=self.people)
 
     def run(

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from understudy.budget import Norm
 from understudy.door import MergedDoor
-from understudy.graph import Domain
+from understudy.graph import Domain, totals
 from understudy.public import Synthesis, bins_within
 from understudy.synth.levels import MEAN_SIZE
 from understudy.synth.people import bound_notes, meet
-from understudy.synth.rounding import check_rows, simplex
+from understudy.synth.rounding import check_rows, rescaled
 from understudy.synth.support import find_support, merged_public
 from understudy.synth.weighted import weighted_round
 
@@ -92,9 +92,11 @@ class Compressed:
         return [s.restated(m) for s, m in zip(self.supports, self.measured, strict=True)]
 
     def ones(self) -> dict[str, NDArray[np.float64]]:
-        """Give every column's counts of merged codes, none of them below 0."""
+        """Give every column's counts of merged codes, all of one total, none of them below 0."""
+        read = totals(Domain(self.door.schema.domain), self.measured)
+        total = max(1.0, self.crowd.rows or read[None])
         return {
-            s.column: s.sums(simplex(m.values, total=max(m.values.sum(), 1.0)))
+            s.column: s.sums(rescaled(m.values, total=total))
             for s, m in zip(self.supports, self.measured, strict=True)
         }
 

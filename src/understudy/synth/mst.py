@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from understudy.budget import price_lower, split
-from understudy.errors import BudgetError, UsageError
+from understudy.errors import BudgetError, QuestionError, UsageError
 from understudy.graph import estimate
 from understudy.synth.cliques import (
     CHOSEN_LIMIT,
@@ -126,6 +126,14 @@ class MST(OfPeople):
         check_public(public, self)
         sizes = {c.name: self._rule(c.name).most_codes(c) for c in door.schema.modelled}
         begun = with_targets(self.targets, sizes, self.most_cells)
+        least = sorted(sizes.values())[:2]
+        if len(least) == 2 and math.prod(least) > self.most_cells:
+            raise QuestionError(
+                "no pair of columns is small enough",
+                got=f"{math.prod(least):,} cells and more",
+                allowed=f"at most {self.most_cells:,}",
+                hint="raise most_cells",
+            )
         check_cliques(
             [*begun, *((name,) for name in sizes)],
             sizes,

@@ -42,6 +42,16 @@ def simplex(values: NDArray[np.float64], *, total: float) -> NDArray[np.float64]
     return projected
 
 
+def rescaled(values: NDArray[np.float64], *, total: float) -> NDArray[np.float64]:
+    """Give counts of a total, none below 0, from noisy ones that count some share of it.
+
+    >>> rescaled(np.array([3.0, 1.0, 0.0]), total=8).tolist()
+    [6.0, 2.0, 0.0]
+    """
+    held = float(values.sum())
+    return simplex(values * (total / held if held > 0 else 1.0), total=total)
+
+
 def deal(rows: int, *, people: int, cap: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Deal rows evenly to people in a random order, at most ``cap`` each.
 

@@ -14,7 +14,7 @@ from understudy.synth.cliques import select_pairs
 from understudy.synth.evidence import Evidence
 from understudy.synth.granularity import Grid, children, widened
 from understudy.synth.levels import MEAN_SIZE, norm_scales
-from understudy.synth.rounding import simplex
+from understudy.synth.rounding import rescaled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -90,7 +90,9 @@ class Rounds:
         times = [sum(map(self._times, ones)), len(ones) - 1 + more]
         progress("measuring marginals", 0)
         self._ask(ones, times, 0)
-        counts = {m.clique[0]: simplex(m.values, total=m.values.sum()) for m in self.measurements}
+        read = totals(Domain(domain), self.measurements)
+        total = max(1.0, self._crowd.rows or read[None])
+        counts = {m.clique[0]: rescaled(m.values, total=total) for m in self.measurements}
         progress("choosing pairs", 0)
         pairs = select_pairs(
             self._door,

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
     from understudy.door import Clique, Door, Measurement, MergedDoor
     from understudy.public import Progress, PublicTable, Synthesis
+    from understudy.schema import Schema
 
 MOST_ITERATIONS = 300
 WEIGHED = ("equally", "by cells")
@@ -140,6 +141,14 @@ class TwoRound(OfPeople):
             notes=plan.notes,
             details={"model": plan.size},
         )
+
+    def fits(self, schema: Schema, public: PublicTable | None) -> bool:
+        """Say whether the cliques that are known beforehand make a model that is small enough."""
+        try:
+            Plan.of(self, schema, public)
+        except QuestionError:
+            return False
+        return True
 
     def _ask(
         self, door: Door, public: PublicTable | None, plan: Plan, progress: Progress

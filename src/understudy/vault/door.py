@@ -72,8 +72,7 @@ class PrivateDoor:
         self._table = table
         self._run = run
         self._entropy = entropy
-        self._asked = 0
-        self._closed = False
+        self._asked, self._closed = 0, False
         self._let_go = let_go
         self._left, self._budget = state.cap, state.budget
         self._bounding = bounding
