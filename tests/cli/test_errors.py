@@ -240,7 +240,7 @@ CASES: dict[str, Case] = {
     "unknown setting": (
         with_file("s.toml", "colour = 1", settings="FILE", mechanism="adagrid"),
         UsageError,
-        ("adagrid has no such setting", "got colour", "allowed: cliques, "),
+        ("adagrid has no such setting", "got colour", ", cliques, "),
     ),
     "setting of another mechanism": (
         with_file("s.toml", "threshold = 5.0", settings="FILE"),
