@@ -22,7 +22,7 @@ demo: install ## a simulated city, from private table to release, in demo-out
 	rm -rf demo-out
 	$(BIN)/understudy demo demo-out
 
-test: lint ## all checks and tests, under ten minutes on 2 cores
+test: lint ## all checks and tests, about eleven minutes on 2 cores (ten are meant)
 	rm -f .coverage
 	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal --cov --cov-report=
 	$(BIN)/python tests/raises.py

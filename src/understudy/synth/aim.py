@@ -35,7 +35,7 @@ from understudy.synth.settings import (
     check_weights,
     check_words,
 )
-from understudy.synth.support import Rare, Rule
+from understudy.synth.support import MOST_VALUES, Rare, Rule
 from understudy.synth.weighted import Asked
 from understudy.synth.workload import all_of, candidates
 
@@ -47,8 +47,6 @@ if TYPE_CHECKING:
     from understudy.door import Clique, Door
     from understudy.public import Progress, PublicTable, Synthesis
 
-MOST_VALUES = 250
-"""The most codes of a column that are told from the others."""
 ROUNDS_A_COLUMN = 2
 MOST_NOISE = 1_000_000
 """The most noise of a round for each row of a person; beyond it no round could tell anything."""

@@ -8,15 +8,12 @@ merged codes are spread again, and rows are given to people.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from understudy.budget import Norm
 from understudy.door import MergedDoor
 from understudy.graph import Domain, totals
 from understudy.public import Synthesis, bins_within
-from understudy.synth.levels import MEAN_SIZE
 from understudy.synth.people import bound_notes, meet
 from understudy.synth.rounding import check_rows, rescaled
 from understudy.synth.support import find_support, merged_public
@@ -102,10 +99,7 @@ class Compressed:
 
     def noise(self, count: int, *, price: float) -> float:
         """Give about what a cell is off by where so many marginals are asked for a price."""
-        level = math.sqrt(count) if self.door.currency == "gdp" else count
-        bounding = self.door.bounding
-        cap = self.crowd.typical if isinstance(bounding, Norm) else bounding.cap
-        return MEAN_SIZE * cap * level / price
+        return self.crowd.noise(count, price=price, currency=self.door.currency)
 
     def synthesis(
         self,

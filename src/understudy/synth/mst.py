@@ -38,7 +38,7 @@ from understudy.synth.settings import (
     check_weights,
     check_words,
 )
-from understudy.synth.support import Rare, Rule
+from understudy.synth.support import MOST_VALUES, Rare, Rule
 from understudy.synth.weighted import Asked, weighted_round
 
 if TYPE_CHECKING:
@@ -48,8 +48,6 @@ if TYPE_CHECKING:
     from understudy.public import Progress, PublicTable, Synthesis
 
 MOST_ITERATIONS = 1000
-MOST_VALUES = 250
-"""The most codes of a column that are told from the others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

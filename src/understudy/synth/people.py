@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
@@ -10,6 +11,7 @@ import numpy as np
 
 from understudy.budget import Norm, Weights, price_grains, scale_upper, split
 from understudy.errors import UsageError
+from understudy.synth.levels import MEAN_SIZE
 from understudy.synth.matching import cells_alike, index_type, renumbered
 from understudy.synth.rounding import simplex
 
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from understudy.budget import Capped
+    from understudy.budget import Capped, Currency
     from understudy.door import Door
     from understudy.public import PublicTable
     from understudy.schema import Codes
@@ -102,6 +104,11 @@ class Crowd:
     """The rows of a person who is not to be weighed down, where no public people show it."""
     bounding: Capped
     """What bounds a selection."""
+
+    def noise(self, count: int, *, price: float, currency: Currency) -> float:
+        """Give about what a cell is off by where so many marginals are asked for a price."""
+        level = math.sqrt(count) if currency == "gdp" else count
+        return MEAN_SIZE * self.typical * level / price
 
     def give(
         self,

@@ -13,7 +13,7 @@ from understudy.graph import Domain, totals
 from understudy.synth.cliques import select_pairs
 from understudy.synth.evidence import Evidence
 from understudy.synth.granularity import Grid, children, widened
-from understudy.synth.levels import MEAN_SIZE, norm_scales
+from understudy.synth.levels import norm_scales
 from understudy.synth.rounding import rescaled
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class Rounds:
             most_cells=self._most_cells,
             more=more,
             limit=limit,
-            noise=self._typical_noise(sum(times)),
+            noise=self._crowd.noise(sum(times), price=self._price, currency=self._door.currency),
         )
         if pairs:
             progress("measuring marginals", 0.5)
@@ -110,13 +110,6 @@ class Rounds:
             self._price = price_lower(self._door.grains, self._door.currency)
             self._share = (self._price / self._door.budget.price) ** 2
             self._ask(pairs, [len(pairs)], 0)
-
-    def _typical_noise(self, times: int) -> float:
-        """Give about what a cell is off by, where a marginal is asked so often in all."""
-        level = math.sqrt(times) if self._door.currency == "gdp" else times
-        bounding = self._door.bounding
-        cap = self._crowd.typical if isinstance(bounding, Norm) else bounding.cap
-        return MEAN_SIZE * cap * level / self._price
 
     def answers(self) -> Answers:
         """Give all that was answered."""

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
 
 Rare = Literal["neighbours", "other"]
+MOST_VALUES = 250
+"""The most codes of a column that are supported by themselves, where nothing else is said."""
 FAINT = 1e-6
 """What a supported code counts for at least, in rows: it may be so for its group, and be empty."""
 

@@ -35,7 +35,7 @@ from understudy.synth.settings import (
     check_weights,
     check_words,
 )
-from understudy.synth.support import Rare, Rule
+from understudy.synth.support import MOST_VALUES, Rare, Rule
 from understudy.synth.weighted import Asked, weighted_round
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class TwoRound(OfPeople):
     """Whether rare codes of an ordered column go with their neighbours, or into one *other*."""
     bins: int = 32
     """Into how many groups of about equal mass an ordered column is put at most."""
-    most_values: int = 250
+    most_values: int = MOST_VALUES
     """The most codes of a column that are supported by themselves."""
     most_cells: int = 1_000_000
     """Cliques of more cells are left out, with a notice."""
