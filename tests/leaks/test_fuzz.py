@@ -73,11 +73,16 @@ class Shared:
         self.name = f"fuzzed{Shared.count}"
         self.cursor = Shared.engine.cursor()
         self.cursor.execute(f"ATTACH ':memory:' AS {self.name}; USE {self.name}")
+        self.open = True
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.cursor, name)
 
     def close(self) -> None:
+        # As a connection's own: a mechanism may let go before its session does.
+        if not self.open:
+            return
+        self.open = False
         try:
             self.cursor.execute(f"USE memory; DETACH {self.name}")
         except duckdb.FatalException:
