@@ -111,7 +111,7 @@ class DuckDB:
                 source = kept
         types = self._types(source)
         columns = ", ".join(
-            f"TRY_CAST({quote(c)} AS {_MOMENTS[t]}) AS {quote(c)}" if t in _MOMENTS else quote(c)
+            f"TRY(CAST({quote(c)} AS {_MOMENTS[t]})) AS {quote(c)}" if t in _MOMENTS else quote(c)
             for c, t in types.items()
         )
         self.run(f"CREATE VIEW {name} AS SELECT {columns} FROM {source}", reading_input=True)
