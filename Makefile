@@ -16,15 +16,24 @@ $(VENV)/.installed: pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	touch $@
 
+# DuckDB's extensions are packed for one version of it, so they have an environment of their own.
+.databases/.installed: pyproject.toml
+	$(PYTHON) -m venv .databases
+	.databases/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[databases]' \
+		pytest pytest-cov hypothesis pandas polars pyarrow
+	scripts/postgresql
+	touch $@
+
 install: $(VENV)/.installed ## make .venv with everything the project needs
 
 demo: install ## a simulated city, from private table to release, in demo-out
 	rm -rf demo-out
 	$(BIN)/understudy demo demo-out
 
-test: lint ## all checks and tests, about eleven minutes on 2 cores (ten are meant)
+test: lint .databases/.installed ## all checks and tests, about eleven minutes on 2 cores (ten are meant)
 	rm -f .coverage
 	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal --cov --cov-report=
+	.databases/bin/python -m pytest --quiet --cov --cov-append --cov-report= tests/engine/test_databases.py
 	$(BIN)/python tests/raises.py
 
 audit: install ## every promise tried hard: 500 pairs, all small worlds, 200 kills, 10,000 bad inputs

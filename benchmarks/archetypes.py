@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from _city import city_schema
 from _figures import FIGURES, figure, show, timed
 from _people import Case, chicago, planes
-from adagrid import city_schema
 
 from understudy.budget import Budget, Norm, Unit
 from understudy.demo import City

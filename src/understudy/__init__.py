@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from understudy.budget import Budget, Norm, Sample, Unit, Weights
+    from understudy.engine import Database, SparkTable
     from understudy.public import PublicTable, read_public
     from understudy.release import Release
     from understudy.schema import Schema
@@ -48,6 +49,7 @@ __all__ = [
     "Archetypes",
     "Auto",
     "Budget",
+    "Database",
     "Independent",
     "Norm",
     "PublicTable",
@@ -55,6 +57,7 @@ __all__ = [
     "Sample",
     "Schema",
     "Session",
+    "SparkTable",
     "TwoRound",
     "Unit",
     "UserCounts",
@@ -71,6 +74,7 @@ _HOMES = {
     "Archetypes": ("synth", "Archetypes"),
     "Auto": ("synth", "Auto"),
     "Budget": ("budget", "Budget"),
+    "Database": ("engine", "Database"),
     "Independent": ("synth", "Independent"),
     "MST": ("synth", "MST"),
     "Norm": ("budget", "Norm"),
@@ -79,6 +83,7 @@ _HOMES = {
     "Sample": ("budget", "Sample"),
     "Schema": ("schema", "Schema"),
     "Session": ("session", "Session"),
+    "SparkTable": ("engine", "SparkTable"),
     "TwoRound": ("synth", "TwoRound"),
     "Unit": ("budget", "Unit"),
     "UserCounts": ("synth", "UserCounts"),

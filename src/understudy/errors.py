@@ -134,6 +134,12 @@ class AuditError(UnderstudyError):
     exit_code = 17
 
 
+class DatabaseError(UnderstudyError):
+    """A database that was named cannot be opened or read, or has no such table."""
+
+    exit_code = 18
+
+
 class InternalError(UnderstudyError):
     """A fault of Understudy's own; its cause is named by type and place, never by message."""
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from understudy.public import Progress, Synthesis
+from understudy.public import Batches, Progress, Synthesis
 from understudy.synth import Independent
 
 
@@ -58,9 +58,10 @@ class ExactRows:
         self, door: Any, *, public: Any, rng: np.random.Generator, progress: Progress
     ) -> Synthesis:
         made = honest(door, rng, progress)
-        codes = {n: np.resize(c, rows_of(door)) for n, c in made.codes.items()}
-        people = None if made.people is None else np.resize(made.people, rows_of(door))
-        return replace(made, codes=codes, people=people)
+        (batch,) = made.batches
+        codes = {n: np.resize(c, rows_of(door)) for n, c in batch.codes.items()}
+        people = None if batch.people is None else np.resize(batch.people, rows_of(door))
+        return replace(made, batches=Batches.held(codes, people))
 
 
 @dataclass(frozen=True)

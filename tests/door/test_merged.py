@@ -19,7 +19,7 @@ from understudy.door.merged import merged_labels
 from understudy.engine import DuckDB
 from understudy.errors import QuestionError, SchemaError
 from understudy.ledger import Ledger
-from understudy.public import Synthesis
+from understudy.public import Batches, Synthesis
 from understudy.release import build
 from understudy.schema import Categorical, Integer, Numeric, Schema
 from understudy.vault import PrivateDoor, PrivateTable
@@ -146,7 +146,7 @@ def test_a_release_of_merged_codes_names_them_as_the_door_did(behind: PrivateDoo
     )
     codes: dict[str, Any] = {n: np.zeros(2, dtype=np.int32) for n in SCHEMA.domain}
     release = build(
-        Synthesis(codes=codes, people=None, measurements=measured),
+        Synthesis(batches=Batches.held(codes), measurements=measured),
         schema=SCHEMA,
         unit=Unit("id"),
         bounding=Weights(2),

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from understudy.budget import Sample, Unit, Weights
 from understudy.door import Measure, Query, Total, UnitMode, Units
-from understudy.engine import DuckDB
+from understudy.engine import engine_for
 from understudy.schema import Schema
 from understudy.vault import PrivateTable
 from understudy.vault.counts import exact
@@ -181,7 +181,7 @@ FORMS: dict[str, tuple[Schema, Callable[[Rows, Path], Any]]] = {
 
 def counted(data: object, declared: Schema, unit: Unit) -> dict[str, list[int]]:
     """Count a good many things of a table, exactly."""
-    with closing(DuckDB()) as engine:
+    with closing(engine_for(data)) as engine:
         table = PrivateTable(engine, data, schema=declared, unit=unit, key=KEY)
         out = {
             f"{bounding.kind} {clique}": found.tolist()
@@ -201,7 +201,7 @@ def counted(data: object, declared: Schema, unit: Unit) -> dict[str, list[int]]:
 
 def people(data: object, unit: Unit | None = None, *, declared: Schema | None = None) -> int:
     """Count the people of a table."""
-    with closing(DuckDB()) as engine:
+    with closing(engine_for(data)) as engine:
         table = PrivateTable(
             engine,
             data,

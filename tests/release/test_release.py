@@ -16,7 +16,7 @@ import pytest
 import understudy as us
 from understudy.door import Measurement, Rows
 from understudy.errors import MissingPackageError, OutputExistsError, StorageError, UsageError
-from understudy.public import Synthesis
+from understudy.public import Batches, Synthesis, batches
 from understudy.release import build, release
 from understudy.release.guarantee import guarantee
 from understudy.schema import Categorical, Id, Integer, Numeric, Schema
@@ -48,7 +48,7 @@ def made(rows: int = 50, *, delta: float = 1e-9, people: int | None = 20) -> us.
     )
     given = None if people is None else np.arange(rows) % people
     return build(
-        Synthesis(codes=codes, people=given, measurements=measured),
+        Synthesis(batches=Batches.held(codes, given), measurements=measured),
         schema=SCHEMA,
         unit=us.Unit("who"),
         bounding=us.Weights(5),
@@ -106,7 +106,7 @@ def test_columns_are_decoded_alike_however_many_rows_at_a_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     whole = made()
-    monkeypatch.setattr(sys.modules["understudy.release.build"], "AT_ONCE", 7)
+    monkeypatch.setattr(batches, "AT_ONCE", 7)
     parts = made()
     for name in ("colour", "grade", "age", "who"):
         assert parts.columns[name].tolist() == whole.columns[name].tolist()

@@ -10,7 +10,7 @@ import pytest
 from understudy.errors import SchemaError
 from understudy.schema import Categorical, Column, DateTime, Integer, Numeric
 from understudy.schema.calendar import compile_format
-from understudy.schema.sql import literal
+from understudy.schema.dialect import literal
 
 if TYPE_CHECKING:
     from collections.abc import Callable

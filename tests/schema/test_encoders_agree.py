@@ -19,7 +19,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from understudy.engine import DuckDB
+from understudy.engine import DuckDB, Engine
 from understudy.schema import (
     Array,
     Categorical,
@@ -296,7 +296,7 @@ def by_numpy(schema: Schema, values: Array) -> Rows:
     return dict(zip(np.flatnonzero(kept).tolist(), rows, strict=True))
 
 
-def by_sql(engine: DuckDB, schema: Schema, table: Any) -> Rows:
+def by_sql(engine: Engine, schema: Schema, table: Any) -> Rows:
     kinds = engine.attach(table, name="source", delimiter=",", quote_mark='"')
     query = encoder(
         schema.modelled, kinds, table="source", dialect=engine.dialect, extra={"row": 's."row"'}
@@ -306,9 +306,10 @@ def by_sql(engine: DuckDB, schema: Schema, table: Any) -> Rows:
             engine.declare(name, listed)
         found = engine.fetch(query.sql)
     finally:
-        for name in query.lists:
-            engine.run(f"DROP TYPE IF EXISTS {name}")
-        engine.run("DROP VIEW source")
+        if isinstance(engine, DuckDB):
+            for name in query.lists:
+                engine.run(f"DROP TYPE IF EXISTS {name}")
+            engine.run("DROP VIEW source")
     rows = zip(*(found[c.name].tolist() for c in schema.modelled), strict=True)
     return dict(zip(found["row"].tolist(), rows, strict=True))
 

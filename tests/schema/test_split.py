@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from understudy.budget import Budget, Unit, Weights
 from understudy.door import Measurement
 from understudy.errors import SchemaError
-from understudy.public import PublicTable, Synthesis, bins_within
+from understudy.public import Batches, PublicTable, Synthesis, bins_within
 from understudy.release import Release, build
 from understudy.schema import (
     Array,
@@ -267,7 +267,7 @@ PEOPLE = Schema(
 def released(codes: dict[str, Codes], **other: Any) -> Release:
     measured = Measurement(clique=("city",), values=np.zeros(3), scale=1.0)
     return build(
-        Synthesis(codes=codes, people=None, measurements=(measured,), **other),
+        Synthesis(batches=Batches.held(codes), measurements=(measured,), **other),
         schema=PEOPLE,
         unit=Unit("id"),
         bounding=Weights(1),

@@ -11,7 +11,8 @@ from tests.schema.test_encoders_agree import FORMATS, MOMENTS
 from understudy.engine import DuckDB
 from understudy.schema import Array, reading
 from understudy.schema.calendar import PARTS
-from understudy.schema.sql import literal, part_of, quote, seconds_of, text_of
+from understudy.schema.dialect import literal, quote
+from understudy.schema.sql import part_of, seconds_of, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,7 +60,7 @@ def test_parts_of_stamps(engine: DuckDB, part: str) -> None:
 
 
 def test_texts_of_stamps(engine: DuckDB) -> None:
-    found = fetched(engine, STAMPS, text_of("s.x", "moment"))
+    found = fetched(engine, STAMPS, text_of("s.x", "moment", engine.dialect))
     assert found == reading.texts(STAMPS).tolist()
     assert found[0] == "2020-02-29 23:59:59"
 

@@ -28,7 +28,7 @@ from understudy.budget import Budget, Unit, Weights, scale_upper, split
 from understudy.door import Query
 from understudy.errors import UnderstudyError
 from understudy.ledger import Ledger
-from understudy.public import Synthesis
+from understudy.public import Batches, Synthesis
 from understudy.schema import Categorical, Id, Schema
 from understudy.session import open_session
 from understudy.synth import MECHANISMS
@@ -64,7 +64,7 @@ class Long:
             os.write(handed, (json.dumps([i, values]) + "\n").encode())
             os.fsync(handed)
         codes = {name: np.zeros(1, dtype=np.int32) for name in door.schema.domain}
-        return Synthesis(codes=codes, people=None, measurements=())
+        return Synthesis(batches=Batches.held(codes), measurements=())
 
     def ask(self, door: Door, kind: int, scale: float, price: float) -> list[float]:
         """Ask one question."""

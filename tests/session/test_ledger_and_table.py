@@ -13,7 +13,7 @@ import pytest
 from understudy.budget import Budget, Unit, Weights, scale_upper, split
 from understudy.errors import BudgetExhaustedError, LedgerMismatchError
 from understudy.ledger import Ledger, State
-from understudy.public import Synthesis
+from understudy.public import Batches, Synthesis
 from understudy.schema import Id, Integer, Schema
 from understudy.session import Session, open_session
 from understudy.synth import MECHANISMS, Independent
@@ -49,7 +49,7 @@ class ThreeHeadcounts:
             answers.append(door.units(scale=scale))
         codes = {name: np.zeros(1, dtype=np.int32) for name in door.schema.domain}
         notes = tuple(f"{round(answer)} people" for answer in answers)
-        return Synthesis(codes=codes, people=None, measurements=(), notes=notes)
+        return Synthesis(batches=Batches.held(codes), measurements=(), notes=notes)
 
 
 @pytest.fixture(autouse=True)

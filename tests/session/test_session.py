@@ -26,7 +26,7 @@ from understudy.errors import (
 )
 from understudy.ledger import Ledger, State
 from understudy.noise import steps_per_unit
-from understudy.public import Synthesis
+from understudy.public import Batches, Synthesis
 from understudy.schema import Categorical, DateTime, Id, Integer, Schema
 from understudy.session import Session, open_session, reopen_session
 from understudy.synth import MECHANISMS, Independent
@@ -114,7 +114,7 @@ class Counting:
         people, rows = door.units(scale=0.01), door.total(cap=self.cap, scale=0.01)
         codes = {name: np.zeros(1, dtype=np.int32) for name in door.schema.domain}
         notes = (f"{people:.0f} people", f"{rows:.0f} rows")
-        return Synthesis(codes=codes, people=None, measurements=(), notes=notes)
+        return Synthesis(batches=Batches.held(codes), measurements=(), notes=notes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +140,7 @@ class Failing:
             n: rng.integers(0, size, 4, dtype=np.int32) for n, size in door.schema.domain.items()
         }
         notes = tuple(map(str, answers))
-        return Synthesis(codes=codes, people=None, measurements=(), notes=notes)
+        return Synthesis(batches=Batches.held(codes), measurements=(), notes=notes)
 
 
 @pytest.fixture(autouse=True)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import understudy as us
+from tests.public.whole import Made
 from tests.synth import test_adagrid as rides
 from tests.synth import test_tworound as town
 from tests.synth.planted import (
@@ -25,7 +26,6 @@ from tests.synth.planted import (
 from understudy.audit import replay
 from understudy.door import Clique, Measure
 from understudy.errors import BudgetError, QuestionError, UnderstudyError, UsageError
-from understudy.public import Synthesis
 from understudy.synth.aim import MOST_NOISE, check_rounds
 
 CHAIN = {"a": None, "b": "a", "c": "b", "d": "c", "e": "d"}
@@ -34,9 +34,9 @@ PURE = us.Budget(epsilon=4.0, delta=0)
 WAYS = ("exponential", "gaussian")
 
 
-def made(door: Heard, settings: us.AIM | None = None) -> Synthesis:
+def made(door: Heard, settings: us.AIM | None = None) -> Made:
     rng = np.random.default_rng(0)
-    return (settings or us.AIM()).run(door, public=None, rng=rng, progress=silent)
+    return Made.of((settings or us.AIM()).run(door, public=None, rng=rng, progress=silent))
 
 
 def offered(settings: us.AIM, table: Table | None = None, **other: Any) -> set[Clique]:

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import understudy as us
+from tests.public.whole import Made
 from tests.session.test_session import same
 from tests.vault.obvious import Obvious
 from tests.vault.worlds import KEY
@@ -26,7 +27,7 @@ from understudy.door import UnitMode
 from understudy.engine import DuckDB
 from understudy.errors import BudgetError, QuestionError, UnderstudyError, UsageError
 from understudy.ledger import Ledger, State
-from understudy.public import PublicTable, Shapes, Synthesis
+from understudy.public import PublicTable, Shapes
 from understudy.schema import Categorical, Id, Integer, Schema
 from understudy.synth import Archetypes, mechanism_from_dict, mechanism_to_dict
 from understudy.vault import PrivateDoor, PrivateTable
@@ -159,10 +160,10 @@ def door_onto(
 
 def made(
     mechanism: Archetypes, door: Any, public: PublicTable | None = None, seed: int = 0
-) -> Synthesis:
+) -> Made:
     rng = np.random.default_rng(seed)
     known = public_table() if public is None else public
-    return mechanism.run(door, public=known, rng=rng, progress=lambda *_: None)
+    return Made.of(mechanism.run(door, public=known, rng=rng, progress=lambda *_: None))
 
 
 def answering(kinds: list[float], values: list[float], budget: Budget = GAUSSIAN) -> Any:
@@ -180,7 +181,7 @@ def answering(kinds: list[float], values: list[float], budget: Budget = GAUSSIAN
     )
 
 
-def one_each(release: Synthesis) -> NDArray[np.int32]:
+def one_each(release: Made) -> NDArray[np.int32]:
     """The attribute of every synthetic person, of whom each has one."""
     assert release.people is not None
     pairs = set(zip(release.people.tolist(), release.codes["firm"].tolist(), strict=True))
@@ -440,7 +441,7 @@ def test_without_settings_the_first_columns_make_as_many_archetypes_as_suit(
 
 @pytest.mark.parametrize("mechanism", [KINDS, PLAIN, PUBLISHED], ids=["kinds", "plain", "as was"])
 def test_a_row_limit_makes_for_fewer_people_of_as_many_rows(mechanism: Archetypes) -> None:
-    made_of: dict[int, Synthesis] = {}
+    made_of: dict[int, Made] = {}
     for most in (20_000_000, 100):
         fields = mechanism_to_dict(mechanism)["settings"] | {"most_rows": most}
         limited = mechanism_from_dict({"name": "archetypes", "settings": fields})

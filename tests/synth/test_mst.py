@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import understudy as us
+from tests.public.whole import Made
 from tests.synth import test_adagrid as rides
 from tests.synth import test_tworound as town
 from tests.synth.planted import (
@@ -29,7 +30,6 @@ from tests.synth.planted import (
 from understudy.audit import replay
 from understudy.door import Clique, Measure, Select
 from understudy.errors import QuestionError, UnderstudyError, UsageError
-from understudy.public import Synthesis
 
 CHAIN = {"a": None, "b": "a", "c": "b", "d": "c", "e": "d"}
 STAR = {"c": None, "a": "c", "b": "c", "d": "c", "e": "c"}
@@ -45,9 +45,9 @@ def edges(parents: Mapping[str, str | None]) -> set[frozenset[str]]:
     return {frozenset((n, parent)) for n, parent in parents.items() if parent is not None}
 
 
-def made(door: Heard, mechanism: us.MST | None = None, public: Any = None) -> Synthesis:
+def made(door: Heard, mechanism: us.MST | None = None, public: Any = None) -> Made:
     rng = np.random.default_rng(0)
-    return (mechanism or us.MST()).run(door, public=public, rng=rng, progress=silent)
+    return Made.of((mechanism or us.MST()).run(door, public=public, rng=rng, progress=silent))
 
 
 def asked_of(table: Table, mechanism: us.MST | None = None, **other: Any) -> list[Clique]:

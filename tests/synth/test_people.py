@@ -3,141 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
-from tests.synth.crowds import crowd, door_to, events, random_crowd
+from tests.synth.crowds import door_to, events, random_crowd
 from tests.vault.obvious import People
 from understudy.budget import Budget, Gaussian, Norm, Sample, Weights, price_grains
-from understudy.errors import UsageError
-from understudy.public import PublicTable
-from understudy.synth.people import Sizes, best_cap, capped, meet, noisy_sizes, public_people
+from understudy.synth.people import Sizes, best_cap, meet, noisy_sizes
 
 SIZES = {"a": 3, "b": 4}
-Profile = tuple[tuple[int, int], ...]
 
 
 def rng(seed: int = 0) -> np.random.Generator:
     return np.random.default_rng(seed)
-
-
-def profiles(people: NDArray[np.int64], cells: NDArray[np.int64]) -> Counter[Profile]:
-    """How many people have just so many rows in just these cells."""
-    own: dict[int, Counter[int]] = {}
-    for person, cell in zip(people.tolist(), cells.tolist(), strict=True):
-        own.setdefault(person, Counter())[cell] += 1
-    return Counter(tuple(sorted(held.items())) for held in own.values())
-
-
-def cells_of(codes: dict[str, NDArray[np.int32]]) -> NDArray[np.int64]:
-    return (codes["a"].astype(np.int64) * 4 + codes["b"]).astype(np.int64)
-
-
-# Public people
-
-
-@given(st.integers(0, 2**32))
-@settings(max_examples=20, deadline=None)
-def test_a_table_like_the_public_one_gives_everyone_the_rows_they_have(seed: int) -> None:
-    draws = rng(seed)
-    public = random_crowd(draws, SIZES, 30)
-    order = draws.permutation(len(public))
-    codes = {n: c[order] for n, c in public.codes.items()}
-    given_ = public_people(codes, public=public, by=("a", "b"), rng=draws)
-    assert public.people is not None
-    # Even by name: all public people appear, and are numbered in their order.
-    found = Counter(zip(given_.tolist(), cells_of(codes).tolist(), strict=True))
-    there = zip(public.people.tolist(), public.cells(("a", "b")).tolist(), strict=True)
-    assert found == Counter(there)
-
-
-@pytest.mark.parametrize("times", [2, 3])
-def test_a_table_of_several_times_the_size_has_everyone_so_often(times: int) -> None:
-    public = random_crowd(rng(1), SIZES, 40)
-    assert public.people is not None
-    codes = {n: np.tile(c, times) for n, c in public.codes.items()}
-    found = public_people(codes, public=public, by=("a", "b"), rng=rng(2))
-    once = profiles(public.people, public.cells(("a", "b")))
-    assert profiles(found, cells_of(codes)) == Counter({p: times * n for p, n in once.items()})
-
-
-def test_a_table_of_half_the_size_has_half_of_the_people_each_with_most_rows() -> None:
-    public = random_crowd(rng(3), SIZES, 600)
-    assert public.people is not None
-    cells = public.cells(("a", "b"))
-    # Every other row of each cell.
-    order = np.argsort(cells, kind="stable")[::2]
-    codes = {n: c[order] for n, c in public.codes.items()}
-    found = public_people(codes, public=public, by=("a", "b"), rng=rng(4))
-    people = len(np.unique(found))
-    assert 300 <= people <= 375
-    assert np.bincount(found).mean() >= 0.8 * np.bincount(public.people).mean()
-
-
-def test_rows_of_a_cell_that_is_not_public_go_by_fewer_columns() -> None:
-    """People 0 and 1 have a = 0, b = 0; person 2 has a = 1, b = 1."""
-    public = crowd([0, 0, 1, 2, 2], SIZES, a=[0, 0, 0, 1, 1], b=[0, 0, 0, 1, 1])
-    codes = {"a": np.array([0, 1, 2, 0]), "b": np.array([3, 1, 2, 0])}
-    for seed in range(20):
-        found = public_people(codes, public=public, by=("a", "b"), rng=rng(seed))
-        assert len(found) == 4
-        # Row 0 shares its a with row 3 and not with row 1, whose person is 2 alone.
-        assert found[0] != found[1] != found[3]
-
-
-def test_without_columns_to_go_by_sizes_are_the_public_ones() -> None:
-    public = random_crowd(rng(5), SIZES, 50)
-    assert public.people is not None
-    codes = {n: np.zeros(len(public), dtype=np.int32) for n in SIZES}
-    found = public_people(codes, public=public, by=(), rng=rng(6))
-    assert Counter(np.bincount(found)) == Counter(np.bincount(public.people))
-
-
-def test_a_table_of_no_rows_has_nobody() -> None:
-    public = random_crowd(rng(7), SIZES, 5)
-    none = {n: np.zeros(0, dtype=np.int32) for n in SIZES}
-    assert len(public_people(none, public=public, by=("a",), rng=rng())) == 0
-    assert len(capped(np.zeros(0, dtype=np.int64), 3)) == 0
-
-
-def test_people_are_needed_for_people() -> None:
-    plain = random_crowd(rng(8), SIZES, 5)
-    public = PublicTable(schema=plain.schema, codes=plain.codes, people=None, numbers={})
-    with pytest.raises(UsageError, match="does not tell whose rows are whose"):
-        public_people(public.codes, public=public, by=("a",), rng=rng())
-
-
-# The cap
-
-
-@given(st.lists(st.integers(0, 6), min_size=1, max_size=200), st.integers(1, 9))
-def test_what_is_beyond_the_cap_fills_new_people_all_but_the_last_of_each(
-    people: list[int], most: int
-) -> None:
-    before = np.array(people)
-    after = capped(before, most)
-    assert len(after) == len(before)
-    sizes = np.bincount(after)
-    assert 1 <= sizes.min() <= sizes.max() <= most
-    # No new person has rows of two; each old one has all parts full but one.
-    owners: dict[int, set[int]] = {}
-    for new, old in zip(after.tolist(), people, strict=True):
-        owners.setdefault(new, set()).add(old)
-    assert all(len(old) == 1 for old in owners.values())
-    for old, rows in Counter(people).items():
-        parts = sorted(int(sizes[new]) for new, olds in owners.items() if old in olds)
-        assert parts == sorted([most] * (rows // most) + ([rows % most] if rows % most else []))
-
-
-def test_nobody_within_the_cap_is_touched() -> None:
-    people = np.array([3, 0, 3, 1])
-    assert capped(people, 2).tolist() == [2, 0, 2, 1]
 
 
 # Sizes

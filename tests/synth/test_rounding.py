@@ -1,4 +1,4 @@
-"""Projection and dealing keep their totals and bounds."""
+"""Projections keep their totals and bounds."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.synth.rounding import deal, rescaled, simplex
+from understudy.synth.rounding import rescaled, simplex
 
 values = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=50).map(np.array)
 
@@ -32,15 +32,6 @@ def test_the_projection_is_the_nearest_point(
     lowered = (noisy - projected)[projected > 0]
     assert np.ptp(lowered) <= 1e-6 * (1 + total)
     assert np.all(noisy[projected == 0] <= lowered.max() + 1e-6 * (1 + total))
-
-
-@given(st.integers(0, 500), st.integers(-5, 60), st.integers(1, 20), st.integers(0, 2**32))
-def test_nobody_is_dealt_more_than_the_cap(rows: int, people: int, cap: int, seed: int) -> None:
-    dealt = deal(rows, people=people, cap=cap, rng=np.random.default_rng(seed))
-    held = np.bincount(dealt, minlength=1)
-    assert held.sum() == rows
-    assert held.max() <= cap
-    assert len(held) <= max(1, people, -(-rows // cap))
 
 
 def test_counts_of_a_share_are_those_of_the_whole_times_as_many() -> None:

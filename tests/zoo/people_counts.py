@@ -66,16 +66,20 @@ PEOPLE_COUNTS = (
         name="so many cells of people count for every number of times that they came",
         kind="the bound on a person is not kept",
         file="vault/counts.py",
-        old="OVER (PARTITION BY t.person ORDER BY {hashed}) AS turn",
-        new="OVER (PARTITION BY t.person, n ORDER BY {hashed}) AS turn",
+        old="OVER (PARTITION BY person ORDER BY {hashed}) AS turn",
+        new="OVER (PARTITION BY person, n ORDER BY {hashed}) AS turn",
         caught_by=OFTEN,
     ),
     Bug(
         name="of people's cells those count where most other people are",
         kind="one person's arrival moves another's rows",
         file="vault/counts.py",
-        old='JOIN asked USING (place)"\n    )\n',
-        new="""JOIN asked USING (place)"
+        old="""AS turn "
+        f"FROM ({table.named(tallied)}) AS t"
+    )
+""",
+        new="""AS turn "
+        f"FROM ({table.named(tallied)}) AS t"
     )
     crowd = f"(SELECT count(*) FROM ({tallied}) AS o WHERE o.place = t.place)"
     chosen = chosen.replace("ORDER BY", f"ORDER BY {crowd} DESC,")
@@ -119,8 +123,8 @@ PEOPLE_COUNTS = (
         name="synthetic residents have more calls than the cap",
         kind="the bound on a person is not kept",
         file="synth/usercounts.py",
-        old="return people if self.most_each is None else capped(people, self.most_each)",
-        new="return people",
+        old="donors.given(total, most=self.most_each)",
+        new="donors.given(total)",
         caught_by=f"{TESTS}::test_without_a_cap_nobody_is_cut",
     ),
 )

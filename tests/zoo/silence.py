@@ -142,17 +142,16 @@ SILENCE = (
         name="the engine's own words about a file are passed on",
         kind="a private value or count is seen",
         file="engine/duckdb.py",
-        old='            "the table is not well-formed",\n',
-        new='            f"the table is not well-formed: {error}",\n',
+        old="return _malformed() if database is None",
+        new="return MalformedFileError(str(error)) if database is None",
         caught_by=f"{CANARIES}::test_a_refused_file_names_no_line_and_no_value[too many fields]",
     ),
     Bug(
         name="the engine's own error hangs behind ours",
         kind="a private value or count is seen",
         file="engine/duckdb.py",
-        old="""            failure = _failure(error, reading_input=reading_input)
-        raise failure""",
-        new="            raise _failure(error, reading_input=reading_input) from error",
+        old="database=self._database)\n        raise failure",
+        new="database=self._database)\n            raise failure from error",
         caught_by=f"{CANARIES}::test_a_refused_file_names_no_line_and_no_value[too many fields]",
     ),
     Bug(

@@ -16,6 +16,7 @@ from understudy.cli import asked
 from understudy.cli.progress import shown
 from understudy.demo import City
 from understudy.engine import DuckDB
+from understudy.engine.sources import lasting
 from understudy.errors import LedgerMismatchError, UnderstudyError, UsageError
 from understudy.ledger import Ledger, describe_left
 from understudy.public import PublicTable, read_public
@@ -47,15 +48,15 @@ def _note(
     private: str | Path, out: Path, form: Format, public: str | None = None
 ) -> dict[str, str]:
     """Say what `resume` needs to know, wherever it is called from."""
-    note = {"private": str(Path(private).resolve()), "out": str(out.resolve()), "format": form}
-    return note if public is None else note | {"public": str(Path(public).resolve())}
+    note = {"private": lasting(private), "out": str(out.resolve()), "format": form}
+    return note if public is None else note | {"public": lasting(public)}
 
 
-def _save(release: Release, out: Path, form: Format, ledger: Path) -> None:
+def _save(release: Release, out: Path, form: Format, ledger: Path, progress: Progress) -> None:
     """Write a release; where that fails, say that its answers are not lost."""
     failed: UnderstudyError | None = None
     try:
-        release.save(out, format=form)
+        release.save(out, format=form, progress=progress)
     except UnderstudyError as error:
         failed = type(error)(
             error.what,
@@ -86,8 +87,7 @@ def synth(options: argparse.Namespace) -> None:
         session = _opened(options, chooser, progress)
         new = not session.ledger.exists()
         release = session.run(mechanism, progress=progress, note=note)
-        progress("writing the release", 0)
-        _save(release, out, form, session.ledger)
+        _save(release, out, form, session.ledger, progress)
     _report(options, release, out, session.ledger, new=new)
 
 
@@ -138,8 +138,7 @@ def resume(options: argparse.Namespace) -> None:
     check_target(out)
     with shown(quiet=options.json) as progress:
         release = session.resume(options.run, progress=progress)
-        progress("writing the release", 0)
-        _save(release, out, note.get("format", "parquet"), session.ledger)
+        _save(release, out, note.get("format", "parquet"), session.ledger, progress)
     _report(options, release, out, session.ledger, new=False)
 
 
@@ -342,8 +341,7 @@ def demo(options: argparse.Namespace) -> None:
         out = folder / "release"
         note = _note(private, out, "parquet")
         release = session.run(mechanism, progress=progress, note=note)
-        progress("writing the release", 0)
-        _save(release, out, "parquet", session.ledger)
+        _save(release, out, "parquet", session.ledger, progress)
     _report(options, release, out, session.ledger, new=True)
     if not options.json:
         print(f"A simulated city, no real trips; {time.monotonic() - begun:.0f} s in all. Look at")

@@ -20,6 +20,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+_TABLE = (
+    ".csv, .csv.gz, .parquet, a folder of Parquet files, postgresql://USER@HOST/DATABASE#TABLE "
+    "or sqlite:PATH#TABLE"
+)
+
+
 class _Parser(argparse.ArgumentParser):
     """A parser whose complaints are our own errors."""
 
@@ -78,8 +84,8 @@ def _add_synth(synth: argparse.ArgumentParser) -> None:
         "Without --recipe, needs --schema, --unit, --bounding, --epsilon and --delta. With "
         "--recipe, needs --parameters in their place, and --out names the submission's CSV file."
     )
-    synth.add_argument("private", help="the private table: .csv, .csv.gz or .parquet")
-    synth.add_argument("--public", metavar="FILE", help="a table of its kind that anyone may see")
+    synth.add_argument("private", help=f"the private table: {_TABLE}")
+    synth.add_argument("--public", metavar="TABLE", help="a table of its kind that anyone may see")
     _add_unit(synth)
     synth.add_argument(
         "--bounding",
@@ -117,7 +123,7 @@ def _add_evaluate(evaluate: argparse.ArgumentParser) -> None:
         "no part of any release."
     )
     evaluate.add_argument("synthetic", help="a release's folder, or a file of synthetic rows")
-    evaluate.add_argument("--private", required=True, metavar="FILE", help="the private table")
+    evaluate.add_argument("--private", required=True, metavar="TABLE", help="the private table")
     _add_unit(evaluate)
     _add_recipe(evaluate)
     evaluate.add_argument("--epsilon", type=float, help="which rows of a submission")

@@ -1,6 +1,9 @@
-"""Runs SQL where tables live: DuckDB, embedded."""
+"""Runs SQL where tables live: DuckDB, embedded, and Spark."""
 
 from understudy.engine.coded import CodedTable
 from understudy.engine.duckdb import DuckDB
+from understudy.engine.engine import Columns, Engine
+from understudy.engine.opening import engine_for
+from understudy.engine.sources import Database, SparkTable
 
-__all__ = ["CodedTable", "DuckDB"]
+__all__ = ["CodedTable", "Columns", "Database", "DuckDB", "Engine", "SparkTable", "engine_for"]

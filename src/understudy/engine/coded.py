@@ -1,8 +1,10 @@
 """A table as codes: every row encoded, each person known by a number.
 
-Tables made in the engine: ``people`` (person, id), ``rows`` (person, c0, c1, …: one code a
-modelled column) and ``sizes`` (person, n: rows kept).  Private and public tables are laid out
-alike; what may leave the engine is the business of `understudy.vault` and `understudy.public`.
+Tables made in the engine: ``rows`` (person, c0, c1, …: one code a modelled column), ``sizes``
+(person, n: rows kept) and ``people`` (person, id).  A person is a number where the engine can
+number ids, and else goes by the id itself; each row's number where each row is one.  Private and
+public tables are laid out alike; what may leave the engine is the business of
+`understudy.vault` and `understudy.public`.
 """
 
 from __future__ import annotations
@@ -12,24 +14,25 @@ from typing import TYPE_CHECKING
 from understudy.errors import MissingColumnError
 from understudy.schema.calendar import PARTS
 from understudy.schema.columns import NULLS, DateTime, Numeric
-from understudy.schema.sql import encoder, literal, number_of, part_of, quote, seconds_of, text_of
+from understudy.schema.dialect import literal, quote
+from understudy.schema.sql import encoder, number_of, part_of, seconds_of, text_of
 
 if TYPE_CHECKING:
     from understudy.budget import Unit
-    from understudy.engine.duckdb import DuckDB
+    from understudy.engine.engine import Engine
     from understudy.schema import Schema
-    from understudy.schema.sql import Kind
+    from understudy.schema.dialect import Kind
 
 
 def _width(size: int) -> str:
-    return "UTINYINT" if size <= 2**8 else "USMALLINT" if size <= 2**16 else "UINTEGER"
+    return "TINYINT" if size <= 2**7 else "SMALLINT" if size <= 2**15 else "INTEGER"
 
 
 class CodedTable:
     """A table in an engine, encoded, its people numbered."""
 
     def __init__(
-        self, engine: DuckDB, data: object, *, schema: Schema, unit: Unit, numbers: bool = False
+        self, engine: Engine, data: object, *, schema: Schema, unit: Unit, numbers: bool = False
     ) -> None:
         """Attach, check the structure, encode every row, and number the people.
 
@@ -84,25 +87,25 @@ class CodedTable:
             x, kind, read = f"s.{quote(column)}", kinds[column], quote(f"unit {i} ")
             if part is None:
                 nulls = ", ".join(literal(n) for n in NULLS)
-                readings.append(f"{text_of(x, kind)} AS {read}")
+                readings.append(f"{text_of(x, kind, self.engine.dialect)} AS {read}")
                 texts.append(f"CASE WHEN s.{read} IN ({nulls}) THEN NULL ELSE s.{read} END")
             else:
                 seconds = seconds_of(x, kind, written, self.engine.dialect)
                 readings.append(f"{seconds} AS {read}")
                 taken = part_of(f"s.{read}", part, self.engine.dialect)
-                texts.append(f"CAST(CAST({taken} AS BIGINT) AS VARCHAR)")
-        view = f"CREATE VIEW keyed AS SELECT {', '.join(readings)} FROM source AS s"
-        self.engine.run(view, reading_input=True)
+                texts.append(f"CAST(CAST({taken} AS BIGINT) AS STRING)")
+        keyed = f"SELECT {', '.join(readings)} FROM source AS s"
+        self.engine.view("keyed", keyed, reading_input=True)
         if len(texts) > 1:
             # Lengths keep ("1", "23") and ("12", "3") apart; || gives NULL if any part is.
-            texts = [" || ".join(f"CAST(length({t}) AS VARCHAR) || ':' || {t}" for t in texts)]
+            texts = [" || ".join(f"CAST(length({t}) AS STRING) || ':' || {t}" for t in texts)]
         # The empty text is itself a null id, so it can name the one person of all null ids.
         return f"coalesce({texts[0]}, '')" if self.unit.nulls == "one" else texts[0]
 
     def _number(self, name: str, kinds: dict[str, Kind]) -> str:
         column = self.schema[name].table_column
         x, kind = f"s.{quote(column)}", kinds[column]
-        return number_of(x, text_of(x, kind), kind)
+        return number_of(x, text_of(x, kind, self.engine.dialect), kind)
 
     def _encode(self, kinds: dict[str, Kind]) -> None:
         e, source = self.engine, "source" if self.unit.is_row else "keyed"
@@ -118,26 +121,40 @@ class CodedTable:
         for name, kept in self.number.items():
             codes_sql += f", e.{quote(f'number {name}')} AS {kept}"
         if self.unit.is_row:
-            # Numbered after they are encoded: numbers are given by one thread, codes by many.
-            e.run(
-                f"CREATE TABLE coded AS SELECT {codes_sql} FROM ({query.sql}) AS e",
-                reading_input=True,
-            )
-            e.run("CREATE TABLE rows AS SELECT row_number() OVER () - 1 AS person, * FROM coded")
-            e.run("DROP TABLE coded")
-            e.run("CREATE VIEW people AS SELECT person, CAST(person AS VARCHAR) AS id FROM rows")
-            e.run("CREATE VIEW sizes AS SELECT person, CAST(1 AS BIGINT) AS n FROM rows")
+            e.table("coded", f"SELECT {codes_sql} FROM ({query.sql}) AS e", reading_input=True)
+            e.view("rows", f"SELECT {e.dialect.number} AS person, * FROM coded")
+            e.view("sizes", "SELECT person, CAST(1 AS BIGINT) AS n FROM rows")
         else:
-            ids = f"SELECT DISTINCT {extra['id ']} AS id FROM keyed AS s"
-            e.run(
-                "CREATE TABLE people AS "
-                "SELECT CAST(row_number() OVER () - 1 AS UINTEGER) AS person, id "
+            self._known(codes_sql, f"({query.sql}) AS e", extra["id "])
+        if self.unit.is_row or not e.dialect.numbers_people:
+            e.view("people", "SELECT person, CAST(person AS STRING) AS id FROM sizes")
+
+    def _known(self, codes: str, encoded: str, key: str) -> None:
+        """Keep the rows of people who have an id."""
+        e = self.engine
+        if e.dialect.numbers_people:
+            ids = f"SELECT DISTINCT {key} AS id FROM keyed AS s"
+            e.table(
+                "people",
+                "SELECT CAST(row_number() OVER () - 1 AS INTEGER) AS person, id "
                 f"FROM ({ids}) AS i WHERE id IS NOT NULL",
                 reading_input=True,
             )
-            e.run(
-                f"CREATE TABLE rows AS SELECT p.person, {codes_sql} FROM ({query.sql}) AS e "
-                'JOIN people AS p ON p.id = e."id "',
-                reading_input=True,
-            )
-            e.run("CREATE TABLE sizes AS SELECT person, count(*) AS n FROM rows GROUP BY person")
+            rows = f'SELECT p.person, {codes} FROM {encoded} JOIN people AS p ON p.id = e."id "'
+        else:
+            rows = f'SELECT e."id " AS person, {codes} FROM {encoded} WHERE e."id " IS NOT NULL'
+        e.table("rows", rows, reading_input=True)
+        e.table("sizes", "SELECT person, count(*) AS n FROM rows GROUP BY person")
+
+    @property
+    def sized(self) -> str:
+        """The relation of rows with the number of their person's rows."""
+        if self.unit.is_row:
+            return "(SELECT *, CAST(1 AS BIGINT) AS n FROM rows) AS r"
+        return "rows JOIN sizes USING (person)"
+
+    def named(self, relation: str) -> str:
+        """Compose a relation with the id of each row's person."""
+        if self.unit.is_row or not self.engine.dialect.numbers_people:
+            return f"SELECT t.*, CAST(t.person AS STRING) AS id FROM ({relation}) AS t"
+        return f"SELECT t.*, p.id FROM ({relation}) AS t JOIN people AS p ON p.person = t.person"

@@ -14,24 +14,29 @@ import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from understudy.engine import databases
+from understudy.engine.folder import PARQUET, read_folder, unglobbed
 from understudy.engine.held import filled, held, read_once
+from understudy.engine.sources import Database, source
 from understudy.engine.spill import Spill
 from understudy.errors import (
     EngineError,
     MalformedFileError,
     MissingFileError,
+    MissingPackageError,
     StorageError,
     UnderstudyError,
 )
-from understudy.schema.sql import Dialect, literal, quote
+from understudy.schema.dialect import Dialect, literal, quote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     import duckdb
 
+    from understudy.engine.engine import OfPeople
     from understudy.schema import Array
-    from understudy.schema.sql import Kind
+    from understudy.schema.dialect import Kind
 
 T = TypeVar("T")
 
@@ -39,7 +44,10 @@ DUCKDB = Dialect(
     seconds="TRY_CAST(floor(epoch({})) AS BIGINT)",
     # Seconds of a far date may be too many for microseconds: those have no timestamp.
     moment="make_timestamp(TRY_CAST(CAST({} AS HUGEINT) * 1000000 AS BIGINT))",
+    double_text="CAST({x} AS VARCHAR)",
     place="CAST(enum_code(TRY_CAST({} AS {name})) AS INTEGER)",
+    number="rowid",
+    numbers_people=True,
 )
 MEMORY = "1200MB"
 LONGEST_LINE = 2**24
@@ -47,14 +55,26 @@ LONGEST_LINE = 2**24
 _SIGNED = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 _WHOLE = frozenset((*_SIGNED, *(f"U{name}" for name in _SIGNED)))
 _CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
-_PARQUET = (".parquet", ".pq")
 _MOMENTS = {
+    "TIMESTAMP": "TIMESTAMP",
     "TIMESTAMP_S": "TIMESTAMP",
     "TIMESTAMP_MS": "TIMESTAMP",
     "TIMESTAMP WITH TIME ZONE": "TIMESTAMP",
+    "TIMESTAMP_NS": "TIMESTAMP_NS",
     "TIMESTAMPTZ_NS": "TIMESTAMP_NS",
+    "DATE": "DATE",
 }
-"""Types of date-times that DuckDB cannot compute with for every value, and one that it can."""
+"""Types of date-times, each with one that DuckDB can compute with."""
+
+
+def _moment(x: str, declared: str) -> str:
+    """Read a date-time; DuckDB cannot compute with every one that lies beyond the calendar."""
+    if declared not in _MOMENTS:
+        return x
+    taken = f"TRY(CAST({x} AS {_MOMENTS[declared]}))"
+    if taken.endswith("_NS))"):
+        return taken  # nanoseconds do not reach that far
+    return f"CASE WHEN {taken} BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' + 1 THEN {taken} END"
 
 
 def _kind(declared: str) -> Kind:
@@ -85,7 +105,10 @@ class DuckDB:
             "autoload_known_extensions": "false",
             # Columns of objects are texts; DuckDB is not to look into them for a type.
             "pandas_analyze_sample": "0",
+            # A table that is not there is not to be looked for among Python's variables.
+            "python_enable_replacements": "false",
         }
+        self._database: Database | None = None
         try:
             self._connection: duckdb.DuckDBPyConnection = self._try(
                 lambda: duckdb.connect(":memory:", config=config), reading_input=False
@@ -95,30 +118,70 @@ class DuckDB:
             raise
         # A moment's text must not depend on where the machine stands.
         self.run("SET TimeZone = 'UTC'")
+        # How far a query is would be told on a terminal, and with it how long the table is.
+        self.run("SET enable_progress_bar = false")
 
     def attach(
         self, data: object, *, name: str, delimiter: str, quote_mark: str
     ) -> dict[str, Kind]:
-        """Make a file or a table in memory known by a name, and give its columns' kinds."""
-        if isinstance(data, (str, Path)):
-            source = _scan(Path(data), delimiter, quote_mark)
-        else:
-            source = f"{name}_held"
-            self._try(lambda: self._connection.register(source, held(data)), reading_input=True)
-            if read_once(data):
-                kept = f"{name}_kept"
-                self.run(f"CREATE TABLE {kept} AS SELECT * FROM {source}", reading_input=True)
-                source = kept
-        types = self._types(source)
-        columns = ", ".join(
-            f"TRY(CAST({quote(c)} AS {_MOMENTS[t]})) AS {quote(c)}" if t in _MOMENTS else quote(c)
-            for c, t in types.items()
-        )
-        self.run(f"CREATE VIEW {name} AS SELECT {columns} FROM {source}", reading_input=True)
+        """Make a table known by a name, and give its columns' kinds."""
+        relation = self._relation(data, name, delimiter, quote_mark)
+        types = self._types(relation)
+        columns = ", ".join(f"{_moment(quote(c), t)} AS {quote(c)}" for c, t in types.items())
+        self.run(f"CREATE VIEW {name} AS SELECT {columns} FROM {relation}", reading_input=True)
         return {c: _kind(t) for c, t in types.items()}
 
-    def _types(self, source: str) -> dict[str, str]:
-        found = self._fetch(f"DESCRIBE SELECT * FROM {source}", reading_input=True)
+    def _relation(self, data: object, name: str, delimiter: str, quote_mark: str) -> str:
+        """Compose the SQL that reads a file, a folder, a database's table or one in memory."""
+        place = source(data) if isinstance(data, str) else data
+        if isinstance(place, Database):
+            return self._opened(place)
+        if isinstance(place, Path):
+            is_folder = os.path.isdir(place)  # noqa: PTH112  no name makes it fail
+            return self._gathered(place) if is_folder else _scan(place, delimiter, quote_mark)
+        relation = f"{name}_held"
+        self._try(lambda: self._connection.register(relation, held(data)), reading_input=True)
+        if read_once(data):
+            kept = f"{name}_kept"
+            self.run(f"CREATE TABLE {kept} AS SELECT * FROM {relation}", reading_input=True)
+            relation = kept
+        return relation
+
+    def _opened(self, database: Database) -> str:
+        """Open a database, to be read only, and compose the SQL that reads its table."""
+        self._extend(databases.extension(database))
+        self._database = database
+        for statement in databases.opening(database):
+            self.run(statement, reading_input=True)
+        found = self._fetch(databases.columns(database), reading_input=True)
+        if not len(found["name"]):
+            raise databases.absent(database)
+        return databases.relation(database, zip(found["name"], found["type"], strict=True))
+
+    def _extend(self, name: str) -> None:
+        """Load an extension that is on this machine; nothing is ever fetched from elsewhere."""
+        import duckdb  # noqa: PLC0415
+
+        file, failed = databases.packed(name, duckdb.__version__), False
+        try:
+            self.run(f"LOAD {name if file is None else literal(str(file))}")
+        except UnderstudyError:
+            failed = True
+        if failed:
+            raise MissingPackageError(
+                f"DuckDB {duckdb.__version__} has no extension {name} here",
+                hint="pip install 'understudy[databases]'",
+            )
+
+    def _gathered(self, path: Path) -> str:
+        """Compose the SQL that reads the Parquet files of a folder, after a look at all of them."""
+        folder = read_folder(path)
+        (shapes,) = self._fetch(folder.shapes(), reading_input=True)["shapes"]
+        folder.check(int(shapes), list(self._types(folder.files_alone())))
+        return folder.relation()
+
+    def _types(self, relation: str) -> dict[str, str]:
+        found = self._fetch(f"DESCRIBE SELECT * FROM {relation}", reading_input=True)
         return {
             str(column): str(declared)
             for column, declared in zip(found["column_name"], found["column_type"], strict=True)
@@ -130,17 +193,49 @@ class DuckDB:
         self.run(f"CREATE TYPE {name} AS ENUM ({listed})")
 
     def load(self, name: str, columns: Mapping[str, Array]) -> None:
-        """Make a small public table from arrays."""
+        """Make a small public table from arrays, in the place of any of that name."""
         self._register("loaded", columns)
-        self.run(f"CREATE TABLE {name} AS SELECT * FROM loaded")
+        self.table(name, "SELECT * FROM loaded")
         self._connection.unregister("loaded")
 
+    def table(self, name: str, sql: str, *, reading_input: bool = False) -> None:
+        """Work out a query once, and keep its rows by a name, in the place of any of that name."""
+        self.run(f"CREATE OR REPLACE TABLE {name} AS {sql}", reading_input=reading_input)
+
+    def view(self, name: str, sql: str, *, reading_input: bool = False) -> None:
+        """Know a query by a name, in the place of any of that name."""
+        self.run(f"CREATE OR REPLACE VIEW {name} AS {sql}", reading_input=reading_input)
+
+    def drop(self, name: str) -> None:
+        """Forget a table."""
+        self.run(f"DROP TABLE {name}")
+
+    def weigh(self, name: str, work: OfPeople, *, columns: Sequence[str], at_once: int) -> None:
+        """Weigh people, some rows at a time, and keep the weights as a table (person, w)."""
+        (held,) = self.fetch("SELECT count(*) AS n FROM rows")["n"]
+        count, listed = 1 + int(held) // at_once, ", ".join(columns)
+        for part in range(count):
+            # Numbers of people go from 0 on, so that parts are about alike.
+            rows = self.fetch(
+                f"SELECT person, {listed} FROM rows WHERE person % {count} = {part} ORDER BY person"
+            )
+            self._register("worked", work(rows))
+            into = f"INSERT INTO {name}" if part else f"CREATE OR REPLACE TABLE {name} AS"
+            self.run(f"{into} SELECT * FROM worked")
+            self._connection.unregister("worked")
+
     def write(
-        self, columns: Mapping[str, Array], path: Path, *, types: Mapping[str, str], null: str = ""
+        self,
+        columns: Mapping[str, Array],
+        path: Path,
+        *,
+        types: Mapping[str, str],
+        null: str = "",
+        header: bool = True,
     ) -> None:
         """Write arrays that anyone may see to a Parquet or CSV file, by its ending.
 
-        ``null`` is what a missing value is written as in a CSV file.
+        ``null`` is what a missing value is written as in a CSV file, which may have a header.
         """
         self._register("written", columns)
         cast = ", ".join(
@@ -149,7 +244,7 @@ class DuckDB:
         )
         # Rows come out as they were drawn, so that a resumed run writes the same file.
         self.run("SET preserve_insertion_order = true")
-        csv_form = f"FORMAT csv, HEADER, NULLSTR {literal(null)}"
+        csv_form = f"FORMAT csv, HEADER {header}, NULLSTR {literal(null)}"
         form = csv_form if path.suffix == ".csv" else "FORMAT parquet"
         self.run(f"COPY (SELECT {cast} FROM written) TO {literal(str(path))} ({form})")
         self._connection.unregister("written")
@@ -177,7 +272,7 @@ class DuckDB:
         except UnderstudyError:
             raise
         except Exception as error:  # noqa: BLE001  its text may hold a value: only its kind is used
-            failure = _failure(error, reading_input=reading_input)
+            failure = _failure(error, reading_input=reading_input, database=self._database)
         raise failure
 
     def close(self) -> None:
@@ -186,7 +281,7 @@ class DuckDB:
         self._spill.close()
 
 
-def _failure(error: Exception, *, reading_input: bool) -> BaseException:
+def _failure(error: Exception, *, reading_input: bool, database: Database | None) -> BaseException:
     """Sort a failure by its kind; nothing of its text goes on."""
     kind = type(error).__name__
     if kind == "RuntimeError" and str(error) == "Query interrupted":
@@ -199,12 +294,7 @@ def _failure(error: Exception, *, reading_input: bool) -> BaseException:
             "the engine ran out of memory", hint="close other programs, or use fewer columns"
         )
     if reading_input:
-        return MalformedFileError(
-            "the table is not well-formed",
-            allowed="UTF-8 CSV with the declared delimiter and quote, every row as long as the "
-            f"header and of at most {LONGEST_LINE >> 20} MiB, or Parquet",
-            hint="check the file with a tool of your own; no line or value is named here",
-        )
+        return _malformed() if database is None else databases.unread(database, str(error))
     if kind == "IOException":
         return StorageError(
             "a file could not be read or written",
@@ -213,34 +303,40 @@ def _failure(error: Exception, *, reading_input: bool) -> BaseException:
     return EngineError("the engine failed", got=kind)
 
 
+def _malformed() -> MalformedFileError:
+    return MalformedFileError(
+        "the table is not well-formed",
+        allowed="UTF-8 CSV with the declared delimiter and quote, every row as long as the "
+        f"header and of at most {LONGEST_LINE >> 20} MiB, or Parquet",
+        hint="check the file with a tool of your own; no line or value is named here",
+    )
+
+
 def _scan(path: Path, delimiter: str, quote_mark: str) -> str:
     """Compose the SQL that reads a file, after a look at its beginning."""
     lower = path.name.lower()
-    if not lower.endswith((*_CSV, *_PARQUET)):
+    if not lower.endswith((*_CSV, *PARQUET)):
         raise MissingFileError(
-            f"{path} is of no kind that is read here", allowed=", ".join((*_CSV, *_PARQUET))
+            f"{path} is of no kind that is read here", allowed=", ".join((*_CSV, *PARQUET))
         )
     if not os.path.isfile(path):  # noqa: PTH113  Path.is_file fails for a name that is too long
         raise MissingFileError(f"there is no file {path}")
     # The folders' names say nothing of the rows, even if one is called id=5.
-    options = f"{literal(_unglobbed(str(path)))}, hive_partitioning = false"
-    if lower.endswith(_PARQUET):
+    options = f"{literal(unglobbed(str(path)))}, hive_partitioning = false"
+    if lower.endswith(PARQUET):
         return f"read_parquet({options})"
     names = _header(path, delimiter, quote_mark)
     columns = ", ".join(f"{literal(n)}: 'VARCHAR'" for n in names)
     mark = literal(quote_mark)
     packed = "gzip" if lower.endswith(".gz") else "none"
+    if packed == "gzip":
+        _unpack(path)
     return (
         f"read_csv({options}, auto_detect = false, header = true, delim = {literal(delimiter)}, "
         f"quote = {mark}, escape = {mark}, strict_mode = true, null_padding = false, "
         f"compression = '{packed}', max_line_size = {LONGEST_LINE}, "
         f"buffer_size = {4 * LONGEST_LINE}, columns = {{{columns}}})"
     )
-
-
-def _unglobbed(path: str) -> str:
-    """Keep DuckDB from taking a path for a pattern, which could match other files."""
-    return "".join(f"[{c}]" if c in "*?[" else c for c in path)
 
 
 def _header(path: Path, delimiter: str, quote_mark: str) -> list[str]:
@@ -269,6 +365,19 @@ def _header(path: Path, delimiter: str, quote_mark: str) -> list[str]:
             hint="declare the delimiter and quote in the schema's [csv] table",
         )
     return names
+
+
+def _unpack(path: Path) -> None:
+    """Read a packed file through: DuckDB takes one that was cut off for a short one."""
+    torn = False
+    try:
+        with gzip.open(path) as file:
+            while file.read(2**22):
+                pass
+    except (gzip.BadGzipFile, EOFError, zlib.error, OSError):
+        torn = True
+    if torn:
+        raise _malformed()
 
 
 def _is_name(text: str) -> bool:

@@ -8,7 +8,9 @@ date-times become texts here, by our own reading, each cell on its own.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 import numpy as np
 
@@ -24,6 +26,8 @@ _TAKEN = ("s", "ms", "us", "ns")
 """The units of date-times that DuckDB takes."""
 _FINER = {"ps": 10**3, "fs": 10**6, "as": 10**9}
 """Finer ones, by how many of them make a nanosecond."""
+_SPENT: WeakSet[object] = WeakSet()
+"""Streams that were read."""
 
 
 def held(data: object) -> Any:  # noqa: ANN401  whatever DuckDB can register
@@ -34,17 +38,29 @@ def held(data: object) -> Any:  # noqa: ANN401  whatever DuckDB can register
         frame: Any = data
         return _named((n, _plain(_pandas(frame[n]))) for n in frame.columns)
     if hasattr(data, "__arrow_c_stream__"):
+        if read_once(data):
+            _spend(data)
         return data
     raise MissingFileError(
         "a table of no kind that is read here",
         got=type(data).__name__,
-        allowed="a path, a pandas, polars or Arrow table, or a mapping of arrays",
+        allowed="a path, a Database, a pandas, polars or Arrow table, or a mapping of arrays",
     )
 
 
 def read_once(data: object) -> bool:
     """Say whether a table in memory is a stream, gone once it has been read."""
     return hasattr(data, "__arrow_c_stream__") and not hasattr(data, "__len__")
+
+
+def _spend(stream: object) -> None:
+    """Refuse a stream that was read before: DuckDB 1.5 finds no rows in it, and says nothing."""
+    if stream in _SPENT:
+        raise MalformedFileError(
+            "a stream that has been read already", hint="make a new one for every run"
+        )
+    with suppress(TypeError):  # of a kind that cannot be remembered
+        _SPENT.add(stream)
 
 
 def _named(columns: Iterable[tuple[object, Array]]) -> dict[str, Array]:

@@ -13,17 +13,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from understudy.budget import Unit
-from understudy.engine import CodedTable, DuckDB
+from understudy.engine import CodedTable, engine_for
+from understudy.engine.folder import PARQUET
+from understudy.engine.sources import source
 from understudy.errors import MissingColumnError, MissingFileError, UsageError
 from understudy.evaluate.table import Coded
 from understudy.schema import Categorical, DateTime
-from understudy.schema.sql import quote
+from understudy.schema.dialect import quote
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
+    from understudy.engine import Engine
     from understudy.schema import Array, Schema
 
 EPSILON = "epsilon"
@@ -65,7 +68,7 @@ def read_counts(path: Path, *, schema: Schema, across: str, epsilon: float | Non
     by = [name for name in released.domain if name != across]
     labels = released[across].labels()
     _check_epsilon(path, _epsilons(path), epsilon)
-    with closing(DuckDB()) as engine:
+    with closing(engine_for(path)) as engine:
         kinds = engine.attach(path, name="source", delimiter=",", quote_mark='"')
         missing = [name for name in (*by, *labels) if name not in kinds]
         if missing:
@@ -95,11 +98,12 @@ def read_values(
     or NaN.  Parts of date-times are not read: a release has them in another form.  Of a
     submission, ``epsilon`` chooses the rows.
     """
-    if isinstance(data, (str, Path)):
-        data = _rows_of(Path(data))
+    data = source(data) if isinstance(data, str) else data
+    if isinstance(data, Path):
+        data = _rows_of(data)
         if epsilon is not None:
             _check_epsilon(data, _epsilons(data), epsilon)
-    with closing(DuckDB()) as engine:
+    with closing(engine_for(data)) as engine:
         marks = (",", '"') if schema is None else (schema.delimiter, schema.quote)
         kinds = engine.attach(data, name="source", delimiter=marks[0], quote_mark=marks[1])
         named = _sources(kinds, schema)
@@ -108,9 +112,7 @@ def read_values(
         casts = _narrow(engine, named)
         chosen = "" if epsilon is None else f"WHERE TRY_CAST({EPSILON} AS DOUBLE) = {epsilon!r}"
         columns = ", ".join(f"{cast} AS {quote(name)}" for name, cast in casts.items())
-        engine.run(
-            f"CREATE TABLE taken AS SELECT {columns} FROM source {chosen}", reading_input=True
-        )
+        engine.table("taken", f"SELECT {columns} FROM source {chosen}", reading_input=True)
         # Rows in an order of their own, so that figures do not change with a file's order.
         order = ", ".join(quote(name) for name in sorted(named))
         return engine.fetch(f"SELECT * FROM taken ORDER BY {order}")
@@ -130,21 +132,21 @@ def _sources(kinds: Mapping[str, str], schema: Schema | None) -> dict[str, str]:
     return named
 
 
-def _narrow(engine: DuckDB, named: Mapping[str, str]) -> dict[str, str]:
+def _narrow(engine: Engine, named: Mapping[str, str]) -> dict[str, str]:
     """Compose the SQL that takes each column, as whole numbers where it holds nothing else."""
     facts = []
     for i, x in enumerate(map(quote, named.values())):
         whole = f"TRY_CAST({x} AS BIGINT)"
         # A text such as 007 is no number: its zeros would be lost.
-        is_whole = f"CAST({whole} AS VARCHAR) IS NOT DISTINCT FROM CAST({x} AS VARCHAR)"
+        is_whole = f"CAST({whole} AS STRING) IS NOT DISTINCT FROM CAST({x} AS STRING)"
         facts.append(f"bool_and({is_whole}) AS w{i}, min({whole}) AS a{i}, max({whole}) AS b{i}")
-    engine.run(f"CREATE TABLE facts AS SELECT {', '.join(facts)} FROM source", reading_input=True)
+    engine.table("facts", f"SELECT {', '.join(facts)} FROM source", reading_input=True)
     found = {name: values[0] for name, values in engine.fetch("SELECT * FROM facts").items()}
     casts = {}
-    for i, (name, source) in enumerate(named.items()):
-        casts[name] = quote(source)
+    for i, (name, column) in enumerate(named.items()):
+        casts[name] = quote(column)
         if found[f"w{i}"] is not None and found[f"w{i}"] and found[f"a{i}"] is not None:
-            casts[name] = f"TRY_CAST({quote(source)} AS {_width(found[f'a{i}'], found[f'b{i}'])})"
+            casts[name] = f"TRY_CAST({quote(column)} AS {_width(found[f'a{i}'], found[f'b{i}'])})"
     return casts
 
 
@@ -173,7 +175,7 @@ def _check_epsilon(path: Path, epsilons: list[float], epsilon: float | None) -> 
 
 
 def _read(data: object, schema: Schema, unit: Unit, *, without: str | None = None) -> Coded:
-    with closing(DuckDB()) as engine:
+    with closing(engine_for(data)) as engine:
         table = CodedTable(engine, data, schema=schema, unit=unit)
         kept = {name: code for name, code in table.code.items() if name != without}
         codes = ", ".join(kept.values())
@@ -194,22 +196,25 @@ def _read(data: object, schema: Schema, unit: Unit, *, without: str | None = Non
 
 def _numbered(people: Array) -> NDArray[np.int64]:
     """Number people from 0 as they come, those of one person being together."""
-    return np.cumsum(np.diff(people.astype(np.int64), prepend=people[:1]) != 0)
+    return np.cumsum(np.concatenate(([False], people[1:] != people[:-1]))[: len(people)])
 
 
 def _rows_of(path: Path) -> Path:
-    """Give the file of rows in a release's folder, or the file itself."""
+    """Give the file of rows in a release's folder, or else the file or folder itself."""
     if not path.is_dir():
         return path
-    for name in ("rows.parquet", "rows.csv"):
-        if (path / name).is_file():
-            return path / name
+    if (path / "rows.csv").is_file():
+        return path / "rows.csv"
+    if (path / "rows.parquet").is_file() and (path / "manifest.json").is_file():
+        return path / "rows.parquet"
+    if any(file.suffix.lower() in PARQUET for file in path.rglob("*")):
+        return path
     raise MissingFileError(f"{path} is no release", allowed="rows.parquet or rows.csv in it")
 
 
 def _epsilons(file: Path) -> list[float]:
     """Give the epsilons that a submission has rows of; none where it has no such column."""
-    with closing(DuckDB()) as engine:
+    with closing(engine_for(file)) as engine:
         kinds = engine.attach(file, name="source", delimiter=",", quote_mark='"')
         if EPSILON not in kinds:
             return []

@@ -7,6 +7,7 @@ from understudy.graph.measurement import Clique, Measurement, Rows, Zeros, check
 from understudy.graph.model import Model
 from understudy.graph.storage import load, save
 from understudy.graph.totals import totals
+from understudy.graph.urn import Urn
 
 __all__ = [
     "Clique",
@@ -15,6 +16,7 @@ __all__ = [
     "Measurement",
     "Model",
     "Rows",
+    "Urn",
     "Zeros",
     "best_order",
     "check_clique",

@@ -11,6 +11,7 @@ from understudy.graph.junction import junction_tree
 from understudy.graph.kernels import single_threaded
 from understudy.graph.marginals import Marginals
 from understudy.graph.sampling import check_given, draw
+from understudy.graph.urn import Urn
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -75,3 +76,8 @@ class Model:
             cliques = [*self.tree.cliques, tuple(given)]
             model = self.on(junction_tree(self.tree.domain, cliques, limit=limit))
         return draw(model.tree, model.tables, given, rows=rows, way=way, rng=rng)
+
+    def urn(self, rows: int, rng: np.random.Generator) -> Urn:
+        """Give rows to draw batch by batch, whose counts are together those of `sample`."""
+        check_given(self.tree.domain, {}, rows)
+        return Urn.of(self.tree, self.tables, rows=rows, rng=rng)

@@ -8,14 +8,14 @@ other, a known bug of the field (``test_siblings_are_independent_given_their_par
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from understudy.errors import QuestionError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     Codes = NDArray[np.int32]
     Counts = NDArray[np.int64]
+    Whole = NDArray[np.signedinteger[Any]]
 
 Way = Literal["rounded", "multinomial"]
 
@@ -61,36 +62,69 @@ def draw(
 ) -> dict[str, Codes]:
     """Draw the columns of rows that are not given, where one clique holds all that are."""
     drawn = {name: np.asarray(codes, dtype=np.int32) for name, codes in given.items()}
-    for clique in tree.walk(tree.home(given) or tree.cliques[0]):
-        known = tuple(n for n in clique if n in drawn)
-        new = tuple(n for n in clique if n not in drawn)
-        order = [clique.index(n) for n in (*known, *new)]
-        table = tables[clique].transpose(order).reshape(tree.domain.cells(known), -1)
-        group = np.zeros(rows, dtype=np.int64)
-        if known:
-            group = np.ravel_multi_index([drawn[n] for n in known], tree.domain.shape(known))
-        wanted = np.bincount(group, minlength=len(table))
-        if np.any(wanted[table.sum(axis=1) == 0]):
-            raise QuestionError(
-                f"given rows that the model holds impossible, by {' × '.join(known)}",
-                hint="leave such rows out, or give fewer columns",
-            )
-        if not new:
-            continue
-        cells = _dealt(SHARED[way](table, wanted, rng), group, rng)
-        for name, codes in zip(new, np.unravel_index(cells, tree.domain.shape(new)), strict=True):
-            drawn[name] = codes.astype(np.int32)
+    for known, new, table in steps(tree, tables, given):
+        group, wanted = grouped(tree.domain, drawn, known, rows)
+        check_possible(table, wanted, known)
+        if new:
+            cells = dealt(np.arange(table.shape[1]), SHARED[way](table, wanted, rng), group, rng)
+            drawn |= unravelled(tree.domain, new, cells)
     return {name: drawn[name] for name in tree.domain.sizes}
 
 
-def _dealt(counts: Counts, group: Counts, rng: np.random.Generator) -> Counts:
-    """Deal the cells that each group is to have to its rows, in a random order."""
-    # Sorting by group plus a random fraction shuffles the rows of each group.
-    shuffled = np.argsort(group + rng.random(len(group)), kind="stable")
-    cells = np.empty(len(group), dtype=np.int64)
-    numbers = np.tile(np.arange(counts.shape[1]), len(counts))
-    cells[shuffled] = np.repeat(numbers, counts.reshape(-1))
+def steps(
+    tree: JunctionTree, tables: Mapping[Clique, Table], given: Iterable[str] = ()
+) -> Iterator[tuple[Clique, Clique, Table]]:
+    """Walk the tree: give the columns that a clique shares with what was there, and its new ones.
+
+    Its table comes with them, with the cells of the former down and of the latter across.
+    """
+    there = set(given)
+    for clique in tree.walk(tree.home(there) or tree.cliques[0]):
+        known = tuple(n for n in clique if n in there)
+        new = tuple(n for n in clique if n not in there)
+        there.update(new)
+        order = [clique.index(n) for n in (*known, *new)]
+        yield known, new, tables[clique].transpose(order).reshape(tree.domain.cells(known), -1)
+
+
+def grouped(
+    domain: Domain, drawn: Mapping[str, Codes], known: Clique, rows: int
+) -> tuple[Counts, Counts]:
+    """Give every row its cell of the columns that are known, and count the rows of each."""
+    group = np.zeros(rows, dtype=np.int64)
+    if known:
+        group = np.ravel_multi_index([drawn[n] for n in known], domain.shape(known))
+    return group, np.bincount(group, minlength=domain.cells(known))
+
+
+def check_possible(table: Table, wanted: Counts, known: Clique) -> None:
+    """Refuse rows of a group that has no mass."""
+    if np.any(wanted[table.sum(axis=1) == 0]):
+        raise QuestionError(
+            f"given rows that the model holds impossible, by {' × '.join(known)}",
+            hint="leave such rows out, or give fewer columns",
+        )
+
+
+def dealt(kinds: Whole, counts: Counts, group: Counts, rng: np.random.Generator) -> Counts:
+    """Deal the cells that each group is to have to its rows, in a random order.
+
+    ``counts`` says how many rows of each kind there are, group after group; ``kinds`` is the
+    cell of each, or of each in every group.
+    """
+    rows = len(group)
+    # Keys that all differ are sorted alike by every machine, and faster than by a stable sort.
+    shuffled = np.argsort(group * rows + rng.permutation(rows))
+    cells = np.empty(rows, dtype=np.int64)
+    each = np.broadcast_to(kinds, counts.shape).reshape(-1)
+    cells[shuffled] = np.repeat(each, counts.reshape(-1))
     return cells
+
+
+def unravelled(domain: Domain, names: Clique, cells: Counts) -> dict[str, Codes]:
+    """Give the codes of columns from the numbers of their cells."""
+    codes = np.unravel_index(cells, domain.shape(names))
+    return {n: c.astype(np.int32) for n, c in zip(names, codes, strict=True)}
 
 
 def _rounded(table: Table, wanted: Counts, rng: np.random.Generator) -> Counts:

@@ -1,8 +1,20 @@
 """What anyone may see: public tables, and the tables that mechanisms make."""
 
+from understudy.public.batches import Batch, Batches, Draw
 from understudy.public.shapes import Shapes
 from understudy.public.synthesis import Progress, Synthesis
 from understudy.public.table import PublicTable, read_public
 from understudy.public.within import Within, bins_within
 
-__all__ = ["Progress", "PublicTable", "Shapes", "Synthesis", "Within", "bins_within", "read_public"]
+__all__ = [
+    "Batch",
+    "Batches",
+    "Draw",
+    "Progress",
+    "PublicTable",
+    "Shapes",
+    "Synthesis",
+    "Within",
+    "bins_within",
+    "read_public",
+]

@@ -1,4 +1,4 @@
-"""What a mechanism makes: synthetic codes, whose rows they are, and what they rest on."""
+"""What a mechanism makes: synthetic rows in codes, and what they rest on."""
 
 from __future__ import annotations
 
@@ -9,12 +9,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import numpy as np
-    from numpy.typing import NDArray
-
     from understudy.door import Measurement
+    from understudy.public.batches import Batches
     from understudy.public.within import Within
-    from understudy.schema import Codes
 
 Progress = Callable[[str, float], None]
 """Told a stage's name and how much of it is done, from 0 to 1."""
@@ -24,9 +21,8 @@ Progress = Callable[[str, float], None]
 class Synthesis:
     """A synthetic table in codes.  All of it follows from noisy answers and public data."""
 
-    codes: dict[str, Codes]
-    people: NDArray[np.int64] | None
-    """The number of each row's synthetic person, from 0; None where each row is one."""
+    batches: Batches
+    """The rows, and whose they are."""
     measurements: tuple[Measurement, ...]
     notes: tuple[str, ...] = ()
     """What a reader of the release should know, in sentences."""

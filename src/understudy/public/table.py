@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from understudy.budget import Unit
-from understudy.engine import CodedTable, DuckDB
+from understudy.engine import CodedTable, engine_for
 from understudy.errors import MissingColumnError, UsageError
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def read_public(data: object, *, delimiter: str = ",", quote: str = '"') -> dict[str, Array]:
     """Read a file or a table in memory that anyone may see, as column name → array."""
-    with closing(DuckDB()) as engine:
+    with closing(engine_for(data)) as engine:
         engine.attach(data, name="source", delimiter=delimiter, quote_mark=quote)
         return engine.fetch("SELECT * FROM source")
 
@@ -52,7 +52,7 @@ class PublicTable:
 
     @classmethod
     def _read(cls, data: object, schema: Schema, unit: Unit, *, told: bool) -> PublicTable:
-        with closing(DuckDB()) as engine:
+        with closing(engine_for(data)) as engine:
             table = CodedTable(engine, data, schema=schema, unit=unit, numbers=True)
             # By id and codes, so that the order of a file decides nothing; rows that are people
             # have no id but their place.

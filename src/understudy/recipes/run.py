@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from understudy.budget import Budget, Weights, bounding_to_dict, epsilon_of
+from understudy.engine.sources import Database, lasting
 from understudy.errors import BudgetError, BudgetExhaustedError, UsageError
 from understudy.ledger import Ledger, describe_left
 from understudy.public import PublicTable
@@ -174,8 +175,8 @@ def _files(recipe: Recipe, target: Path, runs: Sequence[ContestRun]) -> list[Pat
 def _note(name: str, private: object, public: object) -> dict[str, str]:
     """Say what whoever resumes a run needs to know, wherever they stand."""
     named = {"private": private, "public": public}
-    paths = {k: str(Path(v).resolve()) for k, v in named.items() if isinstance(v, (str, Path))}
-    return {"recipe": name, **paths}
+    kept = {k: lasting(v) for k, v in named.items() if isinstance(v, (str, Path, Database))}
+    return {"recipe": name, **kept}
 
 
 def _submitted(

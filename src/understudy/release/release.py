@@ -14,12 +14,17 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from understudy.engine import DuckDB
+from understudy.engine.writing import write_batches
 from understudy.errors import MissingPackageError, UsageError
 from understudy.release.files import check_target, checksum, new_folder
 from understudy.schema import Categorical, Numeric
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from understudy.door import Measurement
+    from understudy.public import Progress
+    from understudy.release.decoded import Decoded
     from understudy.schema import Array, Modelled, Schema, Split
 
 Format = Literal["parquet", "csv"]
@@ -31,14 +36,22 @@ class Release:
     """A synthetic table that anyone may see."""
 
     schema: Schema
-    columns: dict[str, Array]
-    """The synthetic rows, column by column, the person's id first where there is one."""
+    decoded: Decoded
+    """The synthetic rows, batch by batch."""
     measurements: tuple[Measurement, ...]
     manifest: dict[str, Any]
 
     def __len__(self) -> int:
         """Count the synthetic rows."""
-        return len(next(iter(self.columns.values())))
+        return sum(self.decoded.sizes)
+
+    @property
+    def columns(self) -> dict[str, Array]:
+        """The synthetic rows, column by column, the person's id first where there is one.
+
+        From the first time they are asked for, all rows are held.
+        """
+        return self.decoded.columns
 
     @property
     def rows(self) -> Any:  # noqa: ANN401  a pandas DataFrame, which is not required
@@ -54,25 +67,38 @@ class Release:
     def histogram(self, *columns: str) -> Array:
         """Count the rows of every cell of some columns, or of all, by code."""
         names = columns or tuple(self.schema.domain)
-        codes, _ = self.schema.released().encode(self.columns)
         shape = tuple(self.schema.domain[name] for name in names)
-        cells = np.ravel_multi_index([codes[name] for name in names], shape)
-        return np.bincount(cells, minlength=int(np.prod(shape))).reshape(shape)
+        counts = np.zeros(int(np.prod(shape)), dtype=np.int64)
+        for batch in self.decoded:
+            codes, _ = self.schema.released().encode(batch)
+            cells = np.ravel_multi_index([codes[name] for name in names], shape)
+            counts += np.bincount(cells, minlength=len(counts))
+        return counts.reshape(shape)
 
-    def save(self, folder: str | Path, *, format: Format = "parquet") -> Path:  # noqa: A002
-        """Write the release as a new folder; nothing is ever overwritten."""
+    def save(
+        self,
+        folder: str | Path,
+        *,
+        format: Format = "parquet",  # noqa: A002
+        progress: Progress = lambda _stage, _done: None,
+    ) -> Path:
+        """Write the release as a new folder; nothing is ever overwritten.
+
+        A batch of rows is held at a time, unless all are held already.
+        """
         target = Path(folder)
         check_target(target)
         if format not in FORMATS:
             raise UsageError("unknown format", got=format, allowed=", ".join(FORMATS))
         with new_folder(target) as partial:
-            self._write(partial, format)
+            self._write(partial, format, progress)
         return target
 
-    def _write(self, folder: Path, form: Format) -> None:
+    def _write(self, folder: Path, form: Format, progress: Progress) -> None:
         engine = DuckDB()
         try:
-            engine.write(self.columns, folder / f"rows.{form}", types=sql_types(self.schema))
+            rows = folder / f"rows.{form}"
+            write_batches(engine, self._told(progress), rows, types=sql_types(self.schema))
             engine.write(self._noisy_table(), folder / f"measurements.{form}", types={})
         finally:
             engine.close()
@@ -80,6 +106,16 @@ class Release:
         files = {p.name: checksum(p) for p in sorted(folder.iterdir())}
         manifest = json.dumps({**self.manifest, "files": files}, indent=2, ensure_ascii=False)
         (folder / "manifest.json").write_text(manifest + "\n", encoding="utf-8")
+
+    def _told(self, progress: Progress) -> Iterator[dict[str, Array]]:
+        """Go through the rows, and tell how many of them are done."""
+        done = 0
+        for size, batch in zip(self.decoded.sizes, self.decoded, strict=True):
+            progress("writing the release", done / max(len(self), 1))
+            yield batch
+            done += size
+        # Batches are put together then, which cannot be told how far it is.
+        progress("writing the release", 1)
 
     def _noisy_table(self) -> dict[str, Array]:
         """Lay the measurements out as one long table, a row a noisy number."""

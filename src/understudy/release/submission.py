@@ -6,7 +6,6 @@ Beside it stands ``NAME.manifest.json``, with the manifest of every release in i
 from __future__ import annotations
 
 import json
-import shutil
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from understudy.engine import DuckDB
+from understudy.engine.writing import append
 from understudy.release.files import checksum, new_file
 from understudy.release.release import sql_types
 
@@ -65,13 +65,9 @@ class Submission:
                 part,
                 types=sql_types(release.schema),
                 null=self.null,
+                header=not self.manifests,
             )
-        with part.open("rb") as rows, self.path.open("ab") as whole:
-            header = rows.readline()
-            if not self.manifests:
-                whole.write(header)
-            shutil.copyfileobj(rows, whole, 2**20)
-        part.unlink()
+        append(part, self.path)
         self.manifests.append({**release.manifest, "rows_submitted": lines})
         return lines
 

@@ -9,11 +9,11 @@ DuckDB and Spark share; the few functions that differ are named in a `Dialect`.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from understudy.errors import SchemaError
 from understudy.schema.calendar import MONTHS, compile_format
 from understudy.schema.columns import DROP, Categorical, DateTime, Integer, Numeric, Remainder
+from understudy.schema.dialect import literal, quote
 from understudy.schema.reading import FIRST, LAST, NUMBER, WHOLE, WRITTEN_OUT, null_numbers
 
 if TYPE_CHECKING:
@@ -21,75 +21,48 @@ if TYPE_CHECKING:
 
     from understudy.schema.calendar import Format
     from understudy.schema.columns import Modelled
+    from understudy.schema.dialect import Dialect, Kind
+
+    Measured = Integer | Numeric | Remainder | DateTime
+    """Columns whose codes follow from a number."""
 
 SHORT = 4
 """How many texts are listed in one IN."""
-Kind = Literal["whole", "double", "boolean", "moment", "text"]
-"""What a table's column holds: whole numbers, float64, booleans, date-times, anything else."""
+END = r"\z"
+"""The very end of a text in a regular expression; Java's $ also stands before a last line break."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dialect:
-    """The functions whose names differ between engines, with ``{}`` for their argument."""
-
-    seconds: str
-    """Whole seconds since 1970 of a timestamp."""
-    moment: str
-    """The timestamp of whole seconds since 1970."""
-    place: str
-    """Where a text ``{}`` stands in a list of a name ``{name}``, from 0; NULL if it does not."""
-
-
-def quote(name: str) -> str:
-    """Quote an identifier.
-
-    >>> print(quote('the "area" code'))
-    "the ""area"" code"
-    """
-    return '"' + name.replace('"', '""') + '"'
-
-
-def literal(text: str) -> str:
-    """Quote a text.
-
-    >>> literal("it's")
-    "'it''s'"
-    """
-    if "\x00" in text:
-        raise SchemaError("a declared value holds a NUL character")
-    return "'" + text.replace("'", "''") + "'"
-
-
-def text_of(x: str, kind: Kind) -> str:
+def text_of(x: str, kind: Kind, dialect: Dialect) -> str:
     """Read a value as its text: trimmed, whole numbers without a decimal point."""
     if kind == "whole":
-        return f"CAST({x} AS VARCHAR)"
+        return f"CAST({x} AS STRING)"
     if kind == "boolean":
         return f"CASE WHEN {x} THEN 'true' WHEN NOT {x} THEN 'false' END"
     if kind == "double":
-        return _double_text(x)
+        return _double_text(x, dialect)
     if kind == "moment":
         return _moment_text(x)
     t = _trimmed(x)
     # Most texts have no point in them, and need no closer look.
     return (
-        f"CASE WHEN {_is_short(x)} THEN {_double_text(_widened(x))} "
+        f"CASE WHEN {_is_short(x)} THEN {_double_text(_widened(x), dialect)} "
         f"WHEN instr({t}, '.') = 0 THEN {t} "
-        f"WHEN regexp_extract({t}, '^{WHOLE}$', 0) <> '' "
+        f"WHEN regexp_extract({t}, '^(?:{WHOLE}){END}', 0) <> '' "
         f"THEN substr({t}, 1, instr({t}, '.') - 1) ELSE {t} END"
     )
 
 
-def _double_text(x: str) -> str:
+def _double_text(x: str, dialect: Dialect) -> str:
+    written = dialect.double_text.format(x=x)
     return (
         f"CASE WHEN isnan({x}) THEN NULL WHEN abs({x}) < {WRITTEN_OUT} AND floor({x}) = {x} "
-        f"THEN CAST(TRY_CAST({x} AS BIGINT) AS VARCHAR) ELSE CAST({x} AS VARCHAR) END"
+        f"THEN CAST(TRY_CAST({x} AS BIGINT) AS STRING) ELSE {written} END"
     )
 
 
 def _trimmed(x: str) -> str:
     # DuckDB's plain trim() takes every kind of space away, Spark's and Python's only this one.
-    return f"trim(BOTH ' ' FROM CAST({x} AS VARCHAR))"
+    return f"trim(BOTH ' ' FROM CAST({x} AS STRING))"
 
 
 def _is_short(x: str) -> str:
@@ -102,7 +75,7 @@ def _widened(x: str) -> str:
 
     It goes by way of a text so that columns of every type have a plan, if one never run.
     """
-    wide = f"TRY_CAST(TRY_CAST(CAST({x} AS VARCHAR) AS FLOAT) AS DOUBLE)"
+    wide = f"TRY_CAST(TRY_CAST(CAST({x} AS STRING) AS FLOAT) AS DOUBLE)"
     digits = f"TRY_CAST(printf('%.6e', {wide}) AS DOUBLE)"
     return f"CASE WHEN floor({wide}) = {wide} OR isnan({wide}) THEN {wide} ELSE {digits} END"
 
@@ -115,14 +88,14 @@ def _clock(x: str) -> str:
     """
     return (
         f"CASE WHEN typeof({x}) = 'TIMESTAMP_NS' "
-        f"THEN TRY_CAST(substr(CAST({x} AS VARCHAR), 1, 19) AS TIMESTAMP) "
+        f"THEN TRY_CAST(substr(CAST({x} AS STRING), 1, 19) AS TIMESTAMP) "
         f"ELSE date_trunc('second', TRY_CAST({x} AS TIMESTAMP)) END"
     )
 
 
 def _moment_text(x: str) -> str:
     t = _clock(x)
-    return f"CASE WHEN extract(year FROM {t}) BETWEEN 1 AND 9999 THEN CAST({t} AS VARCHAR) END"
+    return f"CASE WHEN extract(year FROM {t}) BETWEEN 1 AND 9999 THEN CAST({t} AS STRING) END"
 
 
 def number_of(x: str, t: str, kind: Kind) -> str:
@@ -133,16 +106,15 @@ def number_of(x: str, t: str, kind: Kind) -> str:
         return f"CASE WHEN isnan({x}) THEN NULL ELSE {x} END"
     if kind == "moment":
         return "CAST(NULL AS DOUBLE)"
-    return (
-        f"CASE WHEN regexp_extract({t}, '^({NUMBER})$', 0) <> '' THEN TRY_CAST({t} AS DOUBLE) END"
-    )
+    found = f"regexp_extract({t}, '^({NUMBER}){END}', 0)"
+    return f"CASE WHEN {found} <> '' THEN TRY_CAST({t} AS DOUBLE) END"
 
 
 def seconds_of(x: str, kind: Kind, written: str | None, dialect: Dialect) -> str:
     """Read a value as whole seconds since 1970, NULL where it is no date-time."""
     if kind == "moment":
         return _seconds_at(x, dialect)
-    compiled, t = compile_format(written), text_of(x, kind)
+    compiled, t = compile_format(written), text_of(x, kind, dialect)
     groups = [_group(t, compiled, n) for n in range(len(compiled.fields) + 1)]
     return _seconds_in(groups, compiled, dialect)
 
@@ -154,7 +126,7 @@ def _seconds_at(x: str, dialect: Dialect) -> str:
 
 def _group(t: str, written: Format, number: int) -> str:
     """Take a group of a format's regular expression, the empty text where there is no match."""
-    return f"regexp_extract({t}, {literal(f'^(?:{written.regex})$')}, {number})"
+    return f"regexp_extract({t}, {literal(f'^(?:{written.regex}){END}')}, {number})"
 
 
 def _seconds_in(groups: Sequence[str], written: Format, dialect: Dialect) -> str:
@@ -171,10 +143,10 @@ def _seconds_in(groups: Sequence[str], written: Format, dialect: Dialect) -> str
     year = text("year")
     if year is None:
         y = number("short_year")
-        year = f"CAST(CASE WHEN {y} >= 69 THEN 1900 + {y} ELSE 2000 + {y} END AS VARCHAR)"
+        year = f"CAST(CASE WHEN {y} >= 69 THEN 1900 + {y} ELSE 2000 + {y} END AS STRING)"
     name = text("month_name")
-    month = f"CAST({number('month')} AS VARCHAR)" if name is None else _month(name)
-    day = f"CAST({number('day')} AS VARCHAR)"
+    month = f"CAST({number('month')} AS STRING)" if name is None else _month(name)
+    day = f"CAST({number('day')} AS STRING)"
     date = f"{year} || '-' || lpad({month}, 2, '0') || '-' || lpad({day}, 2, '0')"
     midnight = dialect.seconds.format(f"TRY_CAST({date} AS TIMESTAMP)")
     hour, minute, second = number("hour"), number("minute"), number("second")
@@ -192,7 +164,7 @@ def _seconds_in(groups: Sequence[str], written: Format, dialect: Dialect) -> str
 def _month(name: str) -> str:
     place = f"instr('{MONTHS}', lower({name}))"
     return (
-        f"CASE WHEN {place} % 3 = 1 THEN CAST(CAST(({place} + 2) / 3 AS BIGINT) AS VARCHAR) "
+        f"CASE WHEN {place} % 3 = 1 THEN CAST(CAST(({place} + 2) / 3 AS BIGINT) AS STRING) "
         f"ELSE '0' END"
     )
 
@@ -225,11 +197,8 @@ def part_of(s: str, name: str, dialect: Dialect) -> str:
     }[name]
 
 
-def _absent(column: Modelled, read: _Read, kind: Kind) -> str:
+def _absent(column: Measured, read: _Read, kind: Kind) -> str:
     """Say when a value is absent."""
-    if isinstance(column, Categorical):
-        nulls = [n for n in column.null_keys if n not in column.spellings]
-        return f"{read.t} IS NULL OR {_in(read.t, nulls)}"
     dated = isinstance(column, DateTime)
     tests = [f"{read.x} IS NULL"]
     if dated and kind == "moment":
@@ -266,14 +235,9 @@ def _double(value: float) -> str:
     return f"CAST({literal(repr(float(value)))} AS DOUBLE)"
 
 
-def _code(column: Modelled, r: str, absent: str, found: str) -> str:
+def _code(column: Measured, r: str, absent: str) -> str:
     """Turn a reading into a code."""
     head = f"CASE WHEN {absent} THEN {column.if_missing} WHEN {r} IS NULL THEN {column.if_invalid} "
-    if isinstance(column, Categorical):
-        return (
-            f"CASE WHEN {found} IS NOT NULL THEN {found} "
-            f"WHEN {absent} THEN {column.if_missing} ELSE {column.if_invalid} END"
-        )
     if isinstance(column, Numeric):
         low, high = _double(column.edges[0]), _double(column.edges[-1])
         inside, last = _bin(r, column.edges[1:-1], 0), column.bins - 1
@@ -326,14 +290,12 @@ class _Read:
     r: str
 
 
-def _read(column: Modelled, kind: Kind, layers: _Layers, dialect: Dialect) -> _Read:
+def _read(column: Measured, kind: Kind, layers: _Layers, dialect: Dialect) -> _Read:
     x = layers.put(0, f"s.{quote(column.table_column)}")
     dated = isinstance(column, DateTime)
     if dated and kind == "moment":
         return _Read(x, "", layers.put(3, _seconds_at(x, dialect)))
-    t = layers.put(1, text_of(x, kind))
-    if isinstance(column, Categorical):
-        return _Read(x, t, t)
+    t = layers.put(1, text_of(x, kind, dialect))
     if not isinstance(column, DateTime):
         return _Read(x, t, layers.put(3, number_of(x, t, kind)))
     written = compile_format(column.format)
@@ -341,7 +303,34 @@ def _read(column: Modelled, kind: Kind, layers: _Layers, dialect: Dialect) -> _R
     return _Read(x, t, layers.put(3, _seconds_in(groups, written, dialect)))
 
 
-def _taken(column: Modelled, r: str, dialect: Dialect) -> str:
+def _listed(column: Categorical, kind: Kind, name: str, layers: _Layers, dialect: Dialect) -> str:
+    """Turn a text into the code of its place in a list.
+
+    Most texts are listed as they stand; only of others is more read.  What is listed reads as
+    itself, so that both ways lead to the same place.
+    """
+    x = layers.put(0, f"s.{quote(column.table_column)}")
+    if kind == "text":
+        written = f"CAST({x} AS STRING)"
+        at_once = dialect.place.format(written, name=name)
+        q = layers.put(1, f"CASE WHEN {_is_short(x)} THEN NULL ELSE {at_once} END")
+        t = layers.put(2, f"CASE WHEN {q} IS NULL THEN {text_of(x, kind, dialect)} END")
+        other = f"{_is_short(x)} OR {t} <> {written}"
+        again = f"CASE WHEN {other} THEN {dialect.place.format(t, name=name)} END"
+        place = layers.put(4, f"coalesce({q}, {again})")
+    else:
+        t = layers.put(1, text_of(x, kind, dialect))
+        place = layers.put(4, dialect.place.format(t, name=name))
+    nulls = [n for n in column.null_keys if n not in column.spellings]
+    absent = layers.put(4, f"{t} IS NULL OR {_in(t, nulls)}")
+    found = _found(column, f"r.{place}")
+    return (
+        f"CASE WHEN r.{place} IS NOT NULL THEN {found} "
+        f"WHEN r.{absent} THEN {column.if_missing} ELSE {column.if_invalid} END"
+    )
+
+
+def _taken(column: Measured, r: str, dialect: Dialect) -> str:
     """Take from a reading what is compared with the domain."""
     if isinstance(column, DateTime):
         return part_of(r, column.part, dialect)
@@ -383,16 +372,14 @@ def encoder(
     outer, lists = [f"r.{quote(name)}" for name in extra or {}], {}
     for i, column in enumerate(columns):
         kind = kinds[column.table_column]
-        read = _read(column, kind, layers, dialect)
-        taken = f"r.{layers.put(4, _taken(column, read.r, dialect))}"
-        absent = f"r.{layers.put(4, _absent(column, read, kind))}"
-        found = ""
         if isinstance(column, Categorical):
             name = f"{prefix}_{i}"
             lists[name] = list(column.spellings)
-            place = layers.put(4, dialect.place.format(read.t, name=name))
-            found = f"({_found(column, f'r.{place}')})"
-        code = _code(column, taken, absent, found)
+            code = _listed(column, kind, name, layers, dialect)
+        else:
+            read = _read(column, kind, layers, dialect)
+            taken = layers.put(4, _taken(column, read.r, dialect))
+            code = _code(column, f"r.{taken}", f"r.{layers.put(4, _absent(column, read, kind))}")
         outer.append(f"CAST({code} AS INTEGER) AS {quote(column.name)}")
     codes = f"SELECT {', '.join(outer)} FROM ({layers.select(table, extra or {})}) AS r"
     sound = " AND ".join(f"{quote(c.name)} <> {DROP}" for c in columns) or "TRUE"

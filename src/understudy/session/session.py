@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from understudy.budget import Budget, Norm, Unit, bounding_from_dict, bounding_to_dict
-from understudy.engine import DuckDB
+from understudy.engine import engine_for
 from understudy.errors import BudgetError, LedgerMismatchError, UnderstudyError
 from understudy.ledger import Ledger, new_key
 from understudy.public import PublicTable
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from understudy.budget import Bounding
+    from understudy.engine import Engine
     from understudy.ledger import Run
     from understudy.public import Progress
     from understudy.release import Release
@@ -115,7 +116,7 @@ class Session:
             missing = create and not os.path.exists(self.ledger)  # noqa: PTH110  no name makes it fail
             ledger = None if missing else opened.enter_context(closing(Ledger(self.ledger)))
             key = new_key() if ledger is None else ledger.state().key
-            engine = opened.enter_context(closing(DuckDB()))
+            engine = opened.enter_context(closing(engine_for(self.private)))
             progress("reading the private table", 0)
             table = self._table(engine, key)
             # Whatever ends the run, a traceback that holds the table holds no counts.
@@ -125,7 +126,7 @@ class Session:
                 opened.enter_context(closing(ledger))
             yield table, ledger
 
-    def _table(self, engine: DuckDB, key: str) -> PrivateTable:
+    def _table(self, engine: Engine, key: str) -> PrivateTable:
         """Open the private table; a refusal leaves without the frames that saw its first line."""
         try:
             return PrivateTable(engine, self.private, schema=self.schema, unit=self.unit, key=key)

@@ -31,6 +31,7 @@ from understudy.synth.cliques import (
     check_cliques,
     public_cliques,
 )
+from understudy.synth.giving import drawn
 from understudy.synth.granularity import Grid, closure
 from understudy.synth.levels import public_cap
 from understudy.synth.people import OfPeople, bound_notes, check_public, meet, shares_of_people
@@ -43,8 +44,9 @@ if TYPE_CHECKING:
 
     from understudy.budget import Budget
     from understudy.door import Clique, Door
+    from understudy.graph import Urn
     from understudy.public import Progress, PublicTable
-    from understudy.schema import Codes, Schema
+    from understudy.schema import Schema
     from understudy.synth.people import Crowd
     from understudy.synth.rounds import Answers
 
@@ -121,17 +123,12 @@ class AdaGrid(OfPeople):
         """Ask round by round, fit, draw rows, and give them to people."""
         crowd, answers = self._ask(door, public, progress)
         door.close()
-        codes = self._draw(door.schema, answers, rng, progress)
+        urn, rows = self._filled(door.schema, answers, rng, progress)
+        given = crowd.given(
+            rows, door, public=public, by=self.ids_by or self.targets, most=self.most_each, rng=rng
+        )
         return Synthesis(
-            codes=codes,
-            people=crowd.people(
-                door,
-                codes,
-                public=public,
-                by=self.ids_by or self.targets,
-                most=self.most_each,
-                rng=rng,
-            ),
+            batches=drawn(urn, rows, given, rng=rng),
             measurements=answers.measurements,
             notes=bound_notes(door),
             within=bins_within(public) if public is not None and self.within == "public" else {},
@@ -155,10 +152,10 @@ class AdaGrid(OfPeople):
             rounds.ask(closure(cliques), progress)
         return crowd, rounds.answers()
 
-    def _draw(
+    def _filled(
         self, schema: Schema, answers: Answers, rng: np.random.Generator, progress: Progress
-    ) -> dict[str, Codes]:
-        """Fit a model to the answers, and draw rows from it."""
+    ) -> tuple[Urn, int]:
+        """Fit a model to the answers, and fill an urn with its rows."""
         progress("fitting the model", 0)
         fit = estimate(
             Domain(schema.domain),
@@ -168,7 +165,8 @@ class AdaGrid(OfPeople):
             watch=lambda state: progress("fitting the model", state.iterations / MOST_ITERATIONS),
         )
         progress("drawing rows", 0)
-        return fit.model.sample(check_rows(fit.model.total), rng)
+        rows = check_rows(fit.model.total)
+        return fit.model.urn(rows, rng), rows
 
     def _cliques(self, domain: dict[str, int], public: PublicTable | None) -> list[Clique] | None:
         """Settle the outer cliques, None where they are to be selected under DP."""

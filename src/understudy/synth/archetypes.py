@@ -28,7 +28,7 @@ import numpy as np
 from understudy.budget import RULES, Budget, Norm, price_grains, scale_upper, split
 from understudy.errors import BudgetError, QuestionError, UsageError
 from understudy.graph import Domain, check_clique, totals
-from understudy.public import Shapes, Synthesis, bins_within
+from understudy.public import Batches, Shapes, Synthesis, bins_within
 from understudy.synth.casting import (
     Asked,
     cast,
@@ -40,9 +40,10 @@ from understudy.synth.casting import (
     within,
 )
 from understudy.synth.cliques import as_tuples
+from understudy.synth.giving import Caps
 from understudy.synth.levels import MEAN_SIZE
 from understudy.synth.matching import public_rows_alike, renumbered
-from understudy.synth.people import best_cap, capped, meet
+from understudy.synth.people import best_cap, meet
 from understudy.synth.rounds import Rounds
 from understudy.synth.settings import check_columns
 
@@ -138,10 +139,9 @@ class Archetypes:
         codes = {name: codes[name] for name in door.schema.domain}
         given = None if door.unit.is_row else people
         if given is not None and self.most_each is not None:
-            given = capped(given, self.most_each)
+            given = Caps(self.most_each).of(given)
         return Synthesis(
-            codes=codes,
-            people=given,
+            batches=Batches.held(codes, given),
             measurements=(*asked.people(shapes, self.attribute), *asked.measurements),
             notes=_NOTES,
             within=bins_within(known),

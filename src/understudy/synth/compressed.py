@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from understudy.door import MergedDoor
 from understudy.graph import Domain, totals
 from understudy.public import Synthesis, bins_within
+from understudy.synth.giving import drawn
 from understudy.synth.people import bound_notes, meet
 from understudy.synth.rounding import check_rows, rescaled
 from understudy.synth.support import find_support, merged_public
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from understudy.door import Door, Measurement
     from understudy.graph import Model
     from understudy.public import Progress, PublicTable
+    from understudy.schema import Codes
     from understudy.synth.people import Crowd, OfPeople
     from understudy.synth.support import Rule, Support
     from understudy.synth.weighted import Asked
@@ -112,20 +114,18 @@ class Compressed:
         details: Mapping[str, Any] | None = None,
     ) -> Synthesis:
         """Draw rows from a model, spread merged codes, and give rows to people."""
-        drawn = model.sample(check_rows(model.total), rng)
-        codes = {s.column: s.spread(drawn[s.column], rng) for s in self.supports}
+        rows, supports = check_rows(model.total), self.supports
         measurements = (*self.measured, *more)
         public = self.public
+        given = self.crowd.given(
+            rows, self.door, public=public, by=settings.ids_by, most=settings.most_each, rng=rng
+        )
+
+        def spread(merged: dict[str, Codes], rng: np.random.Generator) -> dict[str, Codes]:
+            return {s.column: s.spread(merged[s.column], rng) for s in supports}
+
         return Synthesis(
-            codes=codes,
-            people=self.crowd.people(
-                self.door,
-                codes,
-                public=public,
-                by=settings.ids_by,
-                most=settings.most_each,
-                rng=rng,
-            ),
+            batches=drawn(model.urn(rows, rng), rows, given, rng=rng, spread=spread),
             measurements=measurements,
             notes=(*notes, *bound_notes(self.door)),
             within={} if public is None or settings.within == "evenly" else bins_within(public),

@@ -20,8 +20,9 @@ from understudy.budget import Norm, scale_upper, split
 from understudy.door import Query
 from understudy.graph import Domain, Model, junction_tree
 from understudy.public import Synthesis
+from understudy.synth.giving import EACH_ITS_OWN, drawn, evenly
 from understudy.synth.people import MOST_TIMES, NEARLY_ALL, noisy_sizes
-from understudy.synth.rounding import check_rows, deal, simplex
+from understudy.synth.rounding import check_rows, simplex
 from understudy.synth.settings import check_shares
 
 if TYPE_CHECKING:
@@ -81,12 +82,14 @@ class Independent:
         progress("drawing rows", 0)
         tree = junction_tree(Domain(door.schema.domain), [m.clique for m in measurements])
         tables = {m.clique: simplex(m.values, total=rows) for m in measurements}
-        codes = Model(tree, tables).sample(rows, rng)
-        given = (
-            None if door.unit.is_row else deal(rows, people=max(1, round(people)), cap=cap, rng=rng)
-        )
+        urn = Model(tree, tables).urn(rows, rng)
+        given = EACH_ITS_OWN
+        if not door.unit.is_row:
+            given = evenly(rows, people=max(1, round(people)), cap=cap)
         return Synthesis(
-            codes=codes, people=given, measurements=measurements, notes=self._notes(cap)
+            batches=drawn(urn, rows, given, rng=rng),
+            measurements=measurements,
+            notes=self._notes(cap),
         )
 
     def _notes(self, cap: int) -> tuple[str, ...]:

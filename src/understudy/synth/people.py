@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from understudy.budget import Norm, Weights, price_grains, scale_upper, split
 from understudy.errors import UsageError
+from understudy.synth.giving import EACH_ITS_OWN, Donors, Given
 from understudy.synth.levels import MEAN_SIZE
-from understudy.synth.matching import cells_alike, index_type, renumbered
 from understudy.synth.rounding import simplex
 
 if TYPE_CHECKING:
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from understudy.door import Door
     from understudy.public import PublicTable
     from understudy.schema import Codes
+    from understudy.synth.giving import Give
 
-    Numbers = NDArray[np.signedinteger[Any]]
+    Numbers = NDArray[np.int64]
 
 MOST_TIMES = 256
 """Where no cap is given, people with more rows than this are told from each other no more."""
@@ -60,16 +61,51 @@ class Sizes:
         """Give the number of rows that this share of people does not pass."""
         return int(np.searchsorted(np.cumsum(self.people), share * self.people.sum())) + 1
 
+    @property
+    def mean(self) -> float:
+        """How many rows people have on average."""
+        each = np.arange(1, len(self.people) + 1)
+        return float(self.people @ each) / float(self.people.sum())
+
+    def capped(self, most: int) -> Sizes:
+        """Let nobody have more than so many rows: what is beyond fills new people.
+
+        >>> Sizes(np.array([0.0, 0.0, 0.0, 0.0, 1.0])).capped(2).people.tolist()
+        [1.0, 2.0]
+        """
+        each = np.arange(1, len(self.people) + 1)
+        if most >= len(each):
+            return self
+        people = np.zeros(most + 1)
+        np.add.at(people, each % most, self.people)
+        people[most] = self.people @ (each // most)
+        return Sizes(people[1:])
+
     def deal(self, rows: int, rng: np.random.Generator) -> Numbers:
         """Give every row a person, with as many rows each as people have."""
         sizes = np.zeros(0, dtype=np.int64)
-        mean = float(self.people @ np.arange(1, len(self.people) + 1)) / float(self.people.sum())
         while sizes.sum() < rows:
-            more = 1 + int((rows - sizes.sum()) / mean)
+            more = 1 + int((rows - sizes.sum()) / self.mean)
             drawn = rng.choice(len(self.people), size=more, p=self.people / self.people.sum()) + 1
             sizes = np.concatenate((sizes, drawn))
         dealt = np.repeat(np.arange(len(sizes)), sizes)[:rows]
         return rng.permutation(dealt)
+
+    def given(self, rows: int) -> Given:
+        """Give so many rows to people who have all of theirs in one batch."""
+
+        def begin() -> Give:
+            first = 0
+
+            def give(codes: Mapping[str, Codes], rng: np.random.Generator) -> Numbers:
+                nonlocal first
+                people = first + self.deal(len(next(iter(codes.values()))), rng)
+                first = int(people.max(initial=first - 1)) + 1
+                return people
+
+            return give
+
+        return Given(round(rows / self.mean), begin)
 
 
 def noisy_sizes(door: Door, *, price: float, most: int) -> Sizes:
@@ -110,42 +146,29 @@ class Crowd:
         level = math.sqrt(count) if currency == "gdp" else count
         return MEAN_SIZE * self.typical * level / price
 
-    def give(
+    def given(
         self,
-        codes: Mapping[str, Codes],
-        *,
-        public: PublicTable | None,
-        by: Sequence[str],
-        most: int | None,
-        rng: np.random.Generator,
-    ) -> Numbers:
-        """Give every synthetic row a person, with at most so many rows each."""
-        if self.sizes is not None:
-            given = self.sizes.deal(len(next(iter(codes.values()))), rng)
-        else:
-            assert public is not None  # noqa: S101  else the sizes were asked
-            given = public_people(codes, public=public, by=by, rng=rng)
-        return given if most is None else capped(given, most)
-
-    def people(
-        self,
+        rows: int,
         door: Door,
-        codes: Mapping[str, Codes],
         *,
         public: PublicTable | None,
         by: Sequence[str],
         most: int | None,
         rng: np.random.Generator,
-    ) -> Numbers | None:
-        """Give every synthetic row a person, none where rows are people.
+    ) -> Given:
+        """Say how so many synthetic rows are given to people, at most so many rows to each.
 
         Without a ``most``, a person has at most as many rows as the bounding's cap.
         """
         if door.unit.is_row:
-            return None
+            return EACH_ITS_OWN
         if most is None and not isinstance(door.bounding, Norm):
             most = door.bounding.cap
-        return self.give(codes, public=public, by=by, most=most, rng=rng)
+        if self.sizes is not None:
+            sizes = self.sizes if most is None else self.sizes.capped(most)
+            return sizes.given(rows)
+        assert public is not None  # noqa: S101  else the sizes were asked
+        return Donors(public, by, rng).given(rows, most=most)
 
 
 def shares_of_people(
@@ -206,67 +229,3 @@ def best_cap(public: PublicTable, price: float) -> int:
     lost = [float(np.maximum(sizes - cap, 0).sum()) for cap in caps]
     errors = np.array(lost) ** 2 + (caps / price) ** 2
     return int(caps[np.argmin(errors)])
-
-
-def public_people(
-    codes: Mapping[str, Codes], *, public: PublicTable, by: Sequence[str], rng: np.random.Generator
-) -> Numbers:
-    """Give every row to a public person who has rows like it, in the columns ``by``.
-
-    Public rows of a cell are handed out in an order of people that is the same everywhere; a
-    cell's row that is handed out again is a double's of that person.  So a table of half the
-    size has half of the people, one of double the size everyone twice, each with the rows they
-    have.  A cell that public data do not have is looked for by fewer columns.
-    """
-    people = public.known_people("whose rows are whose")
-    rank = rng.permutation(int(people[-1]) + 1)[people]
-    rows = len(next(iter(codes.values())))
-    left = rng.permutation(np.arange(rows, dtype=index_type(rows)))
-    donor, double = np.zeros_like(left), np.zeros_like(left)
-    for depth in range(len(by), -1, -1):
-        wanted, known, size = cells_alike(codes, public, by[:depth], left)
-        order = np.lexsort((rank, known))
-        starts = np.concatenate(([0], np.cumsum(np.bincount(known, minlength=size))))
-        held = np.diff(starts).astype(left.dtype)
-        found = held[wanted] > 0
-        there, cell = left[found], wanted[found]
-        left = left[~found]
-        double[there], turn = np.divmod(_places(cell), held[cell])
-        donor[there] = people[order[starts[cell] + turn]]
-    return _numbered(donor, double)
-
-
-def capped(people: Numbers, most: int) -> Numbers:
-    """Let nobody have more than so many rows: what is beyond fills new people, up to as many each.
-
-    >>> np.bincount(capped(np.zeros(7, dtype=np.int64), 3)).tolist()
-    [3, 3, 1]
-    """
-    return _numbered(people, _places(people) // most)
-
-
-def _numbered(people: Numbers, part: Numbers) -> Numbers:
-    """Number the parts of people from 0 on."""
-    parts = int(part.max(initial=0)) + 1
-    named, size = renumbered(people, int(people.max(initial=0)) + 1)
-    whole = named.astype(index_type(size * parts))
-    whole *= parts
-    whole += part
-    return renumbered(whole, size * parts)[0].astype(np.int64)
-
-
-def _places(groups: Numbers) -> Numbers:
-    """Give every element its place among those of its group, in order.
-
-    >>> _places(np.array([5, 3, 5, 5, 3])).tolist()
-    [0, 0, 1, 2, 1]
-    """
-    order = np.argsort(groups, kind="stable")
-    ordered = groups[order]
-    first = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1]))[: len(groups)])
-    sizes = np.diff(np.append(first, len(groups)))
-    del ordered
-    index = index_type(len(groups))
-    places = np.empty(len(groups), dtype=index)
-    places[order] = np.arange(len(groups), dtype=index) - np.repeat(first.astype(index), sizes)
-    return places

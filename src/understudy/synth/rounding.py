@@ -1,4 +1,4 @@
-"""From noisy counts to possible ones, and from rows to people who have them."""
+"""From noisy counts to possible ones."""
 
 from __future__ import annotations
 
@@ -50,13 +50,3 @@ def rescaled(values: NDArray[np.float64], *, total: float) -> NDArray[np.float64
     """
     held = float(values.sum())
     return simplex(values * (total / held if held > 0 else 1.0), total=total)
-
-
-def deal(rows: int, *, people: int, cap: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Deal rows evenly to people in a random order, at most ``cap`` each.
-
-    >>> np.bincount(deal(5, people=2, cap=2, rng=np.random.default_rng(0))).tolist()
-    [2, 2, 1]
-    """
-    enough = max(1, people, -(-rows // cap))
-    return rng.permutation(np.arange(rows, dtype=np.int64) % enough)

@@ -26,8 +26,9 @@ import numpy as np
 from understudy.budget import Budget, price_lower, scale_upper
 from understudy.door import Measurement, Rows
 from understudy.errors import QuestionError, UsageError
-from understudy.public import Synthesis
-from understudy.synth.people import capped, public_people
+from understudy.graph import Domain, Urn
+from understudy.public import Batch, Batches, Synthesis
+from understudy.synth.giving import Alone, Donors, drawn
 from understudy.synth.plausible import Space, whole_numbers
 from understudy.synth.posterior import posterior
 from understudy.synth.rounding import check_rows
@@ -38,9 +39,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from understudy.budget import Currency
+    from understudy.budget import Currency, Unit
     from understudy.door import Door
-    from understudy.public import Progress, PublicTable
+    from understudy.public import Draw, Progress, PublicTable
     from understudy.schema import Codes
     from understudy.synth.visits import Groups
 
@@ -137,8 +138,7 @@ class UserCounts:
             rows = plan.histogram(noisy, scale=scale, currency=door.currency)
         progress("drawing rows", 0)
         return Synthesis(
-            codes=plan.codes(rows),
-            people=None if door.unit.is_row else self._people(public, plan, rows, noisy, rng),
+            batches=self._batches(plan, rows, noisy, unit=door.unit, public=public, rng=rng),
             measurements=plan.measurements(noisy, scale),
             notes=self._notes(plan),
             details={
@@ -240,23 +240,27 @@ class UserCounts:
                 hint="give a public table, or leave published out",
             )
 
-    def _people(
+    def _batches(
         self,
-        public: PublicTable | None,
         plan: Plan,
         rows: Whole,
         noisy: Numbers,
+        *,
+        unit: Unit,
+        public: PublicTable | None,
         rng: np.random.Generator,
-    ) -> Whole:
+    ) -> Batches:
         """Give the rows to people: public ones who have such rows, or each cell its own."""
+        if unit.is_row:
+            return plan.in_order(rows, None, rng)
         if public is None:
-            people = plan.alone(rows, noisy.sum(axis=0), rng)
-        else:
-            space = plan.space
-            kinds = [n for n in space.matched if n not in space.time]
-            by = [*kinds, *space.time[-1:]]
-            people = public_people(plan.codes(rows), public=public, by=by, rng=rng)
-        return people if self.most_each is None else capped(people, self.most_each)
+            return plan.in_order(rows, plan.alone(noisy.sum(axis=0), self.most_each), rng)
+        space = plan.space
+        kinds = [n for n in space.matched if n not in space.time]
+        donors = Donors(public, [*kinds, *space.time[-1:]], rng)
+        total = int(rows.sum())
+        urn = Urn.counted(Domain(dict(space.domain)), plan.cells, rows)
+        return drawn(urn, total, donors.given(total, most=self.most_each), rng=rng)
 
     def _notes(self, plan: Plan) -> tuple[str, ...]:
         told = (
@@ -321,20 +325,33 @@ class Plan:
         found = np.unravel_index(np.repeat(self.cells, rows), shape)
         return {n: c.astype(np.int32) for n, c in zip(self.space.domain, found, strict=True)}
 
-    def alone(self, rows: Whole, people: Numbers, rng: np.random.Generator) -> Whole:
-        """Give each cell's rows to people of its own, with as many rows as counted people have.
-
-        There are so many of these, by group of times.
-        """
-        total = int(rows.sum())
-        sizes = np.maximum(1, np.rint(self.rows_each)).astype(np.int64)
+    def alone(self, people: Numbers, most: int | None) -> Alone:
+        """Give people of one cell each, of whom so many were counted, by group of times."""
+        sizes = np.clip(np.rint(self.rows_each), 1, most).astype(np.int64)
         shares = np.maximum(people, LEAST_PEOPLE)
-        cuts = np.cumsum(rng.choice(sizes, size=total, p=shares / shares.sum()))
-        new = np.zeros(total + 1, dtype=np.int64)
-        new[np.minimum(cuts, total)] = 1
-        new[np.cumsum(rows)] = 1
-        new[0] = 0
-        return np.cumsum(new[:total])
+        return Alone(sizes, shares / shares.sum())
+
+    def in_order(self, rows: Whole, crowd: Alone | None, rng: np.random.Generator) -> Batches:
+        """Write the rows cell by cell, and give each cell's to people of its own, if to any."""
+        ends, total = np.cumsum(rows), int(rows.sum())
+
+        def begin() -> Draw:
+            last = first = 0
+
+            def draw(count: int, rng: np.random.Generator) -> Batch:
+                nonlocal last, first
+                here = np.diff(np.append(0, np.clip(ends - last, 0, count)))
+                last += count
+                if crowd is None:
+                    return Batch(self.codes(here))
+                people = first + crowd.given(here, rng)
+                first = int(people.max(initial=first - 1)) + 1
+                return Batch(self.codes(here), people)
+
+            return draw
+
+        people = None if crowd is None else crowd.about(rows)
+        return Batches.drawn(total, begin, people=people, rng=rng)
 
     def measurements(self, noisy: Numbers, scale: float) -> tuple[Measurement, ...]:
         """Tell what was answered, a group of times each."""

@@ -136,20 +136,22 @@ def _total(question: Total, table: PrivateTable) -> Whole:
 
 
 def _unit_mode(question: UnitMode, table: PrivateTable) -> Whole:
-    cell = table.packed(question.clique)
     label, join, size = "cell", "", cells(table.schema, question.clique)
     if question.labels is not None:
         size = int(question.labels.max()) + 1
-        table.hold("labels", {"cell": np.arange(len(question.labels)), "label": question.labels})
+        table.engine.load(
+            "labels", {"cell": np.arange(len(question.labels)), "label": question.labels}
+        )
         label, join = "label", "JOIN labels USING (cell) WHERE label >= 0"
     tallied = (
         f"SELECT person, {label} AS label, count(*) AS n "
-        f"FROM (SELECT person, {cell} AS cell FROM rows) AS r {join} GROUP BY person, {label}"
+        f"FROM (SELECT person, {table.packed(question.clique)} AS cell FROM rows) AS r {join} "
+        f"GROUP BY person, {label}"
     )
-    hashed = table.hash_sql("CAST(label AS VARCHAR)")
+    hashed = table.hash_sql("CAST(label AS STRING)")
     placed = (
-        f"SELECT label, row_number() OVER (PARTITION BY t.person ORDER BY n DESC, {hashed}) "
-        f"AS place FROM ({tallied}) AS t JOIN people AS p ON p.person = t.person"
+        f"SELECT label, row_number() OVER (PARTITION BY person ORDER BY n DESC, {hashed}) "
+        f"AS place FROM ({table.named(tallied)}) AS t"
     )
     found = table.engine.fetch(
         f"SELECT label, count(*) AS n FROM ({placed}) AS m WHERE place = 1 GROUP BY label"
@@ -160,16 +162,16 @@ def _unit_mode(question: UnitMode, table: PrivateTable) -> Whole:
 
 
 def _unit_counts(question: UnitCounts, table: PrivateTable) -> Whole:
-    table.hold("asked", {"cell": question.cells, "place": np.arange(len(question.cells))})
-    cell = table.packed(question.clique)
+    table.engine.load("asked", {"cell": question.cells, "place": np.arange(len(question.cells))})
     tallied = (
-        f"SELECT person, place, count(*) AS n FROM (SELECT person, {cell} AS cell FROM rows) "
-        "AS r JOIN asked USING (cell) GROUP BY person, place"
+        "SELECT person, place, cell, count(*) AS n "
+        f"FROM (SELECT person, {table.packed(question.clique)} AS cell FROM rows) AS r "
+        "JOIN asked USING (cell) GROUP BY person, place, cell"
     )
-    hashed = table.hash_sql("CAST(cell AS VARCHAR)")
+    hashed = table.hash_sql("CAST(cell AS STRING)")
     chosen = (
-        f"SELECT t.place, n, row_number() OVER (PARTITION BY t.person ORDER BY {hashed}) AS turn "
-        f"FROM ({tallied}) AS t JOIN people AS p ON p.person = t.person JOIN asked USING (place)"
+        f"SELECT place, n, row_number() OVER (PARTITION BY person ORDER BY {hashed}) AS turn "
+        f"FROM ({table.named(tallied)}) AS t"
     )
     found = table.engine.fetch(
         f"SELECT place, n AS times, count(*) AS people FROM ({chosen}) AS c "

@@ -10,14 +10,13 @@ question is μ-GDP by that alone; no other sensitivity exists.
 
 **In whole numbers.**  With ω_r = ⌈2^k/σ_r²⌉, N = Σ ω_r·v_r² and B = ⌊2³²·2^k·μ²⌋, the weight
 is W/2¹⁶ for the largest whole W ≤ 2¹⁶ with W²·N ≤ B.  Then Σ (W·v_r/(2¹⁶·σ_r))² ≤
-W²·N/(2³²·2^k) ≤ μ², exactly.  As W² ≤ B/N just if W² ≤ ⌊B/N⌋, W is the root of a whole number
-below 2³², which float64 rounds down rightly.  k makes the largest ω at most 2⁴⁰.
+W²·N/(2³²·2^k) ≤ μ², exactly.  k makes the largest ω at most 2⁴⁰.
 
 **The lengths.**  People are taken in parts, each with all of their rows.  A part is a sparse
 matrix people × cells, a query one of cells × rows of 0 and 1, and their product has every v_r.
 A query's Σ v_r² is at most (Σ v_r)²; who adds 2³¹ or more to a query weighs nothing, so it is
-below 2⁶².  Times ω it is added up in four digits to the base 2²⁰, which the engine puts together
-in 128 bits.
+below 2⁶².  Times ω it is added up in digits to the base 2²⁰, and so is W²·N compared with B: no
+engine needs numbers of 128 bits.
 
 Tied by ``tests/vault/test_norm.py`` (one person more or less, in exact integers).
 """
@@ -26,6 +25,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,18 +37,23 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from understudy.door import Measure, Query
-    from understudy.vault.table import PrivateTable
+    from understudy.engine import Columns
+    from understudy.vault.table import Layout, PrivateTable
 
     Whole = NDArray[np.int64]
+    Asked = tuple[Layout, csr_array, int]
+    """Where a query's cells are, its matrix and its ω."""
 
 ONE = 2**FRACTION_BITS
 PRECISION = 40
 """The largest ω has at most so many bits."""
 MOST_BITS = 120
-"""A bound B of more bits could not be divided in 128."""
+"""A bound B has at most so many bits."""
 PART = 1_000_000
 """About how many rows are looked at together."""
 DIGIT = 20
+DIGITS = 8
+"""So many digits to the base 2²⁰ hold any W²·N."""
 MOST_ADDED = 2**31
 
 
@@ -58,43 +63,71 @@ def normed(question: Measure, table: PrivateTable) -> str:
     A person who adds nothing to any answer has no weight, and no row in the view.
     """
     bits = _bits(question)
-    engine = table.engine
-    engine.run("CREATE OR REPLACE TABLE lengths (person BIGINT, n HUGEINT)")
-    asked = [
-        (q.clique, _matrix(q, table), math.ceil(Fraction(2) ** bits / Fraction(q.scale) ** 2))
+    bound = math.floor(Fraction(2) ** (2 * FRACTION_BITS + bits) * Fraction(question.price) ** 2)
+    asked: list[Asked] = [
+        (
+            table.layout(q.clique),
+            _matrix(q, table),
+            math.ceil(Fraction(2) ** bits / Fraction(q.scale) ** 2),
+        )
         for q in question.queries
     ]
-    for part in table.parts(PART):
-        people, first = np.unique(part["person"], return_index=True)
-        starts = np.append(first, len(part["person"]))
-        digits = np.zeros((4, len(people)), dtype=np.int64)
-        weighed = np.ones(len(people), dtype=bool)
-        for clique, matrix, omega in asked:
-            cells = table.cells(part, clique)
-            added = np.add.reduceat(np.diff(matrix.indptr)[cells], first, dtype=np.int64)
-            weighed &= added < MOST_ADDED
-            _add(digits, _squares(cells, starts, matrix), omega)
-        held = {f"d{i}": digit[weighed] for i, digit in enumerate(digits)}
-        table.hold("part", {"person": people[weighed], **held})
-        length = " + ".join(f"CAST(d{i} AS HUGEINT) * {2 ** (DIGIT * i)}" for i in range(4))
-        engine.run(f"INSERT INTO lengths SELECT person, {length} AS n FROM part")
-    bound = math.floor(Fraction(2) ** (2 * FRACTION_BITS + bits) * Fraction(question.price) ** 2)
-    longest = f"CAST('{bound}' AS HUGEINT) // n"
-    weight = (
-        f"CASE WHEN {longest} >= {ONE**2} THEN {ONE} "
-        f"ELSE floor(sqrt(CAST({longest} AS DOUBLE))) END"
-    )
-    engine.run(
-        f"CREATE OR REPLACE TABLE weights AS SELECT person, CAST({weight} AS UINTEGER) AS w "
-        "FROM lengths WHERE n > 0"
-    )
-    engine.run("DROP TABLE lengths")
-    codes = ", ".join(table.code.values())
-    engine.run(
-        f"CREATE OR REPLACE VIEW bounded_norm AS SELECT {codes}, w "
-        "FROM rows JOIN weights USING (person)"
+    codes = list(table.code.values())
+    table.engine.weigh("weights", partial(_weigh, asked, bound), columns=codes, at_once=PART)
+    table.engine.view(
+        "bounded_norm", f"SELECT {', '.join(codes)}, w FROM rows JOIN weights USING (person)"
     )
     return "bounded_norm"
+
+
+def _weigh(asked: list[Asked], bound: int, rows: Columns) -> Columns:
+    """Weigh the people of some rows; who adds nothing, or too much to tell, is left out."""
+    person = rows["person"]
+    starts = np.flatnonzero(np.concatenate(([True], person[1:] != person[:-1]))[: len(person)])
+    digits = np.zeros((DIGITS, len(starts)), dtype=np.int64)
+    weighed = np.ones(len(starts), dtype=bool)
+    for layout, matrix, omega in asked:
+        cells = _cells(rows, layout)
+        weighed &= (
+            np.add.reduceat(np.diff(matrix.indptr)[cells], starts, dtype=np.int64) < MOST_ADDED
+        )
+        _add(digits, _squares(cells, np.append(starts, len(person)), matrix), omega)
+    for i in range(DIGITS - 1):
+        digits[i + 1] += digits[i] >> DIGIT
+        digits[i] &= 2**DIGIT - 1
+    weighed &= digits.any(axis=0)
+    return {"person": person[starts][weighed], "w": _largest(digits[:, weighed], bound)}
+
+
+def _largest(digits: Whole, bound: int) -> Whole:
+    """Give the largest W ≤ 2¹⁶ with W²·N ≤ B for numbers N of digits to the base 2²⁰.
+
+    In float64 the root is right to within one; its neighbours are tried exactly.
+    """
+    length = (2.0 ** (DIGIT * np.arange(DIGITS))) @ digits
+    weight: Whole = np.minimum(np.sqrt(float(bound) / length) + 1, ONE).astype(np.int64)
+    for _ in range(2):
+        weight -= ~_within(weight, digits, bound)
+    return weight
+
+
+def _within(weight: Whole, digits: Whole, bound: int) -> NDArray[np.bool_]:
+    """Say whether W²·N ≤ B, digit by digit from the lowest."""
+    carried, within = np.zeros_like(weight), np.ones(len(weight), dtype=bool)
+    for i, digit in enumerate(digits):
+        product, most = weight * weight * digit + carried, bound >> DIGIT * i & 2**DIGIT - 1
+        carried, here = product >> DIGIT, product & 2**DIGIT - 1
+        within = np.where(here == most, within, here < most)
+    return within
+
+
+def _cells(rows: Columns, layout: Layout) -> Whole:
+    """Give the number of each row's cell, the last column fastest."""
+    number = np.zeros(len(rows["person"]), dtype=np.int64)
+    for code, size, seen in layout:
+        number *= size
+        number += rows[code] if seen is None else seen[rows[code]]
+    return number
 
 
 def _bits(question: Measure) -> int:
@@ -118,18 +151,17 @@ def _matrix(query: Query, table: PrivateTable) -> csr_array:
 def _squares(cells: Whole, starts: Whole, matrix: csr_array) -> Whole:
     """Give Σ v² over the rows of a query, for people whose cells start at these places."""
     ones, shape = np.ones(len(cells), dtype=np.int32), (len(starts) - 1, matrix.shape[0])
-    counted = csr_array((ones, cells.astype(np.int32), starts.astype(np.int32)), shape=shape)
-    rows = counted @ matrix
+    held = (ones, cells.astype(np.int32), starts.astype(np.int32))
+    rows = csr_array(held, shape=shape) @ matrix
     sums = np.concatenate(([0], np.cumsum(rows.data.astype(np.int64) ** 2)))
     squares: Whole = np.diff(sums[rows.indptr])
     return squares
 
 
 def _add(digits: Whole, squares: Whole, omega: int) -> None:
-    """Add ω times some numbers to numbers of four digits, which may grow beyond their base."""
-    base = 2**DIGIT
-    high, low = divmod(omega, base)
-    parts = (squares % base, squares // base % base, squares // base**2)
-    for i, part in enumerate(parts):
+    """Add ω times some numbers to numbers of digits, which may grow beyond their base."""
+    high, low = divmod(omega, 2**DIGIT)
+    for i in range(3):
+        part = squares >> DIGIT * i & (2**DIGIT - 1 if i < 2 else -1)
         digits[i] += low * part
         digits[i + 1] += high * part

@@ -21,28 +21,28 @@ import numpy as np
 from understudy.budget import Weights
 from understudy.door import merged_schema
 from understudy.engine import CodedTable
-from understudy.schema.sql import literal
+from understudy.schema.dialect import literal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
     from understudy.budget import Capped, Unit
     from understudy.door import Merge
-    from understudy.engine import DuckDB
+    from understudy.engine import Engine
     from understudy.graph import Clique
-    from understudy.schema import Array, Schema
+    from understudy.schema import Schema
 
     Kept = tuple[NDArray[np.int64], NDArray[np.int64]]
     """Cells that hold anything, and what they hold."""
+    Layout = list[tuple[str, int, NDArray[np.int64] | None]]
+    """A code, how many there are, and as what they are seen if not as themselves."""
 
 
 class PrivateTable(CodedTable):
     """A private table in an engine, behind its unit."""
 
     def __init__(
-        self, engine: DuckDB, data: object, *, schema: Schema, unit: Unit, key: str
+        self, engine: Engine, data: object, *, schema: Schema, unit: Unit, key: str
     ) -> None:
         """Encode every row, and number the people."""
         super().__init__(engine, data, schema=schema, unit=unit)
@@ -54,8 +54,8 @@ class PrivateTable(CodedTable):
         self._kept: dict[tuple[int, str, Clique], Kept] = {}
 
     def hash_sql(self, what: str) -> str:
-        """Compose the keyed hash of a person ``p`` and something of theirs, as a text."""
-        who = "CAST(length(p.id) AS VARCHAR) || ':' || p.id"
+        """Compose the keyed hash of a person's id and something of theirs, as a text."""
+        who = "CAST(length(id) AS STRING) || ':' || id"
         return f"md5({self._key} || ':' || {who} || ':' || {what})"
 
     def packed(self, clique: Clique) -> str:
@@ -65,26 +65,9 @@ class PrivateTable(CodedTable):
             number = f"({number} * {self.schema.domain[name]} + {self.code[name]})"
         return number
 
-    def parts(self, rows: int) -> Iterator[dict[str, Array]]:
-        """Give the rows in parts of about so many, those of a person together and in one part."""
-        (held,) = self.engine.fetch("SELECT count(*) AS n FROM rows")["n"]
-        count = 1 + int(held) // rows
-        for part in range(count):
-            # Numbers of people go from 0 on, so that parts are about alike.
-            found = self.engine.fetch(
-                f"SELECT * FROM rows WHERE person % {count} = {part} ORDER BY person"
-            )
-            if len(found["person"]):
-                yield found
-
-    def cells(self, rows: dict[str, Array], clique: Clique) -> NDArray[np.int64]:
-        """Give the number of each row's cell, the last column fastest."""
-        number = np.zeros(len(rows["person"]), dtype=np.int64)
-        for name in clique:
-            number *= self.schema.domain[name]
-            own = rows[self.code[name]]
-            number += self._merged[name][own] if name in self._merged else own
-        return number
+    def layout(self, clique: Clique) -> Layout:
+        """Give what a cell's number is made of, the last column fastest."""
+        return [(self.code[n], self.schema.domain[n], self._merged.get(n)) for n in clique]
 
     def merged(self, merged: tuple[Merge, ...]) -> PrivateTable:
         """Give this table as it is seen with some codes put together; its rows are the same."""
@@ -97,8 +80,10 @@ class PrivateTable(CodedTable):
             table._merged = {merge.column: merge.codes for merge in merged}  # noqa: SLF001  its own
             table._view = 1 + len(self._views)  # noqa: SLF001
             for name, codes in table._merged.items():  # noqa: SLF001
-                seen = {"code": np.arange(len(codes)), "seen": codes}
-                self.hold(table._codes_as_seen(name), seen)  # noqa: SLF001
+                self.engine.load(
+                    table._codes_as_seen(name),  # noqa: SLF001
+                    {"code": np.arange(len(codes)), "seen": codes},
+                )
             self._views[asked] = table
         return self._views[asked]
 
@@ -130,19 +115,14 @@ class PrivateTable(CodedTable):
         joins = " ".join(f"JOIN {m} ON {m}.code = b.{c}" for c, m in codes.items())
         return f"(SELECT {', '.join(chosen)}, b.w FROM {weighted} AS b {joins}) AS s"
 
-    def hold(self, name: str, columns: dict[str, NDArray[np.int64]]) -> None:
-        """Put a question's own public arrays where the query can join them."""
-        self.engine.run(f"DROP TABLE IF EXISTS {name}")
-        self.engine.load(name, columns)
-
     def bounded(self, bounding: Capped) -> str:
         """Give the name of the table of weighted rows, made on the first request."""
         if bounding not in self._bounded:
             name = f"bounded_{bounding.kind}_{bounding.cap}"
             if isinstance(bounding, Weights):
-                self.engine.run(f"CREATE VIEW {name} AS {self._weighted(bounding.cap)}")
+                self.engine.view(name, self._weighted(bounding.cap))
             else:
-                self.engine.run(f"CREATE TABLE {name} AS {self._sampled(bounding.cap)}")
+                self.engine.table(name, self._sampled(bounding.cap))
             self._bounded[bounding] = name
         return self._bounded[bounding]
 
@@ -154,22 +134,20 @@ class PrivateTable(CodedTable):
         one = Weights.unit_weight
         weight = f"CASE WHEN n <= {cap} THEN {one} ELSE floor(CAST({one * cap} AS DOUBLE) / n) END"
         codes = ", ".join(self.code.values())
-        return (
-            f"SELECT {codes}, CAST({weight} AS UINTEGER) AS w FROM rows JOIN sizes USING (person)"
-        )
+        return f"SELECT {codes}, CAST({weight} AS INTEGER) AS w FROM {self.sized}"
 
     def _sampled(self, cap: int) -> str:
         """Keep at most C rows a person, by hash of (key, id, codes, repetition)."""
-        codes = ", ".join(self.code.values())
-        written = " || ',' || ".join(
-            f"CAST({c} AS VARCHAR)" for c in (*self.code.values(), "again")
+        codes, one = ", ".join(self.code.values()), "CAST(1 AS INTEGER) AS w"
+        written = " || ',' || ".join(f"CAST({c} AS STRING)" for c in (*self.code.values(), "again"))
+        again = (
+            f"SELECT *, row_number() OVER (PARTITION BY person, {codes} ORDER BY person) AS again "
+            f"FROM {self.sized} WHERE n > {cap}"
         )
+        hashed = f"SELECT *, {self.hash_sql(written)} AS h FROM ({self.named(again)}) AS r"
         return (
-            f"SELECT {codes}, CAST(1 AS UINTEGER) AS w FROM rows JOIN sizes USING (person) "
-            f"WHERE n <= {cap} UNION ALL SELECT {codes}, CAST(1 AS UINTEGER) AS w FROM ("
-            f"SELECT {codes}, row_number() OVER (PARTITION BY person ORDER BY h, {codes}) AS place "
-            f"FROM (SELECT r.*, {self.hash_sql(written)} AS h FROM ("
-            f"SELECT *, row_number() OVER (PARTITION BY person, {codes}) AS again "
-            f"FROM rows JOIN sizes USING (person) WHERE n > {cap}) AS r "
-            f"JOIN people AS p ON p.person = r.person) AS hashed) AS placed WHERE place <= {cap}"
+            f"SELECT {codes}, {one} FROM {self.sized} WHERE n <= {cap} "
+            f"UNION ALL SELECT {codes}, {one} FROM (SELECT {codes}, row_number() OVER "
+            f"(PARTITION BY person ORDER BY h, {codes}) AS place FROM ({hashed}) AS hashed) "
+            f"AS placed WHERE place <= {cap}"
         )

@@ -1,0 +1,121 @@
+"""Tables of databases: the SQL that opens them, to be read only, and what their failures mean.
+
+A server's own text is looked at to tell what failed, and never passed on.
+"""
+
+from __future__ import annotations
+
+import os
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl
+
+from understudy.errors import DatabaseError, MissingFileError
+from understudy.schema.dialect import literal, quote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from understudy.engine.sources import Database
+
+PATIENCE = 10
+"""How many seconds a server may take to answer at first, unless its address says otherwise."""
+_NAME = "opened"
+_TAKEN = "bool date float4 float8 int2 int4 int8 text timestamp timestamptz varchar".split()  # noqa: SIM905  as one reads it
+"""PostgreSQL's types that DuckDB takes as they are.  A numeric NaN, for one, it reads as 0."""
+_REFUSED = ("authentication failed", "no password supplied", "role ", "pg_hba.conf")
+
+
+def extension(database: Database) -> str:
+    """Name the extension of DuckDB that reads a database."""
+    return "sqlite_scanner" if database.is_sqlite else "postgres_scanner"
+
+
+def packed(name: str, version: str) -> Path | None:
+    """Find the file of an extension for a version of DuckDB, in the package that carries it.
+
+    The package itself is not imported: it would copy the file into the home folder.
+    """
+    package = find_spec(f"duckdb_extension_{name}")
+    for folder in () if package is None else package.submodule_search_locations or ():
+        file = Path(folder) / "extensions" / f"v{version}" / f"{name}.duckdb_extension"
+        if file.is_file():
+            return file
+    return None
+
+
+def opening(database: Database) -> list[str]:
+    """Compose what opens a database."""
+    if database.is_sqlite:
+        if not os.path.isfile(database.path):  # noqa: PTH113  Path.is_file fails for a name that is too long
+            raise MissingFileError(f"there is no file {database.path}")
+        where = str(database.path.absolute())
+        # A column of SQLite holds anything, whatever it is declared as: all is read as text.
+        settings = ["SET GLOBAL sqlite_all_varchar = true"]
+        return [*settings, f"ATTACH {literal(where)} AS {_NAME} (TYPE sqlite, READ_ONLY)"]
+    given = {name for name, _ in parse_qsl(database.address.partition("?")[2])}
+    added = ["client_encoding=UTF8"]
+    if "connect_timeout" not in given:
+        added.append(f"connect_timeout={PATIENCE}")
+    where = f"{database.address}{'&' if '?' in database.address else '?'}{'&'.join(added)}"
+    return [f"ATTACH {literal(where)} AS {_NAME} (TYPE postgres, READ_ONLY)"]
+
+
+def columns(database: Database) -> str:
+    """Compose the query of a table's columns: none where there is no such table."""
+    if database.is_sqlite:
+        asked = f"SELECT name, type FROM pragma_table_info({literal(database.table)})"
+        return f"SELECT * FROM sqlite_query('{_NAME}', {literal(asked)})"
+    own = "CASE t.typnamespace WHEN 'pg_catalog'::regnamespace THEN t.typname::text END"
+    asked = (
+        f"SELECT a.attname::text AS name, {own} AS type FROM pg_catalog.pg_attribute AS a "
+        "JOIN pg_catalog.pg_type AS t ON t.oid = a.atttypid "
+        f"WHERE a.attrelid = to_regclass({literal(_quoted(database))})::oid "
+        "AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum"
+    )
+    return f"SELECT * FROM postgres_query('{_NAME}', {literal(asked)})"
+
+
+def relation(database: Database, found: Iterable[tuple[str, str | None]]) -> str:
+    """Compose the relation of a table with these columns, by name and type."""
+    if database.is_sqlite:
+        return f"{_NAME}.{quote(database.table)}"
+    # The server writes its other types as texts itself, as it would into a CSV file.
+    listed = (quote(n) if t in _TAKEN else f"{quote(n)}::text AS {quote(n)}" for n, t in found)
+    asked = f"SELECT {', '.join(listed)} FROM {_quoted(database)}"
+    return f"postgres_query('{_NAME}', {literal(asked)})"
+
+
+def _quoted(database: Database) -> str:
+    return ".".join(quote(part) for part in database.table.split(".", 1))
+
+
+def absent(database: Database) -> DatabaseError:
+    """Say that a database has no such table."""
+    hint = "names are compared letter by letter; a table outside the search path is SCHEMA.TABLE"
+    return DatabaseError(f"{database.address} has no table {database.table}", hint=hint)
+
+
+def unread(database: Database, text: str) -> DatabaseError:
+    """Sort a failure to open or to read a table; of its text nothing goes on."""
+    where = database.address
+    if "file is not a database" in text:
+        return DatabaseError(f"{where} is no database of SQLite")
+    if "Unable to connect" not in text:
+        return DatabaseError(
+            f"the table {database.table} of {where} could not be read to its end",
+            hint="may it be read, is the database still there, and are its texts UTF-8? "
+            "No value is named here",
+        )
+    if any(said in text for said in _REFUSED):
+        return DatabaseError(
+            f"{where} refuses this user",
+            hint="is the password in PGPASSWORD or in a .pgpass file, and the user in the address?",
+        )
+    if "FATAL" in text and "does not exist" in text:
+        return DatabaseError(f"{where}: the server has no such database")
+    return DatabaseError(
+        f"{where} cannot be reached",
+        hint="is the server up, are host and port right, and may this machine connect to it?",
+    )

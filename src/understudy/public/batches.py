@@ -1,0 +1,104 @@
+"""Synthetic rows in codes, about a million at a time.
+
+They are held, or drawn anew each time they are gone through.  Batch i is drawn from a seed of
+its own, which follows from the run's, so that whoever goes through them again, or resumes the
+run, finds the same rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from understudy.schema import Codes
+
+    People = NDArray[np.int64]
+
+AT_ONCE = 1_000_000
+"""About how many rows are held at a time."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Batch:
+    """Some rows of a synthetic table in codes."""
+
+    codes: dict[str, Codes]
+    people: People | None = None
+    """The number of each row's synthetic person, from 0; None where each row is one."""
+
+
+Draw = Callable[[int, np.random.Generator], Batch]
+"""Draws so many rows more; a person may have rows in several batches."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Batches:
+    """A synthetic table in codes, to be gone through as often as one likes."""
+
+    sizes: tuple[int, ...]
+    """The rows of each batch."""
+    people: int | None
+    """About how many people the rows are of; None where each row is one."""
+    begin: Callable[[], Draw]
+    """Begins with the first row, whatever was drawn before."""
+    seed: int = 0
+
+    @classmethod
+    def drawn(
+        cls, rows: int, begin: Callable[[], Draw], *, people: int | None, rng: np.random.Generator
+    ) -> Batches:
+        """Draw so many rows whenever they are gone through; only a batch of them is ever held."""
+        seed = int(rng.integers(2**63))
+        return cls(sizes=in_parts(rows), people=people, begin=begin, seed=seed)
+
+    @classmethod
+    def held(cls, codes: Mapping[str, Codes], people: People | None = None) -> Batches:
+        """Hold all rows, each code in as few bytes as its column needs."""
+        small = {n: c.astype(np.min_scalar_type(c.max(initial=0))) for n, c in codes.items()}
+        count = None if people is None else int(people.max(initial=-1)) + 1
+
+        def begin() -> Draw:
+            last = 0
+
+            def draw(rows: int, rng: np.random.Generator) -> Batch:
+                nonlocal last
+                del rng
+                here, last = slice(last, last + rows), last + rows
+                part = {n: c[here].astype(np.int32) for n, c in small.items()}
+                return Batch(part, None if people is None else people[here])
+
+            return draw
+
+        rows = len(next(iter(small.values())))
+        return cls(sizes=in_parts(rows), people=count, begin=begin)
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return sum(self.sizes)
+
+    def __iter__(self) -> Iterator[Batch]:
+        """Go through the rows from the first one on."""
+        draw = self.begin()
+        for i, size in enumerate(self.sizes):
+            yield draw(size, np.random.default_rng((self.seed, i)))
+
+
+def in_parts(rows: int) -> tuple[int, ...]:
+    """Share rows out evenly to batches; no rows are one batch, so that its columns are seen.
+
+    >>> in_parts(2_000_001), in_parts(0)
+    ((666667, 666667, 666667), (0,))
+    """
+    parts = max(1, -(-rows // AT_ONCE))
+    ends = [i * rows // parts for i in range(parts + 1)]
+    return tuple(b - a for a, b in pairwise(ends))

@@ -1,0 +1,89 @@
+"""Decoded rows: values for codes and ids for people, batch by batch, or all of them at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from understudy.schema import Split
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from understudy.budget import Unit
+    from understudy.public import Batch, Batches, Within
+    from understudy.schema import Array, Codes, Modelled, Schema
+
+
+class Decoded:
+    """The rows of a synthetic table.  They are the same ones whichever way they are looked at."""
+
+    def __init__(
+        self,
+        batches: Batches,
+        *,
+        schema: Schema,
+        unit: Unit,
+        within: Mapping[str, Within],
+        rng: np.random.Generator,
+    ) -> None:
+        """Decode nothing yet."""
+        self.sizes = batches.sizes
+        """The rows of each batch."""
+        self._batches: Batches | None = batches
+        self._schema, self._within = schema, within
+        self._ids = _first_ids(schema, unit)
+        self._seed = int(rng.integers(2**63))
+        self._columns: dict[str, Array] = {}
+
+    @property
+    def columns(self) -> dict[str, Array]:
+        """All rows, column by column; kept when they have been asked for once."""
+        if self._batches is not None:
+            parts: dict[str, list[Array]] = {}
+            for batch in self:
+                for name, column in batch.items():
+                    parts.setdefault(name, []).append(column)
+            self._columns = {name: np.concatenate(parts.pop(name)) for name in list(parts)}
+            # What the rows were drawn from is needed no more, and may be large.
+            self._batches = None
+        return self._columns
+
+    def __iter__(self) -> Iterator[dict[str, Array]]:
+        """Go through the rows a batch at a time; only that one is held, unless all are."""
+        if self._batches is None:
+            last = 0
+            for size in self.sizes:
+                here, last = slice(last, last + size), last + size
+                yield {name: column[here] for name, column in self._columns.items()}
+        else:
+            for i, batch in enumerate(self._batches):
+                yield self._decoded(batch, np.random.default_rng((self._seed, i)))
+
+    def _decoded(self, batch: Batch, rng: np.random.Generator) -> dict[str, Array]:
+        columns: dict[str, Array] = {}
+        if batch.people is not None:
+            columns = {name: batch.people + first for name, first in self._ids.items()}
+        for column in self._schema.released_columns:
+            if isinstance(column, Split):
+                steps, rest = column.modelled
+                high, low = batch.codes[steps.name], batch.codes[rest.name]
+                drawn = self._values(steps, high, rng)
+                columns[column.name] = column.joined(drawn, high, low, rng)
+            else:
+                columns[column.name] = self._values(column, batch.codes[column.name], rng)
+        return columns
+
+    def _values(self, column: Modelled, codes: Codes, rng: np.random.Generator) -> Array:
+        drawn, within = column.decode(codes, rng), self._within.get(column.name)
+        return drawn if within is None else within.redraw(drawn, codes, rng)
+
+
+def _first_ids(schema: Schema, unit: Unit) -> dict[str, int]:
+    """Give the first synthetic person's id, in the unit's columns that are ids."""
+    declared = {c.name: c.min for c in schema.ids}
+    modelled = {c.name for c in schema.modelled}
+    named = [n for n in unit.columns if n not in modelled and ":" not in n]
+    firsts = {name: declared.get(name) for name in named}
+    return {name: 1 if first is None else first for name, first in firsts.items()}

@@ -1,0 +1,49 @@
+"""What differs between engines in the SQL they are given, and how names and texts are quoted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from understudy.errors import SchemaError
+
+Kind = Literal["whole", "double", "boolean", "moment", "text"]
+"""What a table's column holds: whole numbers, float64, booleans, date-times, anything else."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dialect:
+    """The functions whose names differ between engines, with ``{}`` for their argument."""
+
+    seconds: str
+    """Whole seconds since 1970 of a timestamp."""
+    moment: str
+    """The timestamp of whole seconds since 1970."""
+    double_text: str
+    """The text of a DOUBLE ``{x}`` that is no whole number, as Python writes it."""
+    place: str
+    """Where a text ``{}`` stands in a list of a name ``{name}``, from 0; NULL if it does not."""
+    number: str
+    """A number for each row of a table in the engine that no other row of it has."""
+    numbers_people: bool
+    """Whether ids are numbered, as is cheap on one machine; elsewhere a person goes by their id."""
+
+
+def quote(name: str) -> str:
+    """Quote an identifier.
+
+    >>> print(quote('the "area" code'))
+    "the ""area"" code"
+    """
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """Quote a text.
+
+    >>> literal("it's")
+    "'it''s'"
+    """
+    if "\x00" in text:
+        raise SchemaError("a declared value holds a NUL character")
+    return "'" + text.replace("'", "''") + "'"
