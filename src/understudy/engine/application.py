@@ -24,10 +24,11 @@ from understudy.errors import EngineError, MissingPackageError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_SYNC = "spark.executor.syncLogLevel.enabled"
 _QUIET = {
-    "spark.log.level": "OFF",
-    _SYNC: "true",
+    # Named, it stays as it is; left to Spark it is read again by a worker, and its level undone.
+    "spark.executor.defaultJavaOptions": (
+        "-Dlog4j2.configurationFile=classpath:org/apache/spark/log4j2-defaults.properties"
+    ),
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.eventLog.enabled": "false",
@@ -122,21 +123,16 @@ class Application:
             self._afterwards(setattr, logger, "disabled", logger.disabled)
             logger.disabled = True
         self._afterwards(_activate, session, SparkSession.getActiveSession())
-        context, log4j = session.sparkContext, session._jvm.org.apache.logging.log4j  # noqa: SLF001
-        conf, held = context._jsc.sc().conf(), log4j.LogManager.getContext(False)  # noqa: SLF001
-        self._afterwards(conf.set, _SYNC, conf.get(_SYNC, "false"))
-        conf.set(_SYNC, "true")
+        log4j = session._jvm.org.apache.logging.log4j  # noqa: SLF001
+        held = log4j.LogManager.getContext(False)
         self._afterwards(held.updateLoggers)
         for java in held.getConfiguration().getLoggers().values():
-            level = java.getLevel()
-            if not java.getName():
-                # What was started began with its log off; PySpark's own choice is WARN.
-                level = log4j.Level.WARN if self._started is not None else level
-                self._afterwards(context.setLogLevel, str(level))
-            self._afterwards(java.setLevel, level)
-            java.setLevel(log4j.Level.OFF)
-        held.updateLoggers()
-        context.setLogLevel("OFF")
+            self._afterwards(java.setLevel, java.getLevel())
+        level = str(held.getConfiguration().getRootLogger().getLevel())
+        self._afterwards(tell_workers, session.sparkContext, level)
+        # All at once, and not by setLogLevel: that would undo PySpark's own choice for good.
+        log4j.core.config.Configurator.setAllLevels("", log4j.Level.OFF)
+        tell_workers(session.sparkContext, "OFF")
 
     def _afterwards(self, call: Callable[..., object], *given: object) -> None:
         """Call something once the last engine is closed, whether it still can be done or not."""
@@ -149,6 +145,11 @@ class Application:
 
 
 APPLICATION = Application()
+
+
+def tell_workers(context: Any, level: str) -> None:  # noqa: ANN401  a SparkContext
+    """Set what is logged by the workers that are there by now, and those that are yet to start."""
+    context._jsc.sc().schedulerBackend().updateExecutorsLogLevel(level)  # noqa: SLF001
 
 
 def _activate(ours: Any, active: Any) -> None:  # noqa: ANN401  two sessions

