@@ -313,6 +313,7 @@ def test_a_cluster_that_is_lost_while_the_table_is_read_is_not_the_tables_fault(
     [
         "csv",
         "csv.gz",
+        "CSV.GZ",
         "tsv",
         "semicolons, single quotes",
         "a stroke and a tilde",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
+from threading import Thread
+from threading import enumerate as threads
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +17,7 @@ from hypothesis import strategies as st
 
 import understudy as us
 from tests.engine.tables import KEY, arrow, rows, schema
+from tests.engine.test_cluster import until
 from tests.engine.test_duckdb import refused
 from tests.engine.test_spark import codes, opened, weighed
 from tests.leaks.canaries import table
@@ -22,7 +25,12 @@ from understudy.engine import engine_for
 from understudy.engine import spark as room
 from understudy.engine.application import _PRINTING, _TALKATIVE
 from understudy.engine.spark import _worked
-from understudy.errors import MalformedFileError, MissingColumnError, MissingPackageError
+from understudy.errors import (
+    EngineError,
+    MalformedFileError,
+    MissingColumnError,
+    MissingPackageError,
+)
 from understudy.ledger import Ledger
 from understudy.session import Session
 from understudy.vault import PrivateDoor, PrivateTable
@@ -135,6 +143,31 @@ def test_a_refused_table_leaves_all_as_it_was_too(theirs: Any, small: Any) -> No
     doubled = small.select("id", "colour", small["amount"].alias("colour"))
     refused(MalformedFileError, lambda: opened(doubled, ONE))
     assert as_it_is(theirs) == before
+
+
+def test_where_nobody_is_left_to_work_only_its_own_job_is_ended(
+    spark: Any, small: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context = spark.sparkContext
+
+    def work() -> None:
+        context.setJobGroup("others", "another job", interruptOnCancel=True)
+        with suppress(Exception):
+            spark.range(10**12).selectExpr("sum(sqrt(id))").collect()
+
+    other = Thread(target=work)
+    other.start()
+    until(lambda: bool(context.statusTracker().getJobIdsForGroup("others")))
+    monkeypatch.setattr(room, "ALONE_FOR", 0.5)
+    # As on a cluster whose workers are gone; the real thing is in test_cluster.
+    monkeypatch.setattr(room, "_attended", lambda _: False)
+    with closing(engine_for(small)) as engine:
+        told = refused(EngineError, lambda: engine.fetch("SELECT sum(sqrt(id)) FROM range(1e9)"))
+    assert str(told).startswith("the cluster has had no worker for a while. Hint: start workers")
+    assert other.is_alive()
+    assert not [t for t in threads() if isinstance(t, room.Watch)]
+    context.cancelJobGroup("others")
+    other.join()
 
 
 # A table that changes

@@ -2,7 +2,8 @@
 
 Spark quotes cells in what it logs, on every machine, and its Python side prints them.  So all
 these logs are off while an engine is open.  An application that is started here has no web page
-and keeps no events either: both tell how many rows each step had.
+and keeps no events either: both tell how many rows each step had, and those of a user's own
+application are the user's to guard.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from understudy.engine.java import find_java
 from understudy.errors import EngineError, MissingPackageError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 _QUIET = {
     # Named, it stays as it is; left to Spark it is read again by a worker, and its level undone.
@@ -57,13 +58,13 @@ class Application:
         self._started: Any = None
         self._after = ExitStack()
 
-    def join(self, data: Any) -> Any:  # noqa: ANN401  a DataFrame or a SparkTable; a session
-        """Give a session of its own in the application that a table is to be read by."""
+    def join(self, data: Any, settings: Mapping[str, str]) -> Any:  # noqa: ANN401
+        """Give a session in the application that a table, or a frame, is to be read by."""
         with self._lock:
             self._engines += 1
             try:
                 running = data.sparkSession if is_frame(data) else self._running(data.master)
-                return attempt(lambda: self._joined(running))
+                return attempt(lambda: self._joined(running, settings))
             except BaseException:
                 self.leave()
                 raise
@@ -80,7 +81,7 @@ class Application:
                     started.stop()
             self._after.close()
 
-    def _joined(self, running: Any) -> Any:  # noqa: ANN401
+    def _joined(self, running: Any, settings: Mapping[str, str]) -> Any:  # noqa: ANN401
         if "connect" in type(running).__module__:
             raise UsageError(
                 "a session of Spark Connect has no way for private counts to stay apart",
@@ -88,6 +89,8 @@ class Application:
                 hint="make it with SparkSession.builder.master(…)",
             )
         session = running.newSession()
+        for name, value in settings.items():
+            session.conf.set(name, value)
         if self._engines == 1:
             self._hush(session)
         return session

@@ -102,10 +102,8 @@ class Spark:
         """Join the application of a DataFrame, or that of a master, starting it if need be."""
         self._kept: dict[str, Any] = {}
         self._known: list[str] = []
-        self._session = APPLICATION.join(data)
+        self._session = APPLICATION.join(data, _SETTINGS)
         self._closed = False
-        for name, value in _SETTINGS.items():
-            self._session.conf.set(name, value)
 
     def attach(
         self, data: object, *, name: str, delimiter: str, quote_mark: str
@@ -271,9 +269,7 @@ class Watch(Thread):
             # If Spark cannot be asked, the job has ended with it.
             with suppress(Exception):
                 tell_workers(self._context, "OFF")
-                spark = self._context._jsc.sc()  # noqa: SLF001
-                # The driver counts as one; a local master's does the work itself.
-                if spark.isLocal() or spark.getExecutorMemoryStatus().size() > 1:
+                if _attended(self._context):
                     last = time.monotonic()
                 elif time.monotonic() - last > ALONE_FOR:
                     self.alone = True
@@ -291,6 +287,13 @@ class Watch(Thread):
         self.join()
         with suppress(Exception):
             self._context.removeJobTag(self._tag)
+
+
+def _attended(context: Any) -> bool:  # noqa: ANN401  a SparkContext
+    """Say whether there is anybody to work."""
+    spark = context._jsc.sc()  # noqa: SLF001
+    # The driver counts as one; a local master's does the work itself.
+    return bool(spark.isLocal() or spark.getExecutorMemoryStatus().size() > 1)
 
 
 def _named(frame: Any, name: str) -> dict[str, Kind]:  # noqa: ANN401
