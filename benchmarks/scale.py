@@ -17,7 +17,8 @@ from _city import CITY, city_schema, write_year
 from _figures import apart, figure, show, timed
 
 from understudy.budget import Budget, Norm, Unit, Weights
-from understudy.engine import DuckDB
+from understudy.engine import DuckDB, engine_for
+from understudy.engine.sources import SparkTable
 from understudy.graph import Domain, Measurement, estimate
 from understudy.schema import Integer, Schema
 from understudy.session import open_session
@@ -28,6 +29,8 @@ from understudy.vault.norm import normed
 
 OUT = Path(__file__).parent.parent / "bench-out"
 CITY_ROWS = 16_000_000
+SPARK_ROWS = 1_000_000
+"""What one machine has patience for in an engine made for many."""
 MOST = int(os.environ.get("UNDERSTUDY_BENCH_ROWS", "100000000"))
 """The most trips; fewer for a quick look."""
 ROWS = tuple(n for n in (10**5, 10**6, 10**7, CITY_ROWS, 10**8) if n <= MOST)
@@ -58,6 +61,20 @@ def counted(folder: str, floor: str | None) -> dict[str, float]:
         if floor is not None:
             codes = ", ".join(table.code.values())
             engine.run(f"COPY (SELECT {codes}, w FROM {weighted}) TO '{floor}' (FORMAT parquet)")
+    return took
+
+
+def on_spark(folder: str) -> dict[str, float]:
+    """Encode and count a city in Spark, on this machine; twice, as Java is slow at first."""
+    place = SparkTable(folder, master="local[2]")
+    with closing(engine_for(place)):  # keeps Spark running
+        for _ in range(2):
+            with closing(engine_for(place)) as engine:
+                begun = time.perf_counter()
+                table = PrivateTable(engine, place, schema=city_schema(), unit=UNIT, key="scale")
+                weighted = table.bounded(Weights(150))
+                took = {"encode": time.perf_counter() - begun}
+                took["count"] = timed(lambda: marginals(table, CLIQUES, weighted))  # noqa: B023
     return took
 
 
@@ -153,6 +170,9 @@ def rows(folder: Path) -> dict[str, dict[int, float]]:
             unit = "GB" if what == "memory" else "seconds"
             bar, meets = barred(n, what, measured)
             figure(f"{n:,} trips: {what}, {unit}", measured, bar, meets=meets)
+        if n == SPARK_ROWS:
+            for what, seconds in apart(on_spark, str(year)).items():
+                figure(f"{n:,} trips in Spark, local[2]: {what}, seconds", seconds)
         if n == CITY_ROWS:
             least = apart(bare, str(floor))
             figure(f"{n:,} trips: a bare query over encoded Parquet, seconds", least)

@@ -125,7 +125,8 @@ class Application:
         for logger in talkative:
             self._afterwards(setattr, logger, "disabled", logger.disabled)
             logger.disabled = True
-        self._afterwards(_activate, session, SparkSession.getActiveSession())
+        if self._started is None:
+            self._afterwards(_activate, session, SparkSession.getActiveSession())
         log4j = session._jvm.org.apache.logging.log4j  # noqa: SLF001
         held = log4j.LogManager.getContext(False)
         self._afterwards(held.updateLoggers)
