@@ -30,7 +30,7 @@ demo: install ## a simulated city, from private table to release, in demo-out
 	rm -rf demo-out
 	$(BIN)/understudy demo demo-out
 
-test: lint .databases/.installed ## all checks and tests, about eleven minutes on 2 cores (ten are meant)
+test: lint .databases/.installed ## all checks and tests, some fifteen minutes on 2 cores (ten are meant)
 	rm -f .coverage
 	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal --cov --cov-report=
 	.databases/bin/python -m pytest --quiet --cov --cov-append --cov-report= tests/engine/test_databases.py
