@@ -36,19 +36,18 @@ def city_schema() -> Schema:
     )
 
 
+OUTER = (
+    ("fare", "total"),
+    ("total", "seconds"),
+    ("dropoff_area", "fare"),
+    ("payment", "total"),
+    ("fare", "miles"),
+    ("company",),
+    ("tips", "total"),
+)
+"""What the document's seven outer cliques have besides place and time."""
 CITY = {
-    "cliques": tuple(
-        ("pickup_area", "hour", *rest)
-        for rest in (
-            ("fare", "total"),
-            ("total", "seconds"),
-            ("dropoff_area", "fare"),
-            ("payment", "total"),
-            ("fare", "miles"),
-            ("company",),
-            ("tips", "total"),
-        )
-    ),
+    "cliques": tuple(("pickup_area", "hour", *rest) for rest in OUTER),
     "copies": ((("dropoff_area", "pickup_area"), 8),),
     "ids_by": ("pickup_area", "hour"),
     "within": "public",

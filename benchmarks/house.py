@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from _city import OUTER
 from _figures import apart, figure, show, timed
 from _people import MONEY, TIME
 
@@ -46,16 +47,7 @@ def schema() -> Schema:
 
 def cliques(names: list[str]) -> list[tuple[str, ...]]:
     """The downward closure of the document's seven outer cliques: 59 marginals."""
-    pairs = [
-        ("fare", "total"),
-        ("total", "seconds"),
-        ("dropoff_area", "fare"),
-        ("payment", "total"),
-        ("fare", "miles"),
-        ("company",),
-        ("tips", "total"),
-    ]
-    outer = [("pickup_area", "weekday", *pair) for pair in pairs]
+    outer = [("pickup_area", "weekday", *pair) for pair in OUTER]
     closed = {
         tuple(n for n in names if n in part)
         for clique in outer

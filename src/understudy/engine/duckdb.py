@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 from understudy.engine import databases
 from understudy.engine.folder import PARQUET, read_folder, unglobbed
 from understudy.engine.held import filled, held, read_once
-from understudy.engine.sources import Database, source
+from understudy.engine.sources import CSV, Database, source
 from understudy.engine.spill import Spill
 from understudy.errors import (
     EngineError,
@@ -54,7 +54,6 @@ LONGEST_LINE = 2**24
 """The most bytes of a line of CSV.  DuckDB's own 2 MB would refuse a table for one long cell."""
 _SIGNED = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 _WHOLE = frozenset((*_SIGNED, *(f"U{name}" for name in _SIGNED)))
-_CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 _MOMENTS = {
     "TIMESTAMP": "TIMESTAMP",
     "TIMESTAMP_S": "TIMESTAMP",
@@ -315,9 +314,9 @@ def _malformed() -> MalformedFileError:
 def _scan(path: Path, delimiter: str, quote_mark: str) -> str:
     """Compose the SQL that reads a file, after a look at its beginning."""
     lower = path.name.lower()
-    if not lower.endswith((*_CSV, *PARQUET)):
+    if not lower.endswith((*CSV, *PARQUET)):
         raise MissingFileError(
-            f"{path} is of no kind that is read here", allowed=", ".join((*_CSV, *PARQUET))
+            f"{path} is of no kind that is read here", allowed=", ".join((*CSV, *PARQUET))
         )
     if not os.path.isfile(path):  # noqa: PTH113  Path.is_file fails for a name that is too long
         raise MissingFileError(f"there is no file {path}")

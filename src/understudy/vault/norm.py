@@ -131,7 +131,7 @@ def _cells(rows: Columns, layout: Layout) -> Whole:
 
 
 def _bits(question: Measure) -> int:
-    """Choose k: ω as fine as 128 bits allow for it and for the bound."""
+    """Choose k: ω as fine as its own bits and those of the bound allow."""
     least = min(Fraction(q.scale) for q in question.queries)
     fine = PRECISION + math.floor(2 * math.log2(least))
     room = MOST_BITS - 2 * FRACTION_BITS - math.ceil(2 * math.log2(question.price))
