@@ -11,17 +11,17 @@ help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 	@for f in benchmarks/[a-z]*.py; do n=$$(basename $$f .py | tr _ -); printf "  make %-12s %s\n" bench-$$n "$$(sed -n '1s/"""//gp' $$f)"; done
 
-$(VENV)/.installed: pyproject.toml
+$(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	touch $@
 
 # DuckDB's extensions are packed for one version of it, so they have an environment of their own.
-.databases/.installed: pyproject.toml
+.databases/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .databases
 	.databases/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[databases]' \
-		pytest pytest-cov hypothesis pandas polars pyarrow
-	scripts/postgresql
+		--constraint <(grep -v ^duckdb= constraints.txt) pytest pytest-cov hypothesis pandas polars pyarrow
+	scripts/system postgres postgresql
 	touch $@
 
 install: $(VENV)/.installed ## make .venv with everything the project needs
@@ -30,7 +30,8 @@ demo: install ## a simulated city, from private table to release, in demo-out
 	rm -rf demo-out
 	$(BIN)/understudy demo demo-out
 
-test: lint .databases/.installed ## all checks and tests, some fifteen minutes on 2 cores (ten are meant)
+test: lint docs .databases/.installed ## all checks and tests, some fifteen minutes on 2 cores (ten are meant)
+	scripts/system chromedriver chromium chromium-driver
 	rm -f .coverage
 	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal --cov --cov-report=
 	.databases/bin/python -m pytest --quiet --cov --cov-append --cov-report= tests/engine/test_databases.py
@@ -52,7 +53,10 @@ lint: install ## ruff, strict types, import contracts
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
+docs: install ## the docs site, in site/ (warnings are errors)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
 bench-%: install
 	$(BIN)/python benchmarks/$(subst -,_,$*).py
 
-.PHONY: help install demo test audit zoo mutants lint
+.PHONY: help install demo test audit zoo mutants lint docs

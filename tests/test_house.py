@@ -13,6 +13,8 @@ ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "understudy"
 MODULES = sorted(SOURCE.rglob("*.py"))
 TRUSTED = ("budget", "noise", "ledger", "door", "vault", "session")
+COUNTING = ("graph/tallies.py", "graph/sums.py")
+"""What the vault counts with, outside of these rooms."""
 
 
 def logical_lines(path: Path) -> int:
@@ -49,8 +51,9 @@ def test_modules_stay_under_400_lines_and_functions_under_40(path: Path) -> None
 
 
 def test_the_rooms_to_be_trusted_can_be_read_in_an_afternoon() -> None:
-    count = sum(logical_lines(p) for room in TRUSTED for p in (SOURCE / room).glob("*.py"))
-    assert 500 < count < 1500, count
+    rooms = [path for room in TRUSTED for path in (SOURCE / room).glob("*.py")]
+    count = sum(map(logical_lines, [*rooms, *(SOURCE / name for name in COUNTING)]))
+    assert 500 < count < 1650, count
 
 
 def test_nothing_is_pickled_and_nobody_seeds_noise() -> None:

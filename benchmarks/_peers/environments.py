@@ -31,7 +31,7 @@ class FailedError(Exception):
 
 def install(peer: str) -> str:
     """Make a peer's environment where there is none of these pins; give what went wrong."""
-    folder, wanted = _folder(peer), "\n".join(PINS[peer])
+    folder, wanted = folder_of(peer), "\n".join(PINS[peer])
     marker = folder / "pins"
     if marker.exists() and marker.read_text() == wanted:
         return ""
@@ -89,9 +89,10 @@ def _end(process: subprocess.Popen[str]) -> None:
         process.communicate()
 
 
-def _folder(peer: str) -> Path:
+def folder_of(peer: str) -> Path:
+    """Say where a peer's environment is."""
     return BENCHMARKS.parent / ".peers" / peer
 
 
 def _python(peer: str) -> Path:
-    return _folder(peer) / "bin" / "python"
+    return folder_of(peer) / "bin" / "python"

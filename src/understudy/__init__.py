@@ -23,8 +23,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from understudy.budget import Budget, Norm, Sample, Unit, Weights
     from understudy.engine import Database, SparkTable
+    from understudy.ledger import Ledger
+    from understudy.pages import report
     from understudy.public import PublicTable, read_public
-    from understudy.release import Release
+    from understudy.release import Estimate, Release
     from understudy.schema import Schema
     from understudy.session import Session
     from understudy.session import open_session as open  # noqa: A004
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
         UserCounts,
         auto,
     )
+    from understudy.synthesizer import Synthesizer
 
 __version__ = version("understudy")
 
@@ -50,7 +53,9 @@ __all__ = [
     "Auto",
     "Budget",
     "Database",
+    "Estimate",
     "Independent",
+    "Ledger",
     "Norm",
     "PublicTable",
     "Release",
@@ -58,6 +63,7 @@ __all__ = [
     "Schema",
     "Session",
     "SparkTable",
+    "Synthesizer",
     "TwoRound",
     "Unit",
     "UserCounts",
@@ -66,6 +72,7 @@ __all__ = [
     "auto",
     "open",
     "read_public",
+    "report",
 ]
 
 _HOMES = {
@@ -75,7 +82,9 @@ _HOMES = {
     "Auto": ("synth", "Auto"),
     "Budget": ("budget", "Budget"),
     "Database": ("engine", "Database"),
+    "Estimate": ("release", "Estimate"),
     "Independent": ("synth", "Independent"),
+    "Ledger": ("ledger", "Ledger"),
     "MST": ("synth", "MST"),
     "Norm": ("budget", "Norm"),
     "PublicTable": ("public", "PublicTable"),
@@ -84,6 +93,7 @@ _HOMES = {
     "Schema": ("schema", "Schema"),
     "Session": ("session", "Session"),
     "SparkTable": ("engine", "SparkTable"),
+    "Synthesizer": ("synthesizer", "Synthesizer"),
     "TwoRound": ("synth", "TwoRound"),
     "Unit": ("budget", "Unit"),
     "UserCounts": ("synth", "UserCounts"),
@@ -91,6 +101,7 @@ _HOMES = {
     "auto": ("synth", "auto"),
     "open": ("session", "open_session"),
     "read_public": ("public", "read_public"),
+    "report": ("pages", "report"),
 }
 
 

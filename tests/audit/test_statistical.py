@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import betaincinv, ndtri
 
 from tests.audit.effort import effort
 from understudy.audit import measure_loss
@@ -76,6 +77,18 @@ def test_the_bound_on_an_error_is_clopper_and_pearsons() -> None:
     below = sum(math.comb(n, i) * p**i * (1 - p) ** (n - i) for i in range(k + 1))
     assert below == pytest.approx(level, rel=1e-6)
     assert _at_most(n, n, level) == 1.0
+
+
+@pytest.mark.parametrize("level", [5e-7, 0.025, 0.4995])
+@pytest.mark.parametrize(
+    ("errors", "runs"), [(0, 1), (0, 5000), (1, 5000), (7, 50), (1543, 5000), (4999, 5000)]
+)
+def test_the_bounds_are_those_of_a_library(errors: int, runs: int, level: float) -> None:
+    found = _at_most(errors, runs, level)
+    assert found == pytest.approx(float(betaincinv(errors + 1, runs - errors, 1 - level)), rel=1e-9)
+    mu = _mu_below(errors, 0, runs, 2 * level)
+    far = float(-ndtri(found) - ndtri(_at_most(0, runs, level)))
+    assert mu == pytest.approx(max(0.0, far), rel=1e-12)
 
 
 def test_bounds_from_errors_by_hand() -> None:

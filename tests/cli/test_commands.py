@@ -32,7 +32,7 @@ def release(folder: Path) -> dict[str, Any]:
     """Check a release's files against its manifest, and give the manifest."""
     manifest: dict[str, Any] = json.loads((folder / "manifest.json").read_text())
     names = {p.name for p in folder.iterdir()}
-    assert names == {"manifest.json", *manifest["files"]}
+    assert names == {"manifest.json", "report.html", *manifest["files"]}
     for name, said in manifest["files"].items():
         content = (folder / name).read_bytes()
         assert said == {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
@@ -57,7 +57,8 @@ def test_demo_goes_from_a_city_to_a_release(place: Place) -> None:
     declared = us.Schema.read(folder / "schema.toml")
     released = us.Schema.read(folder / "release" / "schema.toml")
     assert list(released.domain) == list(declared.domain)
-    assert rows.column_names == ["taxi_id", *declared.domain]
+    assert rows.column_names == ["taxi_id", *(c.name for c in declared.released_columns)]
+    assert {moment.year for moment in rows["pickup_time"].to_pylist() if moment} == {2020}
     noisy = pq.read_table(folder / "release" / "measurements.parquet")
     assert noisy.num_rows == sum(declared.domain.values())
     assert min(noisy["standard_error"].to_pylist()) > 0
@@ -101,7 +102,8 @@ def test_synth_reads_and_writes_both_forms(
     out = place.fine(*place.synth(make(place), epsilon=50, format=form))
     assert "made by this run" in out
     manifest = release(place / "out")
-    assert set(manifest["files"]) == {f"rows.{form}", f"measurements.{form}", "schema.toml"}
+    tables = {f"rows.{form}", f"measurements.{form}"}
+    assert set(manifest["files"]) == tables | {"schema.toml", "evidence.npz", "model.npz"}
     path = place / "out" / f"rows.{form}"
     frame = pd.read_csv(path) if form == "csv" else pd.read_parquet(path)
     assert list(frame.columns) == ["taxi", "colour", "hour"]

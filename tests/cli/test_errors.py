@@ -139,7 +139,11 @@ LONG = "x" * 300
 CASES: dict[str, Case] = {
     # Files and columns
     "missing file": (synth("none.csv"), MissingFileError, ("there is no file",)),
-    "unknown kind of file": (synth("schema.toml"), MissingFileError, ("allowed: .csv",)),
+    "unknown kind of file": (
+        with_file("t.xlsx", "", private="FILE"),
+        MissingFileError,
+        ("allowed: .csv",),
+    ),
     "name too long": (synth(f"{LONG}.csv"), MissingFileError, ("there is no file",)),
     "malformed file": (
         with_file("trips.csv", "taxi,colour,hour\n1,red\n"),

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import html
 import json
+import stat
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,8 +14,10 @@ import pytest
 from tests.cli.place import Place
 from tests.recipes.taxis import write_parameters, write_trips
 from understudy.errors import (
+    MalformedFileError,
     MissingColumnError,
     MissingFileError,
+    OutputExistsError,
     QuestionError,
     UnderstudyError,
     UsageError,
@@ -23,14 +28,14 @@ from understudy.recipes import Recipe
 NAME = "chicago-taxi-adagrid"
 
 
-def evaluate(here: Place, synthetic: str = "out", /, **changes: Any) -> list[str]:
+def evaluate(here: Place, /, *synthetic: str, **changes: Any) -> list[str]:
     options: dict[str, Any] = {
         "private": here / "trips.csv",
         "schema": here / "schema.toml",
         "unit": "taxi",
     } | changes
     given = [f"--{n.replace('_', '-')}={v}" for n, v in options.items() if v is not None]
-    return ["evaluate", str(here / synthetic), *given]
+    return ["evaluate", *(str(here / name) for name in synthetic or ("out",)), *given]
 
 
 @pytest.mark.parametrize("form", ["parquet", "csv"])
@@ -215,6 +220,108 @@ def test_a_submission_is_scored_by_its_recipe(place: Place) -> None:
     assert "no rows of that epsilon (got 3; allowed: 3000, 30000)" in told.line
 
 
+def runs(here: Place) -> list[Path]:
+    """Make two releases, of different promises."""
+    for name, epsilon in (("weak", 300), ("strong", 100)):
+        here.fine(*here.synth(epsilon=epsilon, out=here / name, ledger=here / f"{name}.ledger"))
+    return [here / "weak", here / "strong"]
+
+
+def test_several_tables_are_told_one_after_the_other_each_by_its_name(place: Place) -> None:
+    weak, strong = runs(place)
+    text = place.fine(*evaluate(place, "weak", "strong"))
+    first, second = text.split(f"\n\n\n{NOTICE}\n\n")
+    assert first.startswith(f"{NOTICE}\n\n{weak}\n")
+    assert second.startswith(f"{strong}\n")
+    alone = place.fine(*evaluate(place, "strong"))
+    assert alone == f"{NOTICE}\n\n{second.removeprefix(str(strong)).lstrip()}"
+    found = place.facts(*evaluate(place, "weak", "strong"))
+    assert [each.pop("file") for each in found] == [str(weak), str(strong)]
+    assert found == [place.facts(*evaluate(place, name)) for name in ("weak", "strong")]
+
+
+def test_a_report_holds_what_was_found_and_nothing_else_does(place: Place) -> None:
+    runs(place)
+    before = place.names()
+    pie = {"pie": "hour", "slices": "colour"}
+    page = place / "report.html"
+    said = place.fine(*evaluate(place, "weak", "strong", report=page, **pie))
+    assert said.startswith(f"{page}: {NOTICE}")
+    assert len(said.splitlines()) == 1
+    assert place.names() == before | {"report.html"}
+    assert stat.S_IMODE(page.stat().st_mode) == 0o600
+    text = html.unescape(page.read_text(encoding="utf-8"))
+    assert '<p class="banner">Contains private information: do not publish.</p>' in text
+    for part in ("weak · independent", "strong · independent", "mean pie score", "real people"):
+        assert part in text
+    found = place.facts(*evaluate(place, "weak", "strong", **pie, target="colour,hour"))
+    for each in found:
+        for figure in ("pairs, mean", "columns, largest"):
+            assert f'<td class="number">{each["synthetic"]["summary"][figure]:.4g}</td>' in text
+        for told in each["predictions"]:
+            assert f">{told['synthetic']:.4g}</td>" in text
+    assert [told["target"] for told in found[0]["predictions"]] == ["colour", "hour"]
+    other = place / "deep" / "other.html"
+    facts = place.facts(*evaluate(place, "weak", report=other))
+    assert facts == {"notice": NOTICE, "report": str(other)}
+    assert "What each run costs" not in other.read_text(encoding="utf-8")
+
+
+def test_a_report_never_goes_out_with_a_release(place: Place) -> None:
+    weak, _ = runs(place)
+    before = sorted(weak.iterdir())
+    for target in (weak / "report2.html", weak / "new" / "report.html"):
+        told = place.say(*evaluate(place, "strong", report=target))
+        assert told.code == UsageError.exit_code
+        assert "must not lie in a release" in told.line
+        assert "allowed: a new file outside of every release's folder" in told.line
+    assert sorted(weak.iterdir()) == before
+    told = place.say(*evaluate(place, "strong", report=place / "schema.toml"))
+    assert told.code == OutputExistsError.exit_code
+
+
+def test_a_report_of_a_file_tells_no_promise_and_of_a_submission_its_own(place: Place) -> None:
+    page = place / "file.html"
+    (place / "rows.csv").write_text("colour,hour\nred,1\nblue,2\n")
+    place.fine(*evaluate(place, "rows.csv", report=page))
+    text = page.read_text(encoding="utf-8")
+    assert text.count("<td>not told</td>") == 4  # people, mechanism, epsilon, delta
+    promise = {"guarantee": {"epsilon": 2.5, "delta": 0}, "mechanism": {"name": "usercounts"}}
+    (place / "rows.csv.manifest.json").write_text(json.dumps({"runs": [promise]}))
+    page = place / "submission.html"
+    place.fine(*evaluate(place, "rows.csv", report=page))
+    text = page.read_text(encoding="utf-8")
+    assert text.count("<td>not told</td>") == 1
+    assert ">2.5</td>" in text
+    for manifest in ("{", "[]", '{"runs": [{}]}', '{"runs": [{"mechanism": {}}]}'):
+        (place / "rows.csv.manifest.json").write_text(manifest)
+        told = place.say(*evaluate(place, "rows.csv", report=place / "new.html"))
+        assert told.code == MalformedFileError.exit_code
+        assert "is no manifest of ours" in told.line
+
+
+def test_columns_that_are_named_are_predicted(place: Place) -> None:
+    text = place.fine(*evaluate(place, "trips.csv", target=" hour "))
+    line = text.splitlines()[-1].split()
+    (found,) = place.facts(*evaluate(place, "trips.csv", target="hour"))["predictions"]
+    assert found["target"] == line[0] == "hour"
+    assert line[1] == f"{found['synthetic']:.5f}"
+
+
+SEVERAL: dict[str, tuple[str, type[UnderstudyError], str]] = {
+    "one of them not there": ("none", MissingFileError, "no such file or folder"),
+    "one of them twice": ("trips.csv", UsageError, "a synthetic table is named twice"),
+}
+
+
+@pytest.mark.parametrize("case", SEVERAL)
+def test_several_tables_are_looked_for_before_any_is_read(place: Place, case: str) -> None:
+    other, error, said = SEVERAL[case]
+    told = place.say(*evaluate(place, "trips.csv", other, private="none.csv"))
+    assert told.code == error.exit_code
+    assert said in told.line
+
+
 CASES: dict[str, tuple[dict[str, Any], type[UnderstudyError], str]] = {
     "nothing there": ({"synthetic": "none"}, MissingFileError, "none"),
     "a folder of something else": ({"synthetic": "."}, MissingFileError, "no release"),
@@ -246,6 +353,12 @@ CASES: dict[str, tuple[dict[str, Any], type[UnderstudyError], str]] = {
         QuestionError,
         "got color; allowed: colour, hour",
     ),
+    "a target that is not there": (
+        {"target": "hour,color"},
+        QuestionError,
+        "got color; allowed: colour, hour",
+    ),
+    "no target at all": ({"target": ""}, QuestionError, "columns to predict"),
     "an epsilon of no submission": ({"epsilon": 1}, UsageError, "no column of that name"),
     "a recipe without parameters": ({"recipe": NAME}, UsageError, "--recipe needs --parameters"),
     "an unknown recipe": (

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from understudy.demo import PAYMENTS, City
+from understudy.schema import Schema, Timestamp
 
 SMALL = City(taxis=400, trips_per_year=40_000, areas=30, companies=12, seed=7)
 COLUMNS = {
@@ -221,6 +222,20 @@ def test_chunks_obey_the_limit_and_add_up(trips: Table) -> None:
 def test_tiny_cities_work(city: City) -> None:
     """The smallest sizes still give whole tables."""
     assert len(city.year(2020)["total"]) == city.trips_per_year
+
+
+def test_a_schema_drafted_from_one_year_can_be_of_the_next(trips: Table, later: Table) -> None:
+    """Every month has its trips, where without the days all would be of the last December."""
+    days = ("2020-01-01", "2020-12-31")
+    schema = Schema.from_public(trips, name="city", ids=("taxi_id",), days=days)
+    assert schema.columns[1] == Timestamp(name="pickup_time", min=days[0], max=days[1])
+    codes, kept = schema.encode(later)
+    assert kept.all()
+    months = later["pickup_time"].astype("datetime64[M]").astype(np.int64) % 12
+    assert codes["pickup_time_month"].tolist() == months.tolist()
+    assert np.bincount(months).min() > 0
+    last, _ = Schema.from_public(trips, name="city", ids=("taxi_id",)).encode(later)
+    assert set(last["pickup_time_month"].tolist()) == {11}
 
 
 def test_bad_sizes_are_refused() -> None:

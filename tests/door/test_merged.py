@@ -15,7 +15,6 @@ from tests.vault.worlds import KEY, obvious
 from understudy.audit import FixedEntropy
 from understudy.budget import Bounding, Budget, Norm, Sample, Unit, Weights
 from understudy.door import Candidate, Distances, Merge, MergedDoor, Query, Rows, plan
-from understudy.door.merged import merged_labels
 from understudy.engine import DuckDB
 from understudy.errors import QuestionError, SchemaError
 from understudy.ledger import Ledger
@@ -75,19 +74,8 @@ def test_its_schema_has_fewer_codes_and_all_else_is_as_behind_it(behind: Private
         assert getattr(door, name) == getattr(behind, name)
 
 
-def test_codes_are_called_by_the_one_value_they_stand_for_or_by_how_many() -> None:
-    labels = [merged_labels(SCHEMA, merged) for merged in MERGED]
-    assert labels == [("(3 values)", "blue", "(missing)"), ("(2 values)", "(2 values)")]
-    own = Merge(column="colour", codes=np.array([4, 3, 2, 1, 0]))
-    assert merged_labels(SCHEMA, own) == ("(other)", "(missing)", "green", "blue", "red")
-    alone = Merge(column="age", codes=np.zeros(4, dtype=np.int64))
-    assert merged_labels(SCHEMA, alone) == ("(4 values)",)
-
-
 @pytest.mark.parametrize("bounding", [Weights(2), Sample(2), Norm()], ids=str)
-def test_measurements_are_of_merged_codes_and_carry_their_names(
-    ledger: Ledger, bounding: Bounding
-) -> None:
+def test_measurements_are_of_merged_codes_and_say_which(ledger: Ledger, bounding: Bounding) -> None:
     asked = [Query(clique=("age", "fare", "colour"), scale=0.01), Query(clique=(), scale=0.01)]
     with closing(DuckDB()) as engine:
         behind = opened(ledger, engine, bounding)
@@ -95,9 +83,9 @@ def test_measurements_are_of_merged_codes_and_carry_their_names(
         whole, alone = door.measure(asked, price=1e4)
         left = door.grains
     assert left == behind.grains < BUDGET.grains
-    ages, fares = ("(2 values)", "(2 values)"), ("[0, 1)", "[1, 2]", "9")
-    assert whole.labels == (ages, fares, ("(3 values)", "blue", "(missing)"))
-    assert alone.labels == ()
+    codes = {merge.column: merge.codes.tolist() for merge in MERGED}
+    assert {name: merged.tolist() for name, merged in whole.merged.items()} == codes
+    assert alone.merged == {}
     if isinstance(bounding, Norm):
         assert (whole.group, alone.group) == ("question 0", "question 0")
         assert abs(alone.values[0] - 6) < 0.5
@@ -157,7 +145,7 @@ def test_a_release_of_merged_codes_names_them_as_the_door_did(behind: PrivateDoo
         rng=np.random.default_rng(0),
     )
     told = release._noisy_table()["label"].tolist()
-    assert release.measurements[2].labels is None
+    assert release.measurements[2].merged == {}
     assert told[2:4] == ["(3 values) × 9", "blue × [0, 1)"]
     assert told[9:] == ["(missing)", "blue", "0", "1", "2", "3"]
 

@@ -32,7 +32,10 @@ def binaries() -> Path | None:
 def why_not() -> str | None:
     """Say why there can be no server here, if there cannot."""
     if binaries() is None:
-        return "no PostgreSQL server is installed: scripts/postgresql installs one on Debian"
+        return (
+            "no PostgreSQL server is installed: 'scripts/system postgres postgresql' installs one "
+            "on Debian"
+        )
     if os.getuid() == 0 and _user() is None:
         return "a PostgreSQL server refuses to run as root, and there is no user 'postgres'"
     return None

@@ -31,7 +31,14 @@ Rows = list[tuple[Any, ...]]
 NAMES = ("id", "colour", "amount", "count", "flag", "when")
 KEY = "00112233445566778899aabbccddeeff"
 COLOURS = ("red", 'a "b" c', "it's", "x,y;z\tw", "two\nlines", "é", "7")
-CLIQUES = [("colour",), ("amount", "count"), ("flag",), ("hour",), ("year", "colour")]
+CLIQUES = [
+    ("colour",),
+    ("amount", "count"),
+    ("flag",),
+    ("hour",),
+    ("year", "colour"),
+    ("when_month", "when_weekday", "when_hour"),
+]
 
 
 def schema(*, delimiter: str = ",", quote: str = '"') -> Schema:
@@ -54,6 +61,7 @@ def schema(*, delimiter: str = ",", quote: str = '"') -> Schema:
                     "min": 2018,
                     "max": 2021,
                 },
+                "when": {"kind": "timestamp", "min": "2018-02-01", "max": "2020-05-31"},
             },
         }
     )

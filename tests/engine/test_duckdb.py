@@ -519,7 +519,7 @@ def test_a_public_table_keeps_its_gaps(tmp_path: Path) -> None:
     drafted = Schema.from_public(read_public(tmp_path / "t.pq"), name="t")
     declared = drafted.to_dict()["columns"]
     assert (declared["n"]["min"], declared["n"]["max"]) == (5, 5)
-    assert (declared["t_year"]["min"], declared["t_year"]["max"]) == (2020, 2020)
+    assert (declared["t"]["min"], declared["t"]["max"]) == ("2020-01-01", "2020-12-31")
 
 
 def test_a_small_table_is_loaded(engine: DuckDB) -> None:

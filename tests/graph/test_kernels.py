@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.linalg import blas
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from tests.graph.brute import Table
 from understudy.graph import Clique
 from understudy.graph.kernels import (
+    AT_ONCE,
     SMALL,
     add,
     largest,
@@ -126,6 +128,21 @@ def test_vectors_are_changed_in_place_also_where_they_are_views() -> None:
     assert held.tolist() == [0.0, 1.0, 20.0, 30.0, 4.0, 5.0]
     add(np.ones(3), -2.0, onto=held[3:])
     assert held.tolist() == [0.0, 1.0, 20.0, 28.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize("length", [0, 1, AT_ONCE - 1, AT_ONCE, AT_ONCE + 1, 3 * AT_ONCE + 7])
+@pytest.mark.parametrize("factor", [1.0, -1.0, 0.0, 0.3, -2.5])
+def test_multiples_of_vectors_are_those_of_a_library(length: int, factor: float) -> None:
+    """However many are multiplied at once; the vector that is added stays as it was."""
+    rng = np.random.default_rng(length)
+    vector, onto = rng.normal(size=(2, length))
+    before = vector.copy()
+    true = blas.daxpy(vector, onto.copy(), a=factor) if length else onto.copy()
+    add(vector, factor, onto=onto)
+    assert np.allclose(onto, true, rtol=1e-15, atol=1e-15)
+    assert np.array_equal(vector, before)
+    scale(vector, factor)
+    assert np.array_equal(vector, before * factor)
 
 
 def test_the_linear_algebra_library_is_held_to_one_thread_for_a_while() -> None:

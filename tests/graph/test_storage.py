@@ -267,7 +267,13 @@ def test_a_table_that_no_model_has(model: Model, place: Path, name: str, kind: s
     refused(place)
 
 
-@pytest.mark.parametrize("value", [0.0, np.inf, np.nan, -1.0])
+def test_a_model_of_no_rows_is_one(place: Path) -> None:
+    tree = junction_tree(Domain({"a": 2}), [])
+    save(Model(tree, {("a",): np.zeros(2)}), place)
+    assert load(place).total == 0
+
+
+@pytest.mark.parametrize("value", [np.inf, np.nan, -1.0])
 def test_tables_that_agree_on_what_cannot_be(place: Path, value: float) -> None:
     tree = junction_tree(Domain({"a": 2}), [])
     save(Model(tree, {("a",): np.full(2, value)}), place)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from scipy.sparse.linalg import lsqr
 
 from tests.graph.brute import DOMAIN, EVERY, design, least, measured, squares
 from understudy.errors import QuestionError
 from understudy.graph import Domain, Measurement, Rows, Zeros, estimate
-from understudy.graph.totals import totals
+from understudy.graph.totals import _lightest, totals
+
+module = sys.modules[totals.__module__]
 
 
 def whole(value: float, scale: float) -> Measurement:
@@ -110,6 +114,27 @@ def test_running_sums_say_the_total_by_their_last(cells: int) -> None:
     values = np.arange(1.0, cells + 1)
     m = Measurement(clique=("a",), values=values, scale=1.0, rows=rows)
     assert totals(Domain({"a": cells}), [m])[None] == pytest.approx(cells)
+
+
+@given(measured())
+@settings(max_examples=100, deadline=None)
+def test_the_lightest_weights_are_found_step_by_step_too(measurements: list[Measurement]) -> None:
+    """Of matrices too large to be written out: against SciPy's least squares."""
+    for m in (m for m in measurements if m.rows is not None):
+        sums = m.matrix(DOMAIN.cells(m.clique))
+        true = lsqr(sums.toarray().T, np.ones(sums.width), atol=1e-14, btol=1e-14)[0]
+        assert np.allclose(_lightest(sums, np.ones(sums.width)), true, rtol=1e-6, atol=1e-8)
+        with pytest.MonkeyPatch.context() as patch:
+            found = totals(DOMAIN, [m])
+            patch.setattr(module, "DENSE_CELLS", 0)
+            assert totals(DOMAIN, [m]) == pytest.approx(found, rel=1e-6)
+
+
+def test_running_sums_say_the_total_by_their_last_step_by_step_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "DENSE_CELLS", 0)
+    test_running_sums_say_the_total_by_their_last(200)
 
 
 def test_a_total_that_is_given_is_not_looked_for() -> None:

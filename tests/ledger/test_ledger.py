@@ -80,6 +80,21 @@ def test_a_new_ledger_belongs_to_nobody_and_has_a_key_of_its_own(tmp_path: Path)
     assert {len(key) for key in keys} == {32}
 
 
+def test_it_says_whose_it_is_and_what_is_left_also_when_it_is_closed(path: Path) -> None:
+    with ledger_of(path, GDP) as ledger:
+        ledger.bind(name="<trips>", unit=Unit("taxi"))
+        ledger.begin(Budget(epsilon=0.5, delta=1e-6), {"mechanism": {"name": "mst"}}).close()
+        told, page, key = repr(ledger), ledger._repr_html_(), ledger.state().key
+        assert f"Ledger {path}: <trips>, unit taxi, epsilon 1 at delta 1e-06 left" in told
+        assert "\n  run 1: mst, 0.0%" in told
+        assert "&lt;trips&gt;" in page
+        assert "<trips>" not in page
+        assert key not in told + repr(ledger.state())
+    assert repr(ledger) == f"Ledger {path}: closed, or damaged"
+    with closing(Ledger(str(path))) as again:
+        assert repr(again) == told
+
+
 def test_the_key_stays(path: Path) -> None:
     Ledger.create(path, budget=GDP, key="a key").close()
     for _ in range(2):

@@ -201,6 +201,7 @@ def test_a_folder_of_any_name_is_written_to(tmp_path: Path, name: str) -> None:
     folder = made(250).save(tmp_path / name / "out")
     assert pyarrow.parquet.read_table(folder / "rows.parquet").num_rows == 250
     assert sorted(p.name for p in folder.iterdir()) == [
+        "evidence.npz",
         "manifest.json",
         "measurements.parquet",
         "rows.parquet",

@@ -64,7 +64,8 @@ def made(rows: int = 50, *, delta: float = 1e-9, people: int | None = 20) -> us.
 def test_a_saved_release_holds_its_rows_and_true_checksums(tmp_path: Path, form: Any) -> None:
     folder = made().save(tmp_path / "out", format=form)
     manifest = json.loads((folder / "manifest.json").read_text())
-    assert set(manifest["files"]) == {f"rows.{form}", f"measurements.{form}", "schema.toml"}
+    tables = {f"rows.{form}", f"measurements.{form}"}
+    assert set(manifest["files"]) == tables | {"schema.toml", "evidence.npz"}
     for name, facts in manifest["files"].items():
         assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == facts["sha256"]
     with duckdb.connect() as connection:

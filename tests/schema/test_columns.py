@@ -81,6 +81,8 @@ def test_labels_are_for_people() -> None:
     assert age.labels() == ["-1", "0", "1"]
     year = DateTime(name="d", part="year", min=1999, max=2000, missing=False)
     assert year.labels() == ["1999", "2000"]
+    month = DateTime(name="d", part="month_index", min=-1, max=1)
+    assert month.labels() == ["1969-12", "1970-01", "1970-02", "(missing)"]
 
 
 @pytest.mark.parametrize("part", [p for p, ends in PARTS.items() if None not in ends])

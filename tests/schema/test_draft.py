@@ -10,11 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from understudy.errors import MissingColumnError, SchemaError
-from understudy.schema import Array, Categorical, DateTime, Id, Ignored, Integer, Numeric, Schema
+from understudy.schema import Array, Categorical, Id, Ignored, Integer, Numeric, Schema, Timestamp
 from understudy.schema.draft import BINS, LISTED, draft
 
 OTHER = Integer(name="other", min=0, max=0)
-PARTS = ("year", "month", "weekday", "hour")
 
 
 def objects(*values: object) -> Array:
@@ -148,21 +147,51 @@ def test_of_many_texts_the_common_ones_are_listed() -> None:
     ids=["datetime64", "texts"],
 )
 def test_moments(values: Array) -> None:
-    ends = {"year": {"min": 2019, "max": 2021}}
-    wanted = tuple(
-        DateTime(name=f"x_{part}", source="x", part=part, **ends.get(part, {}))  # type: ignore[arg-type]
-        for part in PARTS
+    column = drafted(values)
+    assert column == Timestamp(
+        name="x", min="2019-01-01", max="2021-12-31", resolution=column.resolution
     )
-    assert draft({"x": values}, ids=()) == wanted
+
+
+@pytest.mark.parametrize(
+    ("last", "resolution"),
+    [
+        ("2020-02-03", "day"),
+        ("2020-02-03T05:00", "hour"),
+        ("2020-02-03T05:00:00+02:00", "hour"),
+        ("2020-02-03T00:30", "minute"),
+        ("2020-02-03T00:00:59", "second"),
+        ("1960-02-03T00:00:59", "second"),
+    ],
+)
+def test_moments_come_out_as_coarse_as_all_of_them_are(last: str, resolution: str) -> None:
+    column = drafted(objects("2020-01-01", "2020-12-31", None, last))
+    assert column.resolution == resolution
+
+
+def test_moments_beyond_the_calendar_are_of_its_first_or_last_year() -> None:
+    column = drafted(objects("0001-01-01T00:00:00+05:00", "9999-12-31T23:00:00-05:00"))
+    assert (column.min, column.max) == ("0001-01-01", "9999-12-31")
+
+
+def test_moments_may_be_of_other_days_than_the_public_ones() -> None:
+    table = {"x": np.array(["2019-05-06T07:08"], dtype="datetime64[s]"), "n": np.arange(1)}
+    schema = Schema.from_public(table, name="t", days=("2020-01-15", "2020-06-30"))
+    assert schema.columns == (
+        Timestamp(name="x", min="2020-01-15", max="2020-06-30", resolution="minute"),
+        Integer(name="n", min=0, max=0),
+    )
 
 
 def test_parts_of_moments_do_not_take_names_that_are_there() -> None:
-    when = np.array(["2020-02-29"], dtype="datetime64[s]")
-    table = {"x": when, "X_Year": np.array([1]), "x_month": objects("a")}
+    when = np.array(["2020-02-29T01:00"], dtype="datetime64[s]")
+    table = {"x": when, "X_Weekday": np.array([1]), "x_month": objects("a"), "x_MONTH_": when}
     schema = Schema.from_public(table, name="t")
-    assert [c.name for c in schema.columns] == [
-        *("x_year_", "x_month_", "x_weekday", "x_hour"),
-        *("X_Year", "x_month"),
+    assert [c.name for c in schema.columns] == list(table)
+    assert list(schema.domain) == [
+        *("x_month__", "x_weekday_", "x_hour"),
+        *("X_Weekday", "x_month"),
+        *("x_MONTH__month", "x_MONTH__weekday", "x_MONTH__hour"),
     ]
 
 

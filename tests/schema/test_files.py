@@ -22,9 +22,12 @@ from understudy.schema import (
     Numeric,
     Schema,
     Split,
+    Timestamp,
     reading,
 )
 from understudy.schema.calendar import PARTS
+from understudy.schema.schema import KINDS
+from understudy.schema.timestamp import RESOLUTIONS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,6 +66,15 @@ def of_numbers(draw: st.DrawFn, kind: type[Declaration], name: str) -> Declarati
             special=tuple(draw(st.sets(either, max_size=3))),
             **shared,
         )
+    if kind is Timestamp:
+        ends = sorted(str(draw(st.dates())) for _ in range(2))
+        return Timestamp(
+            min=ends[0],
+            max=ends[1],
+            resolution=draw(st.sampled_from(sorted(RESOLUTIONS))),
+            format=draw(st.sampled_from([None, "%Y%m%d"])),
+            **shared,
+        )
     if kind is Integer:
         return Integer(min=low, max=low + draw(st.integers(0, 99)), **shared)
     if kind is DateTime:
@@ -80,7 +92,7 @@ def of_numbers(draw: st.DrawFn, kind: type[Declaration], name: str) -> Declarati
 
 @st.composite
 def declarations(draw: st.DrawFn, name: str) -> Declaration:
-    kind = draw(st.sampled_from([Categorical, Integer, Numeric, DateTime, Id, Ignored, Split]))
+    kind = draw(st.sampled_from(sorted(KINDS.values(), key=str)))
     if kind is Ignored:
         return Ignored(name=name)
     if kind is Id:

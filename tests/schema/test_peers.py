@@ -10,7 +10,7 @@ import pytest
 
 from tests.schema.data import data_file
 from understudy.errors import SchemaError
-from understudy.schema import Categorical, DateTime, Id, Ignored, Integer, Numeric, Schema
+from understudy.schema import Categorical, Id, Ignored, Integer, Numeric, Schema, Timestamp
 from understudy.schema.edges import ladder_edges, regular_edges
 
 if TYPE_CHECKING:
@@ -155,7 +155,6 @@ def one_table(version: str) -> dict[str, Any]:
 @pytest.mark.parametrize("version", ["SINGLE_TABLE_V1", "V1"])
 def test_sdv_with_a_public_table(tmp_path: Path, version: str) -> None:
     schema = Schema.read(sdv(tmp_path, one_table(version)), public=PUBLIC)
-    starts: dict[str, Any] = {"source": "start", "format": "%d %b %Y"}
     assert schema == Schema(
         "metadata",
         (
@@ -165,10 +164,13 @@ def test_sdv_with_a_public_table(tmp_path: Path, version: str) -> None:
             Categorical(name="paid", values=(False, True)),
             Categorical(name="company", values=("a", "b")),
             Integer(name="fare", min=1, max=9),
-            DateTime(name="start_year", part="year", min=2020, max=2021, **starts),
-            DateTime(name="start_month", part="month", **starts),
-            DateTime(name="start_weekday", part="weekday", **starts),
-            DateTime(name="start_hour", part="hour", **starts),
+            Timestamp(
+                name="start",
+                min="2020-01-01",
+                max="2021-12-31",
+                resolution="day",
+                format="%d %b %Y",
+            ),
             Ignored(name="where"),
         ),
     )

@@ -158,7 +158,9 @@ def test_columns_need_a_kind(column: object, got: str) -> None:
     error = column_refused(column)
     assert error.what == "column 'x' needs a kind"
     assert error.got == got
-    assert error.allowed == "categorical, integer, numeric, datetime, split, id, ignored"
+    assert error.allowed == (
+        "categorical, integer, numeric, datetime, timestamp, split, id, ignored"
+    )
 
 
 @pytest.mark.parametrize(
@@ -177,6 +179,7 @@ def test_columns_need_a_kind(column: object, got: str) -> None:
         ({"kind": "categorical", "name": "y", "values": [1]}, "name, values", "values"),
         ({"kind": "categorical", "keys": ["1"], "values": [1]}, "keys, values", "values"),
         ({"kind": "datetime"}, "none", "part"),
+        ({"kind": "timestamp", "min": "2020-01-01"}, "min", "max, min"),
         ({"kind": "ignored", "source": "y"}, "source", None),
     ],
 )
@@ -222,6 +225,8 @@ def test_types_in_lists(key: str, value: object, got: str) -> None:
         ({"kind": "datetime", "part": 1}, "part", "int"),
         ({"kind": "datetime", "part": "hour", "format": 1}, "format", "int"),
         ({"kind": "id", "min": "1"}, "min", "str"),
+        ({"kind": "timestamp", "min": 2020, "max": "2020-12-31"}, "min", "int"),
+        ({"kind": "timestamp", "min": "2020-01-01", "max": True}, "max", "bool"),
         ({"kind": "numeric", "edges": [0, 1], "special": 9}, "special", "int"),
         ({"kind": "numeric", "edges": [0, 1], "special": ["9"]}, "special", "tuple"),
         ({"kind": "numeric", "edges": [0, 1], "top_coded": 1}, "top_coded", "int"),

@@ -192,6 +192,18 @@ def test_a_run_gives_rows_and_says_what_they_cost(
     assert budget.grains * (1 - 1e-12) < run.spent <= budget.grains
 
 
+def test_a_check_looks_at_columns_only_and_makes_no_ledger(path: Path, tmp_path: Path) -> None:
+    """A row that is too short, far down, is not seen; a column that is missing is."""
+    torn = tmp_path / "torn.csv"
+    torn.write_text("taxi,colour,hour\n" + "1,red,2\n" * 100_000 + "1,red\n")
+    for private in (table(), torn):
+        session(path, private=private).check()
+    with pytest.raises(MissingColumnError, match="the table lacks columns that the schema") as told:
+        session(path, private={n: c for n, c in table().items() if n != "hour"}).check()
+    assert told.value.got == "no 'hour'"
+    assert not path.parent.exists()
+
+
 def test_a_release_has_ids_of_its_own(path: Path) -> None:
     """Ids count from 1 up, whatever they were; there are rows, since noise is next to nothing."""
     private = table()

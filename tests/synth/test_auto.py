@@ -63,6 +63,19 @@ def test_a_column_alone_has_no_pairs_and_very_many_have_too_many() -> None:
     assert chosen(10**9, columns=41) == "tworound"
 
 
+def test_rows_are_given_to_people_by_what_public_people_keep_to() -> None:
+    """Everyone keeps to their c0, but for one row of 40; c1 is the same for all, c2 goes about."""
+    who = np.arange(40) // 4
+    columns: dict[str, Any] = {"c0": who % 4, "c1": np.full(40, 2), "c2": np.arange(40) % 4}
+    columns["c0"][0] = 3
+    known = us.PublicTable.read(columns | {"who": who}, schema=schema(3), unit=us.Unit("who"))
+    choice = us.auto(
+        schema(3), unit=us.Unit("who"), budget=TIGHT, people=5_000, public=known
+    ).mechanism
+    assert isinstance(choice, us.AdaGrid)
+    assert choice.ids_by == ("c0",)
+
+
 def test_public_people_are_for_adagrid_and_public_rows_for_values_within_bins() -> None:
     known = public(3, people=True)
     for people in (5_000, 10**7):

@@ -455,7 +455,7 @@ def test_an_answer_of_merged_codes_is_the_count_and_the_samplers_own_noise(
         noise = draw(shape, query.scale * steps, len(wanted), entropy=entropy)
         assert (found.values * steps).tolist() == (wanted * (steps // ONE) + noise).tolist()
         assert found.scale == query.scale
-        assert found.labels is None
+        assert found.merged == {}
 
 
 def test_a_selection_among_merged_codes_finds_what_is_most_wrong(door: PrivateDoor) -> None:

@@ -80,9 +80,9 @@ ADAPTIVE = (
     Bug(
         name="Norm takes a sum of cells for the cells themselves",
         kind="the bound on a person is not kept",
-        file="vault/norm.py",
-        old="    if query.rows is None:\n        return eye",
-        new="    if size:\n        return eye",
+        file="graph/tallies.py",
+        old="        if rows is None:\n",
+        new="        if cells:\n",
         caught_by=EXTREME,
     ),
     Bug(

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import betaincinv, logsumexp, ndtri
 
 from understudy.audit.distance import in_rows
 from understudy.audit.tape import Tape
@@ -99,7 +99,7 @@ class _Weighing(PrivateDoor):
             weights = np.array([c.weight for c in question.candidates])
             reach = weights.max() * question.bounding.cap * 2**16
             logs = [question.epsilon * weights * c / (2 * reach) for c in counted]
-            one, other = (x[noisy[0]] - logsumexp(x) for x in logs)
+            one, other = (x[noisy[0]] - np.logaddexp.reduce(x) for x in logs)
             return float(one - other)
         parts = self._lattice(question)
         steps = np.concatenate([np.full(len(noisy) if n < 0 else n, s) for n, _, _, s in parts])
@@ -182,14 +182,29 @@ def _worst_pair(engines: tuple[DuckDB, DuckDB]) -> tuple[PrivateTable, PrivateTa
 
 
 def _at_most(errors: int, runs: int, level: float) -> float:
-    """Bound an error's probability from above, by Clopper and Pearson."""
-    return 1.0 if errors == runs else float(betaincinv(errors + 1, runs - errors, 1 - level))
+    """Bound an error's probability from above, by Clopper and Pearson.
+
+    It is the least at which so few errors have no more than the level's probability.
+    """
+    counts = np.arange(errors + 1)
+    choices = np.log((runs - counts[:-1]) / counts[1:])
+    ways = np.concatenate(([0.0], np.cumsum(choices)))
+    low, high = (1.0 if errors == runs else 0.0), 1.0
+    while low < (middle := (low + high) / 2) < high:
+        logs = ways + counts * math.log(middle) + (runs - counts) * math.log1p(-middle)
+        if np.logaddexp.reduce(logs) > math.log(level):
+            low = middle
+        else:
+            high = middle
+    return high
 
 
 def _mu_below(missed: int, false: int, runs: int, level: float) -> float:
     """A test of two Gaussians μ apart that errs this seldom needs μ to be at least so much."""
     beta, alpha = (_at_most(errors, runs, level / 2) for errors in (missed, false))
-    return max(0.0, float(-ndtri(alpha) - ndtri(beta)))
+    if max(alpha, beta) == 1:
+        return 0.0
+    return max(0.0, -sum(map(NormalDist().inv_cdf, (alpha, beta))))
 
 
 def _epsilon_below(missed: int, false: int, runs: int, level: float) -> float:

@@ -31,7 +31,13 @@ def _plain_cap(cap: object) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Every row of a person with R rows weighs min(1, C/R), rounded down to 2⁻¹⁶."""
+    """Every row of a person with R rows weighs min(1, C/R), rounded down to 2⁻¹⁶.
+
+    A small C means little noise, and rows of people with many that count for less.
+
+    >>> print(Weights(150))
+    rows of a person with more than 150 are weighed down to 150 in all
+    """
 
     kind: ClassVar[str] = "weights"
     unit_weight: ClassVar[int] = 2**FRACTION_BITS
@@ -48,7 +54,11 @@ class Weights:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """At most C rows of a person, chosen by the keyed hash."""
+    """At most C rows of a person, chosen by the keyed hash; the others do not count.
+
+    >>> print(Sample(20))
+    at most 20 rows of a person, chosen by a keyed hash
+    """
 
     kind: ClassVar[str] = "sample"
     unit_weight: ClassVar[int] = 1

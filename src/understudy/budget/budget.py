@@ -28,6 +28,8 @@ MOST_EPSILON = 1_000_000_000
 class Budget:
     """The (ε, δ) that may be spent; δ = 0 asks for pure differential privacy.
 
+    Take δ far below 1 / (number of people).
+
     >>> Budget(epsilon=1.0, delta=1e-9).currency, Budget(epsilon=1.0, delta=0).currency
     ('gdp', 'pure')
     """

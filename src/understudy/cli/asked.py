@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 BOUNDINGS = "weights:C, sample:C, weights:public or norm"
 PUBLIC_CAP = "weights:public"
 """Weights, with a cap that the mechanism chooses from the public table."""
-_OF_A_RUN = ("schema", "unit", "bounding", "epsilon", "delta")
-_OF_A_RECIPE = ("parameters",)
+_OF_A_RUN = ("schema", "unit", "bounding", "epsilon", "delta", "ledger")
+_OF_SYNTH = (*_OF_A_RUN, "out")
+_OF_A_RECIPE = ("parameters", "ledger", "out")
 _ONLY_OF_A_RECIPE = ("parameters", "lists", "groups", "noise")
 _NOT_OF_A_RECIPE = ("schema", "unit", "null_ids", "mechanism", "settings", "format")
 
@@ -85,31 +86,45 @@ def chooser(options: argparse.Namespace, mechanism: Mechanism) -> AdaGrid | None
     return mechanism
 
 
-def mechanism(name: str | None, settings: str | None) -> Mechanism:
-    """Make the mechanism of a name, with the settings of a TOML file."""
-    given = {} if settings is None else _settings(Path(settings))
+def mechanism(name: str | None, settings: str | dict[str, Any] | None) -> Mechanism:
+    """Make the mechanism of a name, with settings that are given or those of a TOML file."""
+    given = settings or {}
+    if isinstance(given, str):
+        given = read_toml(Path(given), "settings file")
     return mechanism_from_dict({"name": name or "auto", "settings": given})
 
 
-def _settings(path: Path) -> dict[str, Any]:
+def read_toml(path: Path, what: str) -> dict[str, Any]:
+    """Read a file of ours that a person has written."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         place = "no UTF-8 text" if isinstance(error, UnicodeDecodeError) else str(error)
     except (OSError, ValueError):  # a name may itself be impossible
-        raise MissingFileError(f"cannot read the settings file {path}") from None
-    raise UsageError(f"{path.name} does not parse", got=place, allowed="TOML: setting = value")
+        raise MissingFileError(f"cannot read the {what} {path}") from None
+    raise UsageError(f"{path.name} does not parse", got=place, allowed="TOML: name = value")
+
+
+def check_run(options: argparse.Namespace) -> None:
+    """Refuse a run of which something is missing, and a recipe's."""
+    if getattr(options, "recipe", None) is not None:
+        raise UsageError(
+            "check knows no recipes: their schema, settings and noise are known beforehand",
+            got=f"recipe {options.recipe}",
+            hint="'understudy synth' with the recipe refuses what cannot be before it spends",
+        )
+    _need(options, _OF_A_RUN, "check")
 
 
 def check_synth(options: argparse.Namespace) -> None:
     """Refuse options of `synth` that are missing, or that do not go together."""
     if options.recipe is None:
-        _need(options, _OF_A_RUN, "without --recipe")
+        _need(options, _OF_SYNTH, "synth", "without --recipe")
         stray = [name for name in _ONLY_OF_A_RECIPE if getattr(options, name) is not None]
         stray += ["published"] * options.published
         why = "are for --recipe only"
     else:
-        _need(options, _OF_A_RECIPE, "with --recipe")
+        _need(options, _OF_A_RECIPE, "synth", "with --recipe")
         stray = [name for name in _NOT_OF_A_RECIPE if getattr(options, name) is not None]
         why = "are the recipe's own, or in --parameters"
         _refuse_public_cap(options)
@@ -127,12 +142,14 @@ def _refuse_public_cap(options: argparse.Namespace) -> None:
         )
 
 
-def _need(options: argparse.Namespace, names: tuple[str, ...], when: str) -> None:
+def _need(
+    options: argparse.Namespace, names: tuple[str, ...], command: str, when: str = "here"
+) -> None:
     missing = [name for name in names if getattr(options, name) is None]
     if missing:
         raise UsageError(
             f"the following arguments are required {when}: {_flags(missing)}",
-            hint="understudy synth --help",
+            hint=f"understudy {command} --help; a run file may say them: understudy init --help",
         )
 
 

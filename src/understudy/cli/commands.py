@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
-
-from understudy.budget import Budget, Unit, bounding_from_dict, epsilon_of
+from understudy.budget import Budget, Unit, bounding_from_dict
 from understudy.cli import asked
 from understudy.cli.progress import shown
+from understudy.cli.runfile import with_runfile
 from understudy.demo import City
 from understudy.engine import DuckDB
 from understudy.engine.sources import lasting
-from understudy.errors import LedgerMismatchError, UnderstudyError, UsageError
+from understudy.errors import UnderstudyError, UsageError
 from understudy.ledger import Ledger, describe_left
 from understudy.public import PublicTable, read_public
-from understudy.release import check_target
+from understudy.release import Release, check_target
 from understudy.schema import Schema
 from understudy.session import open_session, reopen_session
 from understudy.synth import mechanism_from_dict
@@ -28,13 +26,13 @@ from understudy.synth import mechanism_from_dict
 if TYPE_CHECKING:
     import argparse
 
-    from understudy.ledger import RunState, State
     from understudy.public import Progress
-    from understudy.release import Format, Release
+    from understudy.release import Format
     from understudy.session import Session
     from understudy.synth import AdaGrid
 
 _DEMO_CAP = 150
+REPORT = "report.html"
 
 
 def _tell(options: argparse.Namespace, facts: dict[str, Any], lines: list[str]) -> None:
@@ -53,10 +51,14 @@ def _note(
 
 
 def _save(release: Release, out: Path, form: Format, ledger: Path, progress: Progress) -> None:
-    """Write a release; where that fails, say that its answers are not lost."""
+    """Write a release and its report; where that fails, say that its answers are not lost."""
+    from understudy.pages import report as write  # noqa: PLC0415  only now is it needed
+
     failed: UnderstudyError | None = None
     try:
         release.save(out, format=form, progress=progress)
+        progress("writing the report", 0)
+        write(Release.read(out), out / REPORT)
     except UnderstudyError as error:
         failed = type(error)(
             error.what,
@@ -70,6 +72,7 @@ def _save(release: Release, out: Path, form: Format, ledger: Path, progress: Pro
 
 def synth(options: argparse.Namespace) -> None:
     """Make a synthetic table from a private one."""
+    with_runfile(options)
     asked.check_synth(options)
     if options.recipe is not None:
         # Only a recipe needs what contests do.
@@ -88,7 +91,47 @@ def synth(options: argparse.Namespace) -> None:
         new = not session.ledger.exists()
         release = session.run(mechanism, progress=progress, note=note)
         _save(release, out, form, session.ledger, progress)
-    _report(options, release, out, session.ledger, new=new)
+    _tell_release(options, release, out, session.ledger, new=new)
+
+
+def check(options: argparse.Namespace) -> None:
+    """Validate a run and price it, without spending anything."""
+    from understudy.cli import check as checking  # noqa: PLC0415  it needs all rooms
+
+    with_runfile(options)
+    asked.check_run(options)
+    mechanism = asked.mechanism(options.mechanism, options.settings)
+    chooser = asked.chooser(options, mechanism)
+    with shown(quiet=options.json) as progress:
+        session = replace(_opened(options, chooser, progress), public=options.public)
+        facts, lines = checking.run(session, mechanism, progress)
+    _tell(options, facts, lines)
+
+
+def init(options: argparse.Namespace) -> None:
+    """Draft a schema and a run file from public data."""
+    from understudy.cli import init as drafting  # noqa: PLC0415  only this command drafts
+
+    _tell(options, *drafting.run(options))
+
+
+def sample(options: argparse.Namespace) -> None:
+    """Draw more rows of a release."""
+    from understudy.cli import sample as drawing  # noqa: PLC0415  only this command draws
+
+    _tell(options, *drawing.run(options))
+
+
+def report(options: argparse.Namespace) -> None:
+    """Write a release's report."""
+    from understudy.pages import report as write  # noqa: PLC0415  only now is it needed
+
+    out = Path(options.out or Path(options.release) / REPORT)
+    check_target(out)
+    with shown(quiet=options.json) as progress:
+        progress("writing the report", 0)
+        write(options.release, out)
+    _tell(options, {"report": str(out)}, [f"{out}: open it in a browser; it needs no network"])
 
 
 def _opened(options: argparse.Namespace, chooser: AdaGrid | None, progress: Progress) -> Session:
@@ -139,10 +182,10 @@ def resume(options: argparse.Namespace) -> None:
     with shown(quiet=options.json) as progress:
         release = session.resume(options.run, progress=progress)
         _save(release, out, note.get("format", "parquet"), session.ledger, progress)
-    _report(options, release, out, session.ledger, new=False)
+    _tell_release(options, release, out, session.ledger, new=False)
 
 
-def _report(
+def _tell_release(
     options: argparse.Namespace, release: Release, out: Path, ledger: Path, *, new: bool
 ) -> None:
     held = Ledger(ledger)
@@ -160,10 +203,12 @@ def _report(
         ),
         f"  ledger   {ledger}, {left} left"
         + (" (made by this run, with its budget as the table's total)" if new else ""),
+        f"  report   {out / REPORT}",
         *(f"  note     {note}" for note in release.manifest["notes"]),
     ]
     facts = {
         "release": str(out),
+        "report": str(out / REPORT),
         "rows": len(release),
         "guarantee": promise,
         "chosen": [{"mechanism": chosen, "why": why} for chosen, why in _chosen(release)],
@@ -181,98 +226,9 @@ def _chosen(release: Release) -> list[tuple[str, str]]:
 
 def ledger(options: argparse.Namespace) -> None:
     """Show a ledger, make one, or close a run in one."""
-    path = Path(options.file)
-    if options.create:
-        if options.epsilon is None or options.delta is None:
-            raise UsageError("--create needs the table's total", allowed="--epsilon E --delta D")
-        held = Ledger.create(path, budget=Budget(epsilon=options.epsilon, delta=options.delta))
-    else:
-        held = Ledger(path)
-    try:
-        if options.abandon is not None:
-            if options.abandon not in held.state().runs:
-                raise LedgerMismatchError(
-                    f"the ledger {path} has no run {options.abandon}",
-                    allowed=", ".join(map(str, held.state().runs)) or "none",
-                )
-            held.reopen(options.abandon).close()
-        state = held.state()
-    finally:
-        held.close()
-    if options.json:
-        print(json.dumps(_ledger_facts(state)))
-    else:
-        _show_ledger(path, state)
+    from understudy.cli import ledger as accounts  # noqa: PLC0415  only this command keeps them
 
-
-def _epsilon(state: State, grains: int) -> float:
-    return epsilon_of(max(0, grains), state.currency, state.budget.delta)
-
-
-def _ledger_facts(state: State) -> dict[str, Any]:
-    return {
-        "table": state.name,
-        "unit": None if state.unit is None else str(state.unit),
-        "total": state.budget.to_dict(),
-        "currency": state.currency,
-        "left_epsilon": _epsilon(state, state.left),
-        "head": state.head,
-        "runs": [
-            {
-                "run": run.number,
-                "mechanism": run.request["mechanism"]["name"],
-                "budget": run.budget.to_dict(),
-                "spent_epsilon": _epsilon(state, run.spent),
-                "state": _standing(run),
-                "questions": [
-                    {
-                        "asked": r.what,
-                        "answered": r.ordinal in run.answers,
-                        "charge": r.charge.to_dict(),
-                    }
-                    for r in run.reservations
-                ],
-            }
-            for run in state.runs.values()
-        ],
-    }
-
-
-def _standing(run: RunState) -> str:
-    return "closed" if run.closed else "open"
-
-
-def _show_ledger(path: Path, state: State) -> None:
-    console = Console()
-    # Captured first: on a broken pipe the console would leave by a way of its own.
-    with console.capture() as shown_text:
-        _draw_ledger(console, path, state)
-    print(shown_text.get(), end="")
-
-
-def _draw_ledger(console: Console, path: Path, state: State) -> None:
-    whose = "not yet bound to a table" if state.name is None else f"{state.name}, unit {state.unit}"
-    console.print(f"[bold]{escape(str(path))}[/]: {escape(whose)}", highlight=False)
-    budget = state.budget
-    console.print(
-        f"total epsilon {budget.epsilon:g} at delta {budget.delta:g} ({state.currency}); "
-        f"[bold]{describe_left(state)} left[/]",
-        highlight=False,
-    )
-    table = Table("run", "mechanism", "asked", "answered", "share of total", box=None)
-    for run in state.runs.values():
-        share = f"{100 * run.held / state.total:.2f} %"
-        table.add_row(
-            str(run.number), run.request["mechanism"]["name"], f"({_standing(run)})", "", share
-        )
-        for r in run.reservations:
-            answered = "yes" if r.ordinal in run.answers else "no"
-            table.add_row("", "", escape(r.what), answered, f"{100 * r.grains / state.total:.2f} %")
-    if state.runs:
-        console.print(table)
-    console.print(
-        "Several runs compose: their squared mu (or epsilon, if pure) add up.", style="dim"
-    )
+    accounts.run(options)
 
 
 def _simulate(city: City, year: int, path: Path) -> None:
@@ -327,7 +283,8 @@ def demo(options: argparse.Namespace) -> None:
             _simulate(city, year, path)
         progress("drafting a schema from the public year", 0)
         drafted = read_public(public)
-        schema = Schema.from_public(drafted, name="simulated-city", ids=("taxi_id",))
+        days = ("2020-01-01", "2020-12-31")
+        schema = Schema.from_public(drafted, name="simulated-city", ids=("taxi_id",), days=days)
         (folder / "schema.toml").write_text(schema.to_toml(), encoding="utf-8")
         session = open_session(
             private=private,
@@ -342,7 +299,7 @@ def demo(options: argparse.Namespace) -> None:
         note = _note(private, out, "parquet")
         release = session.run(mechanism, progress=progress, note=note)
         _save(release, out, "parquet", session.ledger, progress)
-    _report(options, release, out, session.ledger, new=True)
+    _tell_release(options, release, out, session.ledger, new=True)
     if not options.json:
         print(f"A simulated city, no real trips; {time.monotonic() - begun:.0f} s in all. Look at")
-        print(f"  {out / 'manifest.json'}\n  understudy ledger {session.ledger}")
+        print(f"  {out / REPORT}\n  understudy ledger {session.ledger}")

@@ -3,28 +3,36 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from understudy.cli import asked
 from understudy.cli.progress import shown
-from understudy.errors import QuestionError, UsageError
+from understudy.errors import MalformedFileError, MissingFileError, QuestionError, UsageError
 from understudy.evaluate import (
     CENSUS_COLUMNS,
+    NOTICE,
     Raw,
+    check_targets,
     compare,
     read_counts,
     read_private,
     read_synthetic,
     read_values,
+    worth_predicting,
 )
+from understudy.pages.custodian import MANIFEST, check_place, custodian_report
 from understudy.recipes import Recipe
+from understudy.release import manifest_path
 from understudy.schema import Integer, Schema
 
 if TYPE_CHECKING:
     import argparse
 
     from understudy.budget import Unit
+    from understudy.evaluate import Coded, Comparison
     from understudy.public import Progress
 
 _SCORES = {
@@ -34,26 +42,230 @@ _SCORES = {
 _LISTS = {"edge", "pie"}
 _RAW = ("excerpts", "census")
 """Scores that look at raw values, of a contest's own columns."""
+_PREDICTED = ("categorical", "integer")
+"""The kinds of columns that a report predicts, where none are named."""
+MOST_COUNTED = 2**16
+"""Columns of more values are not counted value by value for a report."""
+
+
+class _Counted(NamedTuple):
+    """How many people a table has, and how many rows each value."""
+
+    people: int | None
+    columns: dict[str, list[int]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """What is asked of every synthetic table."""
+
+    options: argparse.Namespace
+    schema: Schema
+    unit: Unit
+    score: dict[str, Any]
+    """The columns of scores."""
+    raw: dict[str, bool]
+    """Which scores of raw values there are to be."""
+    paths: list[Path]
+    manifests: list[dict[str, Any] | None]
+    """What each says of itself, for a report."""
+
+    @classmethod
+    def of(cls, options: argparse.Namespace) -> _Asked:
+        """Refuse what cannot be, before anything is read."""
+        schema, unit, score = _known(options)
+        raw = {name: bool(score.pop(name, False)) for name in _RAW}
+        _check_columns(schema, score, raw)
+        if options.target is not None:
+            check_targets(schema.domain, _listed(options.target))
+        if options.report is not None:
+            check_place(Path(options.report))
+        paths = _several(options.synthetic)
+        wanted = paths if options.report is not None else []
+        return cls(
+            options=options,
+            schema=schema,
+            unit=unit,
+            score=score,
+            raw=raw,
+            paths=paths,
+            manifests=[_manifest(path, options.epsilon) for path in wanted],
+        )
+
+    def read(self, path: Path) -> Coded:
+        """Read the rows of a release, of a file, or of a submission of counts."""
+        recipe, epsilon = self.options.recipe, self.options.epsilon
+        across = None if recipe is None else Recipe.named(recipe).counts
+        if across is not None and path.is_file():
+            return read_counts(path, schema=self.schema, across=across, epsilon=epsilon)
+        return read_synthetic(path, schema=self.schema, unit=self.unit, epsilon=epsilon)
+
+    def read_raw(self, path: Path, before: Raw | None, progress: Progress) -> Raw | None:
+        """Read raw values of both tables, where a score asks for them; the real ones once."""
+        if not any(self.raw.values()):
+            return None
+        progress("reading raw values", 0)
+        whole = [c for c in self.schema.modelled if isinstance(c, Integer) and c.min == 0]
+        private, released = self.options.private, self.schema.released()
+        return Raw(
+            real=read_values(private, schema=self.schema) if before is None else before.real,
+            synthetic=read_values(path, schema=released, epsilon=self.options.epsilon),
+            largest={c.name: c.max for c in whole},
+            **self.raw,
+        )
+
+    def targets(self, real: Coded) -> list[str] | None:
+        """Name the columns to predict: those asked for, or for a report those worth it."""
+        if self.options.target is not None:
+            return _listed(self.options.target)
+        if self.options.report is None:
+            return None
+        modelled = self.schema.modelled
+        return worth_predicting(real, [c.name for c in modelled if c.kind in _PREDICTED])
+
+    def count(self, table: Coded) -> _Counted:
+        """Count what a report tells of a table."""
+        if self.options.report is None:
+            return _Counted(None, {})
+        # Synthetic rows that do not tell whose they are would be taken for a person each.
+        told = table.people is not None or self.unit.is_row
+        few = [name for name, size in table.sizes.items() if size <= MOST_COUNTED]
+        counts = {name: table.counts([name]).tolist() for name in few}
+        return _Counted(table.headcount if told else None, counts)
+
+
+class _Run(NamedTuple):
+    """A synthetic table that was compared."""
+
+    path: Path
+    counted: _Counted
+    found: Comparison
 
 
 def run(options: argparse.Namespace) -> None:
-    """Compare, and print a text or an object that says first whose eyes it is for."""
-    schema, unit, score = _known(options)
-    asked_raw = {name: bool(score.pop(name, False)) for name in _RAW}
-    _check_columns(schema, score, asked_raw)
+    """Compare, and print a text or an object that says first whose eyes it is for.
+
+    With a report, figures are in its file and nowhere else.
+    """
+    all_asked = _Asked.of(options)
     with shown(quiet=options.json) as progress:
-        progress("reading the synthetic rows", 0)
-        path, epsilon = Path(options.synthetic), options.epsilon
-        across = None if options.recipe is None else Recipe.named(options.recipe).counts
-        if across is not None and path.is_file():
-            synthetic = read_counts(path, schema=schema, across=across, epsilon=epsilon)
-        else:
-            synthetic = read_synthetic(path, schema=schema, unit=unit, epsilon=epsilon)
-        progress("reading the private table", 0)
-        real = read_private(options.private, schema=schema, unit=unit)
-        raw = _raw(options, schema, asked_raw, progress) if any(asked_raw.values()) else None
-        found = compare(real, synthetic, raw=raw, progress=progress, **score)
-    print(json.dumps(found.to_dict()) if options.json else found.table(), end="\n" * options.json)
+        real, runs = _compared(all_asked, progress)
+        if options.report is not None:
+            progress("writing the report", 0)
+            custodian_report(_facts(all_asked, real, runs), options.report)
+    if options.report is not None:
+        said = f"{options.report}: {NOTICE} It is readable by its owner alone; open it in a browser"
+        print(json.dumps({"notice": NOTICE, "report": options.report}) if options.json else said)
+    elif options.json:
+        each = [{"file": str(run.path), **run.found.to_dict()} for run in runs]
+        print(json.dumps(each if len(runs) > 1 else runs[0].found.to_dict()))
+    else:
+        titles = [str(run.path) if len(runs) > 1 else None for run in runs]
+        texts = [run.found.table(title) for run, title in zip(runs, titles, strict=True)]
+        print("\n\n".join(texts), end="")
+
+
+def _several(given: list[str]) -> list[Path]:
+    """Of several tables, refuse one that is not there or is named twice, before any is read."""
+    paths = [Path(text) for text in given]
+    if len(paths) == 1:
+        return paths
+    if len({path.resolve() for path in paths}) < len(paths):
+        raise UsageError(
+            "a synthetic table is named twice", got=", ".join(given), allowed="each table once"
+        )
+    for path in paths:
+        if not path.exists():
+            raise MissingFileError(f"no such file or folder: {path}")
+    return paths
+
+
+def _compared(asked_for: _Asked, progress: Progress) -> tuple[_Counted, list[_Run]]:
+    """Compare one table after the other, so that one of them is held at a time."""
+    options, runs = asked_for.options, list[_Run]()
+    progress("reading the synthetic rows", 0)
+    synthetic = asked_for.read(asked_for.paths[0])
+    progress("reading the private table", 0)
+    real = read_private(options.private, schema=asked_for.schema, unit=asked_for.unit)
+    targets, raw = asked_for.targets(real), None
+    for path in asked_for.paths:
+        tell = progress if len(asked_for.paths) == 1 else partial(_prefixed, progress, path.name)
+        if runs:
+            tell("reading the synthetic rows", 0)
+            synthetic = asked_for.read(path)
+        raw = asked_for.read_raw(path, raw, tell)
+        found = compare(
+            real,
+            synthetic,
+            raw=raw,
+            targets=targets,
+            yardsticks=runs[0].found.yardsticks if runs else None,
+            progress=tell,
+            **asked_for.score,
+        )
+        runs.append(_Run(path, asked_for.count(synthetic), found))
+    return asked_for.count(real), runs
+
+
+def _prefixed(progress: Progress, name: str, stage: str, done: float) -> None:
+    progress(f"{name}: {stage}", done)
+
+
+def _facts(asked_for: _Asked, real: _Counted, runs: list[_Run]) -> dict[str, Any]:
+    """Give what a report is made of, as plain data."""
+    options, schema = asked_for.options, asked_for.schema
+    return {
+        "private": options.private,
+        "schema": options.schema or f"that of the recipe {options.recipe}",
+        "unit": str(asked_for.unit),
+        "rows": runs[0].found.rows,
+        "people": real.people,
+        "runs": [
+            {
+                "name": run.path.resolve().name,
+                "file": str(run.path),
+                "people": run.counted.people,
+                "manifest": manifest,
+                "comparison": run.found.to_dict(),
+            }
+            for run, manifest in zip(runs, asked_for.manifests, strict=True)
+        ],
+        "counts": {
+            name: {
+                "labels": schema[name].labels(),
+                "real": counts,
+                "runs": [run.counted.columns[name] for run in runs],
+            }
+            for name, counts in real.columns.items()
+        },
+    }
+
+
+def _manifest(path: Path, epsilon: float | None) -> dict[str, Any] | None:
+    """Read what a release or a submission says of its mechanism and its promise, if it does."""
+    beside = path / MANIFEST if path.is_dir() else manifest_path(path)
+    if not beside.is_file():
+        return None
+    try:
+        told = json.loads(beside.read_text(encoding="utf-8"))
+        runs = [told] if path.is_dir() else told["runs"]
+        found: list[dict[str, dict[str, Any]]] = [
+            {
+                "mechanism": {k: dict(run["mechanism"]).get(k) for k in ("name", "chosen")},
+                "guarantee": {k: float(run["guarantee"][k]) for k in ("epsilon", "delta")},
+            }
+            for run in runs
+        ]
+    except (ValueError, TypeError, KeyError):
+        raise MalformedFileError(f"{beside} is no manifest of ours") from None
+    if epsilon is not None:
+        found = [run for run in found if run["guarantee"]["epsilon"] == epsilon]
+    return found[0] if len(found) == 1 else None
+
+
+def _listed(text: str) -> list[str]:
+    """Read names with commas between them."""
+    return list(dict.fromkeys(part.strip() for part in text.split(",")))
 
 
 def _check_columns(schema: Schema, score: dict[str, Any], asked_raw: dict[str, bool]) -> None:
@@ -71,21 +283,6 @@ def _check_columns(schema: Schema, score: dict[str, Any], asked_raw: dict[str, b
             got=", ".join(unknown),
             allowed=", ".join(schema.domain),
         )
-
-
-def _raw(
-    options: argparse.Namespace, schema: Schema, asked_raw: dict[str, bool], progress: Progress
-) -> Raw:
-    """Read the raw values of both tables, and the largest codes that the schema declares."""
-    progress("reading raw values", 0)
-    whole = [c for c in schema.modelled if isinstance(c, Integer) and c.min == 0]
-    path = Path(options.synthetic)
-    return Raw(
-        real=read_values(options.private, schema=schema),
-        synthetic=read_values(path, schema=schema.released(), epsilon=options.epsilon),
-        largest={c.name: c.max for c in whole},
-        **asked_raw,
-    )
 
 
 def _known(options: argparse.Namespace) -> tuple[Schema, Unit, dict[str, Any]]:

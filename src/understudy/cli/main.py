@@ -34,13 +34,9 @@ class _Parser(argparse.ArgumentParser):
         raise UsageError(message, hint=f"{self.prog} --help")
 
 
-def _add_budget(parser: argparse.ArgumentParser, *, required: bool) -> None:
-    parser.add_argument(
-        "--epsilon", type=float, required=required, help="how much may be told, > 0"
-    )
-    parser.add_argument(
-        "--delta", type=float, required=required, help="0 for pure epsilon, or far below 1 / people"
-    )
+def _add_budget(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--epsilon", type=float, help="how much may be told, > 0")
+    parser.add_argument("--delta", type=float, help="0 for pure epsilon, or far below 1 / people")
 
 
 def _add_output(parser: argparse.ArgumentParser) -> None:
@@ -79,28 +75,37 @@ def _add_recipe(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_synth(synth: argparse.ArgumentParser) -> None:
-    synth.description = (
-        "Without --recipe, needs --schema, --unit, --bounding, --epsilon and --delta. With "
-        "--recipe, needs --parameters in their place, and --out names the submission's CSV file."
-    )
-    synth.add_argument("private", help=f"the private table: {_TABLE}")
-    synth.add_argument("--public", metavar="TABLE", help="a table of its kind that anyone may see")
-    _add_unit(synth)
-    synth.add_argument(
+def _add_run(parser: argparse.ArgumentParser) -> None:
+    """Add what a run is: the options that a run file may say too."""
+    parser.add_argument("private", help=f"a run file (.toml), or the private table: {_TABLE}")
+    parser.add_argument("--public", metavar="TABLE", help="a table of its kind that anyone may see")
+    _add_unit(parser)
+    parser.add_argument(
         "--bounding",
         metavar="KIND[:C]",
         help="weights:C or sample:C, with C the most a person's rows may weigh; weights:public, "
         "where adagrid chooses C from --public; or norm",
     )
-    _add_budget(synth, required=False)
-    synth.add_argument("--ledger", required=True, help="the table's ledger; made if there is none")
-    synth.add_argument(
+    _add_budget(parser)
+    parser.add_argument("--ledger", help="the table's ledger; made if there is none")
+    parser.add_argument(
         "--mechanism",
         metavar="NAME",
         help="auto (default), adagrid, aim, archetypes, independent, mst, tworound, usercounts",
     )
-    synth.add_argument("--settings", metavar="FILE", help="a TOML file of the mechanism's settings")
+    parser.add_argument(
+        "--settings", metavar="FILE", help="a TOML file of the mechanism's settings"
+    )
+
+
+def _add_synth(synth: argparse.ArgumentParser) -> None:
+    synth.description = (
+        "A run file says all of it; options take the place of what it says. Without one, and "
+        "without --recipe, needs --schema, --unit, --bounding, --epsilon, --delta, --ledger and "
+        "--out. With --recipe, needs --parameters, --ledger and --out, which names the "
+        "submission's CSV file."
+    )
+    _add_run(synth)
     _add_recipe(synth)
     synth.add_argument(
         "--published", action="store_true", help="calibrate noise as the recipe's document did"
@@ -110,19 +115,62 @@ def _add_synth(synth: argparse.ArgumentParser) -> None:
         choices=("laplace", "gaussian"),
         help="for a recipe that would choose: laplace needs no delta",
     )
-    synth.add_argument("--out", required=True, help="a new folder for the release, or a CSV file")
+    synth.add_argument("--out", help="a new folder for the release, or a CSV file")
     synth.add_argument(
         "--format", choices=("parquet", "csv"), help="of the rows (default: parquet)"
     )
     _add_output(synth)
 
 
+def _add_init(init: argparse.ArgumentParser) -> None:
+    init.description = (
+        "Writes schema.toml and understudy.toml, with a reason for every line. It looks at public "
+        "data only, and never opens the private table."
+    )
+    init.add_argument("folder", nargs="?", default=".", help="where to write them (default: here)")
+    init.add_argument(
+        "--public", metavar="TABLE", help=f"a table of the kind that anyone may see: {_TABLE}"
+    )
+    init.add_argument(
+        "--metadata", metavar="FILE", help="a metadata file of SDV, dpsynth, private-pgm or NIST"
+    )
+    init.add_argument(
+        "--header", metavar="COLUMN,COLUMN…", help="the private table's columns, for --metadata"
+    )
+    init.add_argument("--unit", metavar="COLUMN[,COLUMN…]", help="who is protected; asked if not")
+    init.add_argument("--private", metavar="TABLE", help="named in the run file; never opened")
+    init.add_argument("--name", help="the table's name, the same for every year of it")
+    init.add_argument(
+        "--period", metavar="DAY..DAY", help="from which day to which the private table goes"
+    )
+    _add_budget(init)
+    _add_output(init)
+
+
+def _add_sample(sample: argparse.ArgumentParser) -> None:
+    sample.add_argument("release", help="a release's folder")
+    sample.add_argument(
+        "-n", "--rows", type=int, metavar="N", help="how many (default: as many as it has)"
+    )
+    sample.add_argument(
+        "--where",
+        metavar="COLUMN=VALUE[,VALUE…]",
+        action="append",
+        help="only rows with such values; may be said for several columns",
+    )
+    sample.add_argument("--seed", type=int, help="the same seed gives the same rows")
+    sample.add_argument("--out", required=True, help="a new file, .csv or .parquet")
+    _add_output(sample)
+
+
 def _add_evaluate(evaluate: argparse.ArgumentParser) -> None:
     evaluate.description = (
-        "Custodian-only: what it prints holds exact differences from the private table, and is "
-        "no part of any release."
+        "Custodian-only: what it prints or writes holds exact differences from the private table, "
+        "and is no part of any release."
     )
-    evaluate.add_argument("synthetic", help="a release's folder, or a file of synthetic rows")
+    evaluate.add_argument(
+        "synthetic", nargs="+", help="a release's folder, or a file of synthetic rows; or several"
+    )
     evaluate.add_argument("--private", required=True, metavar="TABLE", help="the private table")
     _add_unit(evaluate)
     _add_recipe(evaluate)
@@ -137,6 +185,18 @@ def _add_evaluate(evaluate: argparse.ArgumentParser) -> None:
     )
     evaluate.add_argument(
         "--census", action="store_true", help="the scores of NIST's 2018 match 3, 1940 census"
+    )
+    evaluate.add_argument(
+        "--target",
+        metavar="COLUMN[,COLUMN…]",
+        help="columns to predict, taught by synthetic rows and tested on real ones; a report "
+        "chooses some where none are named",
+    )
+    evaluate.add_argument(
+        "--report",
+        metavar="FILE.html",
+        help="write all of it, in pictures, to a new file that its owner alone may read, in the "
+        "place of printing it; never into a release's folder",
     )
     _add_output(evaluate)
 
@@ -159,7 +219,16 @@ def parser() -> argparse.ArgumentParser:
     demo.add_argument("--delta", type=float, default=1e-9)
     _add_output(demo)
 
+    _add_init(commands.add_parser("init", help="draft a schema and a run file from public data"))
+    check = commands.add_parser("check", help="validate and price a run; nothing is spent")
+    _add_run(check)
+    _add_output(check)
     _add_synth(commands.add_parser("synth", help="make a synthetic table from a private one"))
+    _add_sample(commands.add_parser("sample", help="draw more rows of a release, free of charge"))
+    report = commands.add_parser("report", help="a release's report, one HTML file")
+    report.add_argument("release", help="a release's folder")
+    report.add_argument("--out", help="a new file (default: report.html in the release's folder)")
+    _add_output(report)
     recipes = commands.add_parser("recipes", help="list the recipes: contests that are known here")
     _add_output(recipes)
 
@@ -174,7 +243,7 @@ def parser() -> argparse.ArgumentParser:
     ledger = commands.add_parser("ledger", help="what was spent, on what, and what is left")
     ledger.add_argument("file", help="the ledger")
     ledger.add_argument("--create", action="store_true", help="make it, with --epsilon and --delta")
-    _add_budget(ledger, required=False)
+    _add_budget(ledger)
     ledger.add_argument("--abandon", type=int, metavar="RUN", help="close an open run for good")
     _add_output(ledger)
 

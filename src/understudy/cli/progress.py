@@ -6,7 +6,14 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,9 +23,13 @@ if TYPE_CHECKING:
 
 @contextmanager
 def shown(*, quiet: bool) -> Iterator[Told]:
-    """Show stages as they come, on stderr; a stage at 0 pulses until it moves."""
+    """Show stages as they come, with time gone and time left, on stderr.
+
+    A stage at 0 pulses until it moves.
+    """
     console = Console(stderr=True)
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    first = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn())
+    columns = (*first, TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn())
     with Progress(*columns, console=console, disable=quiet or not console.is_terminal) as bars:
         stages: dict[str, int] = {}
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from understudy.door.questions import merged_schema
 from understudy.errors import QuestionError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from understudy.budget import Bounding, Budget, Capped, Currency, Unit
@@ -33,7 +32,14 @@ class MergedDoor:
         """Stand before a door."""
         self._door = door
         self._merged = tuple(merged)
-        self._labels = {m.column: merged_labels(door.schema, m) for m in self._merged}
+        for merge in self._merged:
+            size = door.schema[merge.column].size
+            if len(merge.codes) != size:
+                raise QuestionError(
+                    f"merged codes of {merge.column} must name every code of it",
+                    got=f"{len(merge.codes)} codes",
+                    allowed=f"{size}",
+                )
         self.schema: Schema = merged_schema(door.schema, self._merged)
 
     @property
@@ -64,7 +70,10 @@ class MergedDoor:
     def measure(self, queries: Sequence[Query], *, price: float) -> tuple[Measurement, ...]:
         """Ask noisy linear queries over the cells of merged codes."""
         found = self._door.measure(queries, price=price, merged=self._merged)
-        return tuple(replace(m, labels=self._named(m)) for m in found)
+        codes = {m.column: m.codes for m in self._merged}
+        return tuple(
+            replace(m, merged={n: codes[n] for n in m.clique if n in codes}) for m in found
+        )
 
     def select(self, candidates: Sequence[Candidate], *, epsilon: float, bounding: Capped) -> int:
         """Ask which candidate the model gets most wrong, over the cells of merged codes."""
@@ -77,24 +86,3 @@ class MergedDoor:
     ) -> NDArray[np.float64]:
         """Ask how far each candidate is from what the model expects, over merged codes."""
         return self._door.distances(candidates, scale=scale, bounding=bounding, merged=self._merged)
-
-    def _named(self, measured: Measurement) -> tuple[tuple[str, ...], ...]:
-        return tuple(
-            self._labels.get(name) or tuple(self.schema[name].labels()) for name in measured.clique
-        )
-
-
-def merged_labels(schema: Schema, merge: Merge) -> tuple[str, ...]:
-    """Name merged codes, for people: by the one label that each stands for, or how many."""
-    own = schema[merge.column].labels()
-    if len(own) != len(merge.codes):
-        raise QuestionError(
-            f"merged codes of {merge.column} must name every code of it",
-            got=f"{len(merge.codes)} codes",
-            allowed=f"{len(own)}",
-        )
-    counts = np.bincount(merge.codes)
-    first = {int(code): label for code, label in zip(merge.codes[::-1], own[::-1], strict=True)}
-    return tuple(
-        first[code] if count == 1 else f"({count} values)" for code, count in enumerate(counts)
-    )

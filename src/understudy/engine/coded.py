@@ -32,11 +32,19 @@ class CodedTable:
     """A table in an engine, encoded, its people numbered."""
 
     def __init__(
-        self, engine: Engine, data: object, *, schema: Schema, unit: Unit, numbers: bool = False
+        self,
+        engine: Engine,
+        data: object,
+        *,
+        schema: Schema,
+        unit: Unit,
+        numbers: bool = False,
+        rows: bool = True,
     ) -> None:
         """Attach, check the structure, encode every row, and number the people.
 
-        With ``numbers`` the rows keep what numeric columns read, as v0, v1, ….
+        With ``numbers`` the rows keep what numeric columns read, as v0, v1, ….  Without ``rows``
+        nothing but the structure is looked at.
         """
         self.engine = engine
         self.schema = schema
@@ -51,7 +59,8 @@ class CodedTable:
             data, name="source", delimiter=schema.delimiter, quote_mark=schema.quote
         )
         self._check_columns(kinds)
-        self._encode(kinds)
+        if rows:
+            self._encode(kinds)
 
     def _check_columns(self, kinds: dict[str, Kind]) -> None:
         needed = {c.table_column for c in self.schema.modelled}

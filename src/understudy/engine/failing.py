@@ -34,7 +34,7 @@ _LOST = re.compile(
     r"|SparkContext has been shut(?: |)down)"
 )
 _PYTHON = re.compile(
-    r"No module named '(?:understudy|numpy|scipy|pyarrow)|IOException: Cannot run program"
+    r"No module named '(?:understudy|numpy|pyarrow)|IOException: Cannot run program"
     r"|PYTHON_VERSION_MISMATCH"
 )
 

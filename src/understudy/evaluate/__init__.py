@@ -4,6 +4,13 @@ from understudy.evaluate.census import CENSUS_COLUMNS, CensusScore, census_score
 from understudy.evaluate.comparison import NOTICE, Comparison, Distances, Raw, compare
 from understudy.evaluate.excerpts import ExcerptScore, excerpt_score
 from understudy.evaluate.pies import PieScore, pie_score, pie_scores
+from understudy.evaluate.prediction import (
+    NaiveBayes,
+    Prediction,
+    check_targets,
+    predictions,
+    worth_predicting,
+)
 from understudy.evaluate.reading import read_counts, read_private, read_synthetic, read_values
 from understudy.evaluate.table import Coded
 from understudy.evaluate.trips import TripScore, trip_score
@@ -18,16 +25,20 @@ __all__ = [
     "Comparison",
     "Distances",
     "ExcerptScore",
+    "NaiveBayes",
     "PieScore",
+    "Prediction",
     "Raw",
     "TripScore",
     "census_score",
+    "check_targets",
     "compare",
     "excerpt_score",
     "one_way",
     "pairs",
     "pie_score",
     "pie_scores",
+    "predictions",
     "read_counts",
     "read_private",
     "read_synthetic",
@@ -37,4 +48,5 @@ __all__ = [
     "total_variation",
     "trip_score",
     "triples",
+    "worth_predicting",
 ]

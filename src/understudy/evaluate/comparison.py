@@ -12,6 +12,7 @@ from understudy.errors import QuestionError
 from understudy.evaluate.census import CensusScore, census_score
 from understudy.evaluate.excerpts import ExcerptScore, excerpt_score
 from understudy.evaluate.pies import PieScore, pie_score
+from understudy.evaluate.prediction import Prediction, predictions
 from understudy.evaluate.table import check_alike
 from understudy.evaluate.trips import TripScore, trip_score
 from understudy.evaluate.values import rows_of, taken
@@ -34,6 +35,10 @@ SCALES = (
     "Trip scores: 1000, and 1 for each part, is the same.  "
     "Pie scores: a mean of 1 is the same.  Excerpt scores: 1000 is the same.  "
     "Census scores: 1,000,000, for each part too, is the same."
+)
+TAUGHT = (
+    "Rows of held-out real people whose column is predicted rightly, by naive Bayes taught by "
+    "synthetic or by real rows, and by always saying the commonest value"
 )
 WORST = 10
 YARDSTICKS = {"resample": None, "10 % of rows": 0.1, "1 % of rows": 0.01}
@@ -110,17 +115,22 @@ class Comparison:
     """How many rows the real table has."""
     synthetic: Distances
     yardsticks: dict[str, Distances]
+    predictions: list[Prediction] | None = None
+    """What synthetic rows teach of columns; None where it was not asked for."""
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain data, as JSON takes it."""
-        return {
+        found = {
             "notice": NOTICE,
             "rows": self.rows,
             "synthetic": self.synthetic.to_dict(),
             "yardsticks": {name: each.to_dict() for name, each in self.yardsticks.items()},
         }
+        if self.predictions is not None:
+            found["predictions"] = [asdict(each) for each in self.predictions]
+        return found
 
-    def table(self) -> str:
+    def table(self, title: str | None = None) -> str:
         """Give a text for people, that says first whose eyes it is for."""
         named = {"synthetic": self.synthetic, **self.yardsticks}
         each = list(named.values())
@@ -129,11 +139,16 @@ class Comparison:
         worst = {" × ".join(p): [d.pairs[p] for d in each] for p in self.synthetic.worst_pairs()}
         rows: dict[str, Sequence[float]] = {"rows": [d.rows for d in each], **summary}
         wide = max(map(len, (*rows, *columns, *worst)))
-        lines = [NOTICE, "", SCALES, "", _line("", list(named), wide)]
+        lines = [NOTICE, "", *([] if title is None else [title, ""]), SCALES, ""]
+        lines.append(_line("", list(named), wide))
         lines += _lines(rows, wide)
         lines += ["", "Each column:", *_lines(columns, wide)]
         if worst:
             lines += ["", "The synthetic table's worst pairs:", *_lines(worst, wide)]
+        if self.predictions:
+            rights = {p.target: [p.synthetic, p.real, p.majority] for p in self.predictions}
+            taught = _line("", ["synthetic", "real", "commonest"], wide)
+            lines += ["", f"{TAUGHT}:", taught, *_lines(rights, wide)]
         return "\n".join(lines) + "\n"
 
 
@@ -170,6 +185,8 @@ def compare(
     pie: Sequence[str] | None = None,
     slices: str | None = None,
     raw: Raw | None = None,
+    targets: Sequence[str] | None = None,
+    yardsticks: Mapping[str, Distances] | None = None,
     count: int = 100,
     seed: int = 0,
     progress: Progress | None = None,
@@ -177,16 +194,16 @@ def compare(
     """Hold a synthetic table and three yardsticks against the real one.
 
     Trip scores are there where place, time and edge are named, pie scores where pie and slices
-    are, excerpt and census scores where raw values come with them.  ``count`` is how many
-    triples of columns are looked at, and ``seed`` chooses them and the yardsticks' rows.
+    are, excerpt and census scores where raw values come with them, predictions of columns where
+    targets are named.  ``yardsticks`` are those of another comparison that was asked the same of
+    the same real table, to be spared the time.  ``count`` is how many triples of columns are
+    looked at, and ``seed`` chooses them, the yardsticks' rows and the people held out.
     """
     check_alike(real, synthetic)
     if not real.rows:
         raise QuestionError("a comparison needs a real table that has rows")
-    if len({place is None, time is None, edge is None}) > 1:
-        raise QuestionError("a trip score needs place, time and edge: name all three or none")
-    if (pie is None) != (slices is None):
-        raise QuestionError("a pie score needs pie and slices: name both or none")
+    _check_whole(trip=(place, time, edge), pie=(pie, slices))
+    tell: Progress = progress or (lambda _stage, _done: None)
     trips = pies = None
     if place is not None and time is not None and edge is not None:
         trips = partial(trip_score, real, place=place, time=time, edge=edge, rest=rest)
@@ -194,7 +211,6 @@ def compare(
         pies = partial(pie_score, real, pie=pie, slices=slices)
 
     def distances(name: str, table: Coded, values: Values) -> Distances:
-        tell: Progress = progress or (lambda _stage, _done: None)
         tell(name, 0.0)
         columns, twos = one_way(real, table), pairs(real, table)
         tell(name, 0.3)
@@ -214,9 +230,21 @@ def compare(
         return found
 
     made = distances("synthetic", synthetic, raw.synthetic if raw else {})
-    yardsticks = _yardsticks(real, raw, np.random.default_rng(seed))
-    shown = {name: distances(name, table, values) for name, table, values in yardsticks}
-    return Comparison(rows=real.rows, synthetic=made, yardsticks=shown)
+    drawn = _yardsticks(real, raw, np.random.default_rng(seed))
+    shown = dict(yardsticks or {n: distances(n, table, values) for n, table, values in drawn})
+    taught = None
+    if targets is not None:
+        tell("predicting", 0.0)
+        taught = predictions(real, synthetic, targets, seed=seed)
+    return Comparison(rows=real.rows, synthetic=made, yardsticks=shown, predictions=taught)
+
+
+def _check_whole(*, trip: Sequence[object], pie: Sequence[object]) -> None:
+    """Refuse half of what a score is made of."""
+    if len({part is None for part in trip}) > 1:
+        raise QuestionError("a trip score needs place, time and edge: name all three or none")
+    if len({part is None for part in pie}) > 1:
+        raise QuestionError("a pie score needs pie and slices: name both or none")
 
 
 def _yardsticks(

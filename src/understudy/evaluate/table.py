@@ -74,6 +74,11 @@ class Coded:
         """Give the number of rows."""
         return len(next(iter(self.codes.values())))
 
+    @property
+    def headcount(self) -> int:
+        """Give the number of people."""
+        return self.rows if self.people is None else len(np.unique(self.people))
+
     def cells(self, names: Sequence[str]) -> int:
         """Give the number of cells of a clique; refuse columns that the table does not have."""
         unknown = [name for name in names if name not in self.sizes]

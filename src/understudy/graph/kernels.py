@@ -17,7 +17,6 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.linalg import blas
 from threadpoolctl import ThreadpoolController
 
 if TYPE_CHECKING:
@@ -30,6 +29,8 @@ if TYPE_CHECKING:
     Table = NDArray[np.float64]
 
 SMALL = 1024
+AT_ONCE = 1 << 16
+"""So many numbers are multiplied, and added while the processor still has them."""
 PLANS = 1 << 14
 
 
@@ -133,12 +134,18 @@ def gather(table: Table, parts: Iterable[Table], out: Table) -> Table:
 
 def scale(vector: Table, factor: float) -> None:
     """Multiply a vector by a factor, in place."""
-    blas.dscal(factor, vector)
+    np.multiply(vector, factor, out=vector)
 
 
 def add(vector: Table, factor: float, *, onto: Table) -> None:
     """Add a multiple of a vector onto another, in place."""
-    blas.daxpy(vector, onto, a=factor)
+    if abs(factor) == 1:
+        (np.add if factor > 0 else np.subtract)(onto, vector, out=onto)
+        return
+    room = np.empty(min(len(vector), AT_ONCE))
+    for start in range(0, len(vector), AT_ONCE):
+        part = onto[start : start + AT_ONCE]
+        part += np.multiply(vector[start : start + AT_ONCE], factor, out=room[: len(part)])
 
 
 @contextmanager

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from understudy.errors import QuestionError
+from understudy.graph.sums import Sums
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
 Clique = tuple[str, ...]
@@ -92,8 +94,8 @@ class Measurement:
     """Measurements of one group count one weighted table: values ≈ t × sums, t unknown."""
     counted: str = "rows"
     """What is counted, in words."""
-    labels: tuple[tuple[str, ...], ...] | None = None
-    """What each column's codes are called; None where it is as the schema says."""
+    merged: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
+    """What each code is counted as, of columns whose codes were put together."""
 
     def __post_init__(self) -> None:
         """Refuse a column named twice, noise without a scale, and weights without rows."""
@@ -113,7 +115,7 @@ class Measurement:
         ):
             raise QuestionError("weights of a measurement go with the cells of its rows")
 
-    def matrix(self, cells: int) -> csr_array:
+    def matrix(self, cells: int) -> Sums:
         """Give the rows as a matrix over the clique's cells, of which there are so many."""
         assert self.rows is not None  # noqa: S101  the caller has looked
         held = self.rows.cells
@@ -124,7 +126,7 @@ class Measurement:
                 allowed=f"a value a row, cells up to {cells - 1}",
             )
         weights = np.ones(len(held)) if self.weights is None else self.weights
-        return csr_array((weights, held, self.rows.starts), shape=(self.rows.count, cells))
+        return Sums(self.rows.starts, held, weights, cells)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,6 +32,21 @@ class Model:
 
     tree: JunctionTree
     tables: dict[Clique, Table]
+
+    def __repr__(self) -> str:
+        """Tell how large the model is; the tables themselves may be huge."""
+        columns, cliques = len(self.tree.domain.sizes), len(self.tables)
+        cells = sum(table.size for table in self.tables.values())
+        largest = max(self.tables, key=lambda clique: self.tables[clique].size)
+        return (
+            f"Model of {columns} columns: {cliques} cliques with {cells:,} cells in all, the "
+            f"largest {' × '.join(largest)} with {self.tables[largest].size:,}; "
+            f"total {self.total:,.1f}"
+        )
+
+    def _repr_html_(self) -> str:
+        """Tell the same in a notebook."""
+        return f"<p>{escape(repr(self))}</p>"
 
     @property
     def total(self) -> float:

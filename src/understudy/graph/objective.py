@@ -13,15 +13,15 @@ affine in the point, so mixtures of points have the mixture of their residuals.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from understudy.errors import QuestionError
 from understudy.graph.kernels import add, gather, scale, spread, summed
+from understudy.graph.sums import Sums, shortened
 from understudy.graph.tables import Tables
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from understudy.graph.junction import JunctionTree
     from understudy.graph.kernels import Table
     from understudy.graph.measurement import Clique, Measurement
+    from understudy.graph.sums import ParcelSums
     from understudy.graph.tables import Key
 
 
@@ -51,7 +52,7 @@ class Objective:
     """Which marginals are summed from each that others are summed from, the smallest first."""
     blocks: dict[Clique, list[Clique]]
     """Which of its parts, or itself, were measured cell by cell, for each clique of the tree."""
-    rows: dict[int, tuple[Clique, csr_array]]
+    rows: dict[int, tuple[Clique, Sums | ParcelSums]]
     constant: float
     """What merging has left of the loss, whatever the marginals."""
 
@@ -63,8 +64,8 @@ class Objective:
         """Turn a vector whose first part holds the tree's tables into their residual."""
         for clique, source in self.sources.items():
             summed(tables[source], source, clique, out=tables[clique])
-        for number, (clique, matrix) in self.rows.items():
-            tables[number][...] = matrix @ tables[clique].reshape(-1)
+        for number, (clique, sums) in self.rows.items():
+            tables[number][...] = sums.forward(tables[clique].reshape(-1))
         add(self.answers.flat, -1.0, onto=tables.flat)
 
     def value(self, residual: Table) -> float:
@@ -82,8 +83,8 @@ class Objective:
         """Turn a residual into the gradient with respect to the tree's tables."""
         for part, precision in self.stretches:
             scale(residual.flat[part], precision)
-        for number, (clique, matrix) in self.rows.items():
-            slope = matrix.T @ residual[number]
+        for number, (clique, sums) in self.rows.items():
+            slope = sums.backward(residual[number])
             residual[clique][...] += slope.reshape(residual[clique].shape)
         for source, parts in self.parts.items():
             spreads = (spread(residual[clique], clique, source) for clique in parts)
@@ -95,7 +96,7 @@ def objective(tree: JunctionTree, measurements: Sequence[Measurement]) -> Object
     """Collect measurements into a loss over a tree that has a home for each of them."""
     answers: dict[Key, Table] = {}
     precisions: dict[Key, float] = {}
-    rows: dict[int, tuple[Clique, csr_array]] = {}
+    rows: dict[int, tuple[Clique, Sums | ParcelSums]] = {}
     constant = 0.0
     for m in measurements:
         clique, precision = tree.domain.clique(m.clique), 1 / m.scale**2
@@ -106,7 +107,7 @@ def objective(tree: JunctionTree, measurements: Sequence[Measurement]) -> Object
             values = _in_order(tree.domain, m)
         else:
             key, values = len(rows), m.values
-            rows[key] = clique, _matrix(tree.domain, m)
+            rows[key] = clique, shortened(_sums(tree.domain, m))
         if key in answers:
             # Two answers of precisions p and q weigh as one at their mean, less a constant.
             both, off = precisions[key] + precision, values - answers[key]
@@ -132,7 +133,7 @@ def objective(tree: JunctionTree, measurements: Sequence[Measurement]) -> Object
 def _laid_out(
     tree: JunctionTree,
     sources: dict[Clique, Clique],
-    rows: dict[int, tuple[Clique, csr_array]],
+    rows: dict[int, tuple[Clique, Sums | ParcelSums]],
     answers: dict[Key, Table],
 ) -> Tables:
     """Lay answers out in one vector, the tree's cliques first."""
@@ -190,12 +191,13 @@ def _in_order(domain: Domain, m: Measurement) -> Table:
     return shaped.transpose([m.clique.index(n) for n in domain.clique(m.clique)])
 
 
-def _matrix(domain: Domain, m: Measurement) -> csr_array:
+def _sums(domain: Domain, m: Measurement) -> Sums:
     """Give a measurement's rows over cells in the domain's order of columns."""
-    cells = domain.cells(m.clique)
-    numbers = np.arange(cells).reshape(domain.shape(m.clique))
-    order = [m.clique.index(n) for n in domain.clique(m.clique)]
-    return csr_array(m.matrix(cells)[:, numbers.transpose(order).reshape(-1)])
+    cells, ordered = domain.cells(m.clique), domain.clique(m.clique)
+    given = m.matrix(cells)
+    numbers = np.arange(cells).reshape(domain.shape(ordered))
+    places = numbers.transpose([ordered.index(n) for n in m.clique]).reshape(-1)
+    return replace(given, cells=places[given.cells])
 
 
 def _sources(tree: JunctionTree, cliques: list[Clique]) -> dict[Clique, Clique]:

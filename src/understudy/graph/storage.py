@@ -77,7 +77,7 @@ def _check(model: Model) -> None:
     for clique in model.tree.cliques:
         table = model.tables[clique]
         whole = table.dtype == np.float64 and table.shape == model.tree.domain.shape(clique)
-        if not (whole and np.all(table >= 0) and 0 < table.sum() < np.inf):
+        if not (whole and np.all(table >= 0) and table.sum() < np.inf):
             raise ValueError(clique)
     for edge in model.tree.edges:
         child, parent = (

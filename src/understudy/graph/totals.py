@@ -12,7 +12,6 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse.linalg import lsqr
 
 from understudy.errors import QuestionError
 
@@ -20,12 +19,16 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from understudy.graph.domain import Domain
+    from understudy.graph.kernels import Table
     from understudy.graph.measurement import Clique, Measurement
+    from understudy.graph.sums import Sums
 
 EXACT = 1e-7
 DROWNED = 1e-6
 DENSE_CELLS = 1 << 22
 MOST_STEPS = 1000
+FLAT = 1e-14
+"""Steps end where the slope has fallen to this share of what it was."""
 FEW_CELLS = 1000
 """Up to here the best weights of a single measurement's answers are worth their work."""
 
@@ -97,11 +100,34 @@ def _read(domain: Domain, m: Measurement) -> tuple[float, float] | None:
         return float(m.values.sum()), cells * m.scale**2
     # The lightest weights of the answers in which every cell counts once.
     every = np.ones(cells)
-    matrix = m.matrix(cells).T
-    if matrix.shape[0] * matrix.shape[1] <= DENSE_CELLS:
-        weights = np.linalg.lstsq(matrix.toarray(), every, rcond=None)[0]
+    sums = m.matrix(cells)
+    if sums.rows * cells <= DENSE_CELLS:
+        dense = sums.toarray().T
+        weights = np.asarray(np.linalg.lstsq(dense, every, rcond=None)[0], dtype=np.float64)
     else:
-        weights = lsqr(matrix, every, atol=1e-14, btol=1e-14, iter_lim=MOST_STEPS)[0]
-    if np.abs(matrix @ weights - every).max() > EXACT:
+        weights = _lightest(sums, every)
+    if np.abs(sums.backward(weights) - every).max() > EXACT:
         return None
     return float(weights @ m.values), float(weights @ weights) * m.scale**2
+
+
+def _lightest(sums: Sums, wanted: Table) -> Table:
+    """Find the lightest weights of rows that come closest to what is wanted of each cell.
+
+    Conjugate gradients for least squares (Hestenes and Stiefel 1952): from 0 they never leave
+    the span of the rows, in which the lightest solution lies.
+    """
+    weights, left = np.zeros(sums.rows), wanted.copy()
+    way = slope = sums.forward(left)
+    steep = first = float(slope @ slope)
+    for _ in range(MOST_STEPS):
+        if steep <= FLAT**2 * first:
+            break
+        change = sums.backward(way)
+        far = steep / float(change @ change)
+        weights += far * way
+        left -= far * change
+        slope = sums.forward(left)
+        before, steep = steep, float(slope @ slope)
+        way = slope + steep / before * way
+    return weights

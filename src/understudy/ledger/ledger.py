@@ -17,6 +17,8 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from understudy.budget import Budget, Charge, Unit, epsilon_of
@@ -29,8 +31,6 @@ from understudy.errors import (
 from understudy.ledger.journal import BACKUP, Journal
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from understudy.budget import Currency
     from understudy.ledger.journal import Entry
 
@@ -86,7 +86,7 @@ class State:
     """What the journal says in all."""
 
     budget: Budget
-    key: str
+    key: str = field(repr=False)
     head: str
     name: str | None = None
     """The table, once it is bound to one."""
@@ -152,12 +152,15 @@ def new_key() -> str:
 
 
 class Ledger:
-    """An open ledger file."""
+    """An open ledger file: whose it is, what was spent on what, and what is left.
 
-    def __init__(self, path: Path) -> None:
+    print(us.Ledger("trips.ledger")) says it; `close` lets go of the file.
+    """
+
+    def __init__(self, path: str | Path) -> None:
         """Open a ledger, and check all of it."""
-        self._journal = Journal(path)
-        self.path = path
+        self.path = Path(path)
+        self._journal = Journal(self.path)
         try:
             self.state()
         except BaseException:
@@ -173,6 +176,23 @@ class Ledger:
         body = {"budget": budget.to_dict(), "key": key or new_key()}
         Journal.create(path, "ledger", body).close()
         return cls(path)
+
+    def __repr__(self) -> str:
+        """Say whose it is, what each run holds, and what is left."""
+        try:
+            state = self.state()
+        except LedgerDamagedError:
+            return f"Ledger {self.path}: closed, or damaged"
+        told = [f"Ledger {self.path}: {state.name}, unit {state.unit}, {describe_left(state)} left"]
+        for n, run in state.runs.items():
+            told.append(
+                f"  run {n}: {run.request['mechanism']['name']}, {run.held / state.total:.1%}"
+            )
+        return "\n".join(told)
+
+    def _repr_html_(self) -> str:
+        """Say the same in a notebook."""
+        return f"<pre>{escape(repr(self))}</pre>"
 
     def bind(self, *, name: str, unit: Unit) -> None:
         """Give the ledger to a table and a unit; refuse where it belongs to others."""

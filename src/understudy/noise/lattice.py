@@ -14,9 +14,9 @@ rounding boundary, or v = 0, the draw is *ambiguous*: more bits are appended to 
 
 **Error bound.**  On the interval, |dz/dp| = 1/φ(z) ≤ √(π/2)/p, by the Mills bound p ≤
 √(π/2)·φ(z), hence half-width ≤ 2⁻⁶⁵·1.2534/p_low; for Laplace |dz/dp| = 1/p.  Float64:
-p is off by 2⁻⁵³ relative, which moves z by at most 1.26·2⁻⁵³; the inverse error function
-and the logarithm are good to a few units of 2⁻⁵² relative; a product adds 2⁻⁵³.  All of it
-is far within (|z|+1)·2⁻⁴⁸.  Tied by ``tests/noise/test_lattice.py``, which holds every
+p is off by 2⁻⁵³ relative, which moves z by at most 1.26·2⁻⁵³; the quantile and the logarithm
+are good to a few units of 2⁻⁵² relative; a product adds 2⁻⁵³.  All of it is far within
+(|z|+1)·2⁻⁴⁸.  Tied by ``tests/noise/test_lattice.py``, which holds every
 branch against exact arithmetic.
 """
 
@@ -26,10 +26,10 @@ import math
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from scipy.special import ndtri
 
 from understudy.errors import BudgetError
 from understudy.noise.entropy import SYSTEM
+from understudy.noise.quantile import upper_quantile
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -100,7 +100,7 @@ def _estimate(shape: Shape, tails: NDArray[np.uint64]) -> tuple[Any, float]:
     """Estimate |z| at the middle of each interval; the half-width is at most slope / v."""
     middle = tails.astype(np.float64) + 0.5
     if shape == "gaussian":
-        return -ndtri(middle * 2.0**-64), 0.5 * _MILLS
+        return upper_quantile(middle * 2.0**-64), 0.5 * _MILLS
     return -np.log(middle * 2.0**-63), 0.5
 
 
@@ -135,7 +135,7 @@ def _steps(mp: Any, shape: Shape, scale: Any, p: Any) -> int:  # noqa: ANN401
     if shape == "laplace":
         guess = int(mp.nint(-mp.log(p) * scale))
     else:
-        guess = int(mp.nint(-scale * mp.mpf(float(ndtri(float(p))))))
+        guess = int(mp.nint(scale * mp.mpf(upper_quantile(np.array([float(p)])).item())))
     half = mp.mpf("0.5")
     # The guess is at most a step off; walk to where the boundaries enclose p.
     while _survival(mp, shape, (guess + half) / scale) > p:

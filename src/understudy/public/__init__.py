@@ -1,6 +1,6 @@
 """What anyone may see: public tables, and the tables that mechanisms make."""
 
-from understudy.public.batches import Batch, Batches, Draw
+from understudy.public.batches import Batch, Batches, Draw, in_parts
 from understudy.public.shapes import Shapes
 from understudy.public.synthesis import Progress, Synthesis
 from understudy.public.table import PublicTable, read_public
@@ -16,5 +16,6 @@ __all__ = [
     "Synthesis",
     "Within",
     "bins_within",
+    "in_parts",
     "read_public",
 ]

@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from understudy.door import Measurement
+    from understudy.graph import Model
     from understudy.public.batches import Batches
     from understudy.public.within import Within
 
@@ -30,3 +34,7 @@ class Synthesis:
     """Public values to draw from within the bins of a column; evenly where there are none."""
     details: Mapping[str, Any] = field(default_factory=dict)
     """What the mechanism did, as plain data for the manifest."""
+    model: Model | None = None
+    """What the rows were drawn from, where more can be drawn from it."""
+    merged: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
+    """What each code is in the model, of columns whose codes were put together."""

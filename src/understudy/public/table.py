@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 
 
 def read_public(data: object, *, delimiter: str = ",", quote: str = '"') -> dict[str, Array]:
-    """Read a file or a table in memory that anyone may see, as column name → array."""
+    """Read a file or a table in memory that anyone may see, as column name → array.
+
+    >>> sorted(read_public({"hour": [1, 2], "colour": ["red", "blue"]}))
+    ['colour', 'hour']
+    """
     with closing(engine_for(data)) as engine:
         engine.attach(data, name="source", delimiter=delimiter, quote_mark=quote)
         return engine.fetch("SELECT * FROM source")
@@ -30,7 +34,11 @@ def read_public(data: object, *, delimiter: str = ",", quote: str = '"') -> dict
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PublicTable:
-    """Rows that anyone may see, as codes, those of one person together."""
+    """Rows that anyone may see, as codes, those of one person together.
+
+    `open` reads one by itself; to read it yourself spares that where many sessions share it:
+    ``us.PublicTable.read("last-year.parquet", schema=schema, unit=unit)``.
+    """
 
     schema: Schema
     codes: dict[str, Array]

@@ -49,10 +49,12 @@ def build(
         "ledger": ledger,
         "versions": {
             "python": platform.python_version(),
-            **{name: version(name) for name in ("understudy", "numpy", "scipy", "duckdb")},
+            **{name: version(name) for name in ("understudy", "numpy", "duckdb")},
         },
     }
-    return Release(schema, decoded, synthesis.measurements, manifest)
+    return Release(
+        schema, decoded, synthesis.measurements, manifest, synthesis.model, synthesis.merged
+    )
 
 
 def _charge(what: str, charge: Charge, budget: Budget) -> dict[str, Any]:

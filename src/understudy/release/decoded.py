@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from understudy.schema import Split
+from understudy.schema import Split, Timestamp
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -71,6 +71,8 @@ class Decoded:
                 high, low = batch.codes[steps.name], batch.codes[rest.name]
                 drawn = self._values(steps, high, rng)
                 columns[column.name] = column.joined(drawn, high, low, rng)
+            elif isinstance(column, Timestamp):
+                columns[column.name] = column.joined(batch.codes, rng)
             else:
                 columns[column.name] = self._values(column, batch.codes[column.name], rng)
         return columns
@@ -83,7 +85,7 @@ class Decoded:
 def _first_ids(schema: Schema, unit: Unit) -> dict[str, int]:
     """Give the first synthetic person's id, in the unit's columns that are ids."""
     declared = {c.name: c.min for c in schema.ids}
-    modelled = {c.name for c in schema.modelled}
-    named = [n for n in unit.columns if n not in modelled and ":" not in n]
+    drawn = {c.name for c in (*schema.modelled, *schema.released_columns)}
+    named = [n for n in unit.columns if n not in drawn and ":" not in n]
     firsts = {name: declared.get(name) for name in named}
     return {name: 1 if first is None else first for name, first in firsts.items()}

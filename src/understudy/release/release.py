@@ -7,39 +7,95 @@ all, with the manifest, which holds every other file's checksum, written last.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
 from understudy.engine import DuckDB
 from understudy.engine.writing import write_batches
-from understudy.errors import MissingPackageError, UsageError
+from understudy.errors import UsageError
+from understudy.graph import load, save
+from understudy.release.display import release_html, release_text, to_arrow, to_pandas, to_polars
+from understudy.release.estimates import estimate, part_labels
+from understudy.release.evidence import load_evidence, save_evidence
 from understudy.release.files import check_target, checksum, new_folder
-from understudy.schema import Categorical, Numeric
+from understudy.release.sampling import sampled
+from understudy.release.stored import MANIFEST, Stored, read_manifest
+from understudy.schema import Categorical, Numeric, Schema, Timestamp
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
 
     from understudy.door import Measurement
+    from understudy.graph import Model
     from understudy.public import Progress
     from understudy.release.decoded import Decoded
-    from understudy.schema import Array, Modelled, Schema, Split
+    from understudy.release.estimates import Estimate
+    from understudy.schema import Array, Compound, Modelled
 
 Format = Literal["parquet", "csv"]
 FORMATS: tuple[Format, ...] = ("parquet", "csv")
+SCHEMA, EVIDENCE, MODEL = "schema.toml", "evidence.npz", "model.npz"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Release:
-    """A synthetic table that anyone may see."""
+    """A synthetic table that anyone may see, the noisy numbers behind it, and what is promised.
+
+    `rows`, `columns`, `to_arrow` and `to_polars` are the synthetic rows, `sample` draws more of
+    them, and `histogram` counts them.  `estimate` tells what was measured, with standard errors.
+    `save` writes all of it as a folder, which `read` takes up again.
+
+    >>> import tempfile, understudy as us
+    >>> from understudy.schema import Categorical, Schema
+    >>> release = us.open(
+    ...     private={"colour": ["red"] * 700 + ["blue"] * 300},
+    ...     schema=Schema("shop", (Categorical(name="colour", values=("red", "blue")),)),
+    ...     unit=us.Unit.each_row(),
+    ...     bounding=us.Weights(1),
+    ...     budget=us.Budget(epsilon=1.0, delta=1e-6),
+    ...     ledger=tempfile.mkdtemp() + "/shop.ledger",
+    ... ).run(us.Independent())
+    >>> list(release.columns), list(release.estimate("colour").labels["colour"])
+    (['colour'], ['red', 'blue', '(missing)', '(other)'])
+    """
 
     schema: Schema
-    decoded: Decoded
+    decoded: Decoded | Stored
     """The synthetic rows, batch by batch."""
     measurements: tuple[Measurement, ...]
     manifest: dict[str, Any]
+    model: Model | None = None
+    """What the rows were drawn from; None where they come from no model of rows."""
+    merged: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
+    """What each code is in the model, of columns whose codes were put together."""
+
+    @classmethod
+    def read(cls, folder: str | Path) -> Self:
+        """Read a release that was saved; one that was changed since is refused."""
+        where = Path(folder)
+        manifest = read_manifest(where)
+        schema = Schema.read(where / SCHEMA)
+        (rows,) = (
+            where / f"rows.{form}" for form in FORMATS if f"rows.{form}" in manifest["files"]
+        )
+        measurements, merged = load_evidence(where / EVIDENCE)
+        model = load(where / MODEL) if MODEL in manifest["files"] else None
+        stored = Stored(rows, manifest["rows"], types=sql_types(schema))
+        return cls(schema, stored, measurements, manifest, model, merged)
+
+    def __repr__(self) -> str:
+        """Say what the release is, what it promises and what it cost; show no rows."""
+        return release_text(self)
+
+    def _repr_html_(self) -> str:
+        """Say the same in a notebook."""
+        return release_html(self)
 
     def __len__(self) -> int:
         """Count the synthetic rows."""
@@ -54,15 +110,32 @@ class Release:
         return self.decoded.columns
 
     @property
+    def ids(self) -> tuple[str, ...]:
+        """The columns that tell synthetic people apart; none where each row is one."""
+        made = {c.name for c in self.schema.released_columns}
+        return tuple(name for name in next(iter(self.decoded)) if name not in made)
+
+    @property
     def rows(self) -> Any:  # noqa: ANN401  a pandas DataFrame, which is not required
         """The synthetic rows as a pandas DataFrame."""
-        try:
-            import pandas  # noqa: PLC0415, ICN001
-        except ImportError:
-            raise MissingPackageError(
-                "release.rows needs pandas", hint="pip install pandas, or use release.columns"
-            ) from None
-        return pandas.DataFrame(self.columns)
+        return to_pandas(self.columns, what="release.rows", instead="release.columns")
+
+    def to_arrow(self) -> Any:  # noqa: ANN401  an Arrow table, which is not required
+        """Give the synthetic rows as an Arrow table."""
+        return to_arrow(self.columns, sql_types(self.schema))
+
+    def to_polars(self) -> Any:  # noqa: ANN401  a polars DataFrame, which is not required
+        """Give the synthetic rows as a polars DataFrame."""
+        return to_polars(self.columns, sql_types(self.schema))
+
+    def estimate(self, *columns: str, counted: str | None = None) -> Estimate:
+        """Estimate the counts of some columns' values together, with standard errors.
+
+        The numbers are those that were measured, noise and all; synthetic rows are not looked at.
+        So this is for columns that were measured together; `histogram` counts synthetic rows of
+        any.  ``counted`` says what is to be counted where it was not rows.
+        """
+        return estimate(self, columns, counted=counted)
 
     def histogram(self, *columns: str) -> Array:
         """Count the rows of every cell of some columns, or of all, by code."""
@@ -74,6 +147,23 @@ class Release:
             cells = np.ravel_multi_index([codes[name] for name in names], shape)
             counts += np.bincount(cells, minlength=len(counts))
         return counts.reshape(shape)
+
+    def sample(
+        self,
+        rows: int | None = None,
+        *,
+        seed: int | None = None,
+        where: Mapping[str, object] | None = None,
+    ) -> dict[str, Array]:
+        """Draw rows anew, free of charge, as many as the release has where it is not said.
+
+        ``where`` names values, one or a list of them by column, that all rows shall have.  The
+        same seed gives the same rows; without one they are others every time.
+        """
+        if seed is not None and seed < 0:
+            raise UsageError("a seed is 0 or more", got=seed)
+        rng = np.random.default_rng(seed)
+        return sampled(self, len(self) if rows is None else rows, where=where or {}, rng=rng)
 
     def save(
         self,
@@ -102,10 +192,13 @@ class Release:
             engine.write(self._noisy_table(), folder / f"measurements.{form}", types={})
         finally:
             engine.close()
-        (folder / "schema.toml").write_text(self.schema.released().to_toml(), encoding="utf-8")
+        (folder / SCHEMA).write_text(self.schema.released().to_toml(), encoding="utf-8")
+        save_evidence(folder / EVIDENCE, self.measurements, self.merged)
+        if self.model is not None:
+            save(self.model, folder / MODEL)
         files = {p.name: checksum(p) for p in sorted(folder.iterdir())}
         manifest = json.dumps({**self.manifest, "files": files}, indent=2, ensure_ascii=False)
-        (folder / "manifest.json").write_text(manifest + "\n", encoding="utf-8")
+        (folder / MANIFEST).write_text(manifest + "\n", encoding="utf-8")
 
     def _told(self, progress: Progress) -> Iterator[dict[str, Array]]:
         """Go through the rows, and tell how many of them are done."""
@@ -128,7 +221,7 @@ class Release:
                 "clique": np.full(size, " × ".join(measured.clique), dtype=object),
                 "counted": np.full(size, measured.counted, dtype=object),
                 "place": np.arange(size),
-                "label": self._labels(measured),
+                "label": self.cells(measured),
                 "value": measured.values,
                 "standard_error": np.full(size, measured.scale * error),
             }
@@ -136,17 +229,29 @@ class Release:
                 parts.setdefault(name, []).append(column)
         return {name: np.concatenate(pieces) for name, pieces in parts.items()}
 
-    def _labels(self, measured: Measurement) -> Array:
+    def labels(self, column: str, merged: NDArray[np.int64] | None = None) -> tuple[str, ...]:
+        """Name a column's codes; merged ones by the one that each stands for, or how many."""
+        own = self.schema[column].labels()
+        return tuple(own if merged is None else part_labels(own, merged)[0])
+
+    def cells(self, measured: Measurement) -> Array:
+        """Name what each number of a measurement counts."""
         if measured.rows is not None and len(measured.rows.cells) > measured.rows.count:
             sizes = np.diff(measured.rows.starts)
             return np.array([f"(sum of {n} cells)" for n in sizes], dtype=object)
-        labels = np.array([""], dtype=object)
-        for i, name in enumerate(measured.clique):
-            named = self.schema[name].labels() if measured.labels is None else measured.labels[i]
-            own = np.array(named, dtype=object)
-            glue = " × " if labels[0] else ""
-            labels = (labels[:, None] + glue + own[None, :]).reshape(-1)
-        return labels if measured.rows is None else labels[measured.rows.cells]
+        named = [
+            np.array(self.labels(name, measured.merged.get(name)), dtype=object)
+            for name in measured.clique
+        ]
+        if not named:
+            return np.array([""], dtype=object)
+        shape = [len(labels) for labels in named]
+        cells = np.arange(np.prod(shape)) if measured.rows is None else measured.rows.cells
+        first, *others = (
+            labels[codes]
+            for labels, codes in zip(named, np.unravel_index(cells, shape), strict=True)
+        )
+        return reduce(lambda whole, labels: whole + " × " + labels, others, first)
 
 
 def sql_types(schema: Schema) -> dict[str, str]:
@@ -154,7 +259,7 @@ def sql_types(schema: Schema) -> dict[str, str]:
     return {c.name: _sql_type(c) for c in schema.released_columns}
 
 
-def _sql_type(column: Modelled | Split) -> str:
+def _sql_type(column: Modelled | Compound) -> str:
     """Give the type a column has on disk, whatever values happen to be missing."""
     if isinstance(column, Numeric):
         return "BIGINT" if column.whole else "DOUBLE"
@@ -164,4 +269,4 @@ def _sql_type(column: Modelled | Split) -> str:
             if kinds == {kind}:
                 return name
         return "DOUBLE" if kinds <= {int, float} else "VARCHAR"
-    return "BIGINT"
+    return "TIMESTAMP" if isinstance(column, Timestamp) else "BIGINT"

@@ -3,6 +3,7 @@
 from understudy.schema.columns import (
     Categorical,
     Column,
+    Compound,
     DateTime,
     Declaration,
     Id,
@@ -12,6 +13,7 @@ from understudy.schema.columns import (
     Numeric,
     Remainder,
     Split,
+    Timestamp,
 )
 from understudy.schema.edges import ladder_edges, regular_edges
 from understudy.schema.reading import Array, Codes, Scalar
@@ -22,6 +24,7 @@ __all__ = [
     "Categorical",
     "Codes",
     "Column",
+    "Compound",
     "DateTime",
     "Declaration",
     "Id",
@@ -33,6 +36,7 @@ __all__ = [
     "Scalar",
     "Schema",
     "Split",
+    "Timestamp",
     "ladder_edges",
     "regular_edges",
 ]

@@ -16,10 +16,11 @@ import numpy as np
 
 from understudy.errors import SchemaError
 from understudy.schema import reading
-from understudy.schema.calendar import PARTS, compile_format
-from understudy.schema.column import DROP, LARGEST, MAX_CODES, NULLS, Column, Outside, check_outside
+from understudy.schema.column import DROP, LARGEST, NULLS, Column, Outside, check_outside
+from understudy.schema.integer import Integer
 from understudy.schema.numeric import Numeric
 from understudy.schema.split import Remainder, Split
+from understudy.schema.timestamp import DateTime, Timestamp
 
 if TYPE_CHECKING:
     from understudy.schema.reading import Array, Codes, Scalar
@@ -30,6 +31,7 @@ __all__ = [
     "NULLS",
     "Categorical",
     "Column",
+    "Compound",
     "DateTime",
     "Declaration",
     "Id",
@@ -39,6 +41,7 @@ __all__ = [
     "Numeric",
     "Remainder",
     "Split",
+    "Timestamp",
 ]
 
 
@@ -170,121 +173,6 @@ class Categorical(Column):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Integer(Column):
-    """A whole number between two declared ends, each with a code of its own.
-
-    >>> Integer(name="age", min=0, max=9).encode(np.array([3.0, 12, np.nan])).tolist()
-    [3, 9, 10]
-    """
-
-    kind: ClassVar[str] = "integer"
-    min: int
-    max: int
-
-    def __post_init__(self) -> None:
-        """Refuse an empty or over-long range."""
-        check_outside(self.name, self.outside, ("nearest", "other", "drop"))
-        far = max(abs(self.min), abs(self.max)) >= LARGEST
-        if far or not self.min <= self.max or self.size > MAX_CODES:
-            raise SchemaError(
-                f"column {self.name!r}: the range is empty, too long or too far from 0",
-                got=f"{self.min} to {self.max}",
-                allowed="min <= max, fewer than 2^31 codes, and ends between -2^52 and 2^52",
-                hint="declare a numeric column with bins for a long range",
-            )
-
-    @property
-    def values_count(self) -> int:
-        """How many whole numbers the range holds."""
-        return self.max - self.min + 1
-
-    def encode(self, values: Array) -> Codes:
-        """Round to the nearest whole number, halves up, and count from the lower end."""
-        numbers, absent = reading.numbers(values, self.null_keys)
-        return self._from_numbers(np.floor(numbers + 0.5), absent)
-
-    def _from_numbers(self, whole: Array, absent: Array) -> Codes:
-        invalid = np.isnan(whole)
-        inside = (whole >= self.min) & (whole <= self.max)
-        clipped = np.clip(np.where(invalid, self.min, whole), self.min, self.max) - self.min
-        codes = clipped.astype(np.int64)
-        if self.outside != "nearest":
-            codes = np.where(inside, codes, self.if_invalid)
-        codes = np.where(invalid, self.if_invalid, codes)
-        return np.where(absent, self.if_missing, codes).astype(np.int32)
-
-    def decode(self, codes: Codes, rng: np.random.Generator) -> Array:
-        """Give back whole numbers, None for missing and other."""
-        del rng
-        return reading.nullable(codes.astype(np.int64) + self.min, codes >= self.values_count)
-
-    def _value_labels(self) -> list[str]:
-        return [str(v) for v in range(self.min, self.max + 1)]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DateTime(Column):
-    """A part of a date-time: its hour, weekday, week, month and so on.
-
-    >>> when = DateTime(name="hour", source="pickup_time", part="hour")
-    >>> when.encode(np.array(["2020-02-03 04:05:06", "never"], dtype=object)).tolist()
-    [4, 24]
-    """
-
-    kind: ClassVar[str] = "datetime"
-    part: str
-    min: int | None = None
-    max: int | None = None
-    format: str | None = None
-    """How a text is read, in strptime's letters; ISO 8601 where it is None."""
-
-    def __post_init__(self) -> None:
-        """Refuse unknown parts, and parts without ends where the calendar gives none."""
-        check_outside(self.name, self.outside, ("nearest", "other", "drop"))
-        if self.part not in PARTS:
-            raise SchemaError(
-                f"column {self.name!r}: unknown date-time part",
-                got=repr(self.part),
-                allowed=", ".join(PARTS),
-            )
-        compile_format(self.format)
-        low, high = PARTS[self.part]
-        for end, default in (("min", low), ("max", high)):
-            if getattr(self, end) is None:
-                if default is None:
-                    raise SchemaError(
-                        f"column {self.name!r}: part {self.part!r} needs min and max",
-                        hint="the calendar does not say where your table begins and ends",
-                    )
-                object.__setattr__(self, end, default)
-        self.as_integer()
-
-    def as_integer(self) -> Integer:
-        """Give the column that the part's values make."""
-        low, high = self.min or 0, self.max or 0
-        return Integer(
-            name=self.name, min=low, max=high, outside=self.outside, missing=self.missing
-        )
-
-    @property
-    def values_count(self) -> int:
-        """How many values the part may take."""
-        return self.as_integer().values_count
-
-    def encode(self, values: Array) -> Codes:
-        """Read the date-time, take the part, and count from the lower end."""
-        seconds, absent = reading.seconds(values, self.format, self.null_keys)
-        return self.as_integer()._from_numbers(reading.part(seconds, self.part), absent)  # noqa: SLF001
-
-    def decode(self, codes: Codes, rng: np.random.Generator) -> Array:
-        """Give back the part as a whole number, None for missing and other."""
-        return self.as_integer().decode(codes, rng)
-
-    def _value_labels(self) -> list[str]:
-        return [str(v) for v in range(self.min or 0, (self.max or 0) + 1)]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Id:
     """The person's id, or one part of it: never modelled, given anew in the output."""
 
@@ -303,5 +191,8 @@ class Ignored:
     name: str
 
 
-Declaration = Categorical | Integer | Numeric | DateTime | Remainder | Split | Id | Ignored
 Modelled = Categorical | Integer | Numeric | DateTime | Remainder
+"""Columns that have codes."""
+Compound = Split | Timestamp
+"""Columns that are modelled as several, and released as one."""
+Declaration = Modelled | Compound | Id | Ignored

@@ -13,12 +13,13 @@ from understudy.schema.columns import (
     LARGEST,
     NULLS,
     Categorical,
-    DateTime,
     Id,
     Ignored,
     Integer,
     Numeric,
+    Timestamp,
 )
+from understudy.schema.timestamp import RESOLUTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
 LISTED = 256
 """A column with at most this many different values becomes a list."""
 BINS = 20
-MOMENT_PARTS = ("month", "weekday", "hour")
+CALENDAR = {"month": (1, 12), "day": (1, 31), "hour": (0, 23), "minute": (0, 59)}
+"""What whole numbers of these names may be."""
 
 
 def draft(
@@ -38,10 +40,12 @@ def draft(
     ids: tuple[str, ...],
     written: str | None = None,
     kind: str | None = None,
+    days: tuple[str, str] | None = None,
 ) -> tuple[Declaration, ...]:
     """Draft a declaration for every column of a public table, the ids as ids.
 
-    ``kind`` may say "categorical", "numerical" or "datetime" where it is known.
+    ``kind`` may say "categorical", "numerical" or "datetime" where it is known, and ``days``
+    the first and the last day of the table that is meant, where it is not this one.
     """
     for name in ids:
         if name not in table:
@@ -52,35 +56,40 @@ def draft(
             columns.append(Id(name=name))
         else:
             drafted = _column(name, np.asarray(given), written, kind)
-            columns += [_renamed(c, {n.lower() for n in table if n != name}) for c in drafted]
+            if isinstance(drafted, Timestamp):
+                drafted = _apart(drafted, {n.lower() for n in table})
+                drafted = replace(drafted, min=days[0], max=days[1]) if days else drafted
+            columns.append(drafted)
     return tuple(columns)
 
 
-def _renamed(column: Declaration, taken: set[str]) -> Declaration:
-    """Give a part of a date-time a name that no column of the table has."""
-    while column.name.lower() in taken:
-        column = replace(column, name=column.name + "_")
-    return column
+def _apart(column: Timestamp, taken: set[str]) -> Timestamp:
+    """Give the parts of a date-time names that no column of the table has."""
+    names = list(column.part_names)
+    for i in range(len(names)):
+        while names[i].lower() in taken:
+            names[i] += "_"
+    return column if tuple(names) == column.part_names else replace(column, parts=tuple(names))
 
 
-def _column(name: str, values: Array, written: str | None, kind: str | None) -> list[Declaration]:
+def _column(name: str, values: Array, written: str | None, kind: str | None) -> Declaration:
     if kind not in {"categorical", "numerical"}:
         read, absent = reading.seconds(values, written, NULLS)
         if kind == "datetime" or values.dtype.kind == "M" or _mostly(read, absent):
-            return _moments(name, read[~np.isnan(read)], written)
+            return _moment(name, read[~np.isnan(read)], written)
     if kind != "categorical":
         read, absent = reading.numbers(values, NULLS)
         if _mostly(read, absent) and values.dtype.kind != "b":
-            return [_number(name, read[~absent & np.isfinite(read)])]
+            return _number(name, read[~absent & np.isfinite(read)])
     texts = reading.texts(values)
     counted: dict[str, int] = {}
     for text in texts.tolist():
         if text is not None and text not in NULLS:
             counted[text] = counted.get(text, 0) + 1
     if not counted or (kind is None and len(counted) > max(LISTED, len(texts) // 2)):
-        return [Ignored(name=name)]
+        return Ignored(name=name)
     common = sorted(counted, key=lambda t: (-counted[t], t))[:LISTED]
-    return [Categorical(name=name, values=tuple(sorted(common)))]
+    return Categorical(name=name, values=tuple(sorted(common)))
 
 
 def _mostly(read: Array, absent: Array) -> bool:
@@ -95,7 +104,8 @@ def _number(name: str, read: Array) -> Declaration:
     whole = bool(np.all(read == np.floor(read)))
     far = max(abs(low), abs(high))
     if whole and high - low < LISTED and far < LARGEST:
-        return Integer(name=name, min=int(low), max=int(high))
+        least, most = _calendar(name, int(low), int(high))
+        return Integer(name=name, min=least, max=most)
     if low == high:
         low, high = sorted((low, low / 2 if far >= LARGEST else low + 1))
     # Edges are values of the table, so that nothing is computed that may overflow.
@@ -104,16 +114,27 @@ def _number(name: str, read: Array) -> Declaration:
     return Numeric(name=name, edges=(low, *inside, high), whole=whole and far <= 2.0**63)
 
 
-def _moments(name: str, read: Array, written: str | None) -> list[Declaration]:
+def _calendar(name: str, low: int, high: int) -> tuple[int, int]:
+    """Let a part of a date go from end to end, whatever part of a year is public.
+
+    >>> _calendar("pickup_month", 1, 6), _calendar("months_at_sea", 1, 6)
+    ((1, 12), (1, 6))
+    """
+    least, most = CALENDAR.get(name.lower().rpartition("_")[2], (low, high))
+    return (least, most) if least <= low <= high <= most else (low, high)
+
+
+def _moment(name: str, read: Array, written: str | None) -> Declaration:
     if not len(read):
-        return [Ignored(name=name)]
-    years = reading.part(read, "year")
-    ends = int(years.min()), int(years.max())
-    year = DateTime(
-        name=f"{name}_year", source=name, part="year", format=written, min=ends[0], max=ends[1]
+        return Ignored(name=name)
+    # An offset may lead out of the calendar.
+    years = np.clip(reading.part(read, "year"), 1, 9999)
+    # Every value is a whole second.
+    fitting = [r for r, seconds in RESOLUTIONS.items() if not np.any(read % seconds)]
+    return Timestamp(
+        name=name,
+        min=f"{int(years.min()):04}-01-01",
+        max=f"{int(years.max()):04}-12-31",
+        resolution=fitting[0],
+        format=written,
     )
-    parts: list[Declaration] = [
-        DateTime(name=f"{name}_{part}", source=name, part=part, format=written)
-        for part in MOMENT_PARTS
-    ]
-    return [year, *parts]

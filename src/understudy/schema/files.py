@@ -102,23 +102,28 @@ def write_toml(data: Plain) -> str:
     kind = "id"
     <BLANKLINE>
     """
-    lines = [f"name = {_toml(data['name'])}", ""]
+    lines = [f"name = {toml_value(data['name'])}", ""]
     if "csv" in data:
-        lines += ["[csv]", *(f"{k} = {_toml(v)}" for k, v in data["csv"].items()), ""]
+        lines += ["[csv]", *(f"{k} = {toml_value(v)}" for k, v in data["csv"].items()), ""]
     for name, column in data["columns"].items():
-        lines += [f"[columns.{_key(name)}]", *(f"{k} = {_toml(v)}" for k, v in column.items()), ""]
+        lines += [
+            f"[columns.{_key(name)}]",
+            *(f"{k} = {toml_value(v)}" for k, v in column.items()),
+            "",
+        ]
     return "\n".join(lines)
 
 
 def _key(name: str) -> str:
-    return name if re.fullmatch("[A-Za-z0-9_-]+", name) else _toml(name)
+    return name if re.fullmatch("[A-Za-z0-9_-]+", name) else toml_value(name)
 
 
-def _toml(value: object) -> str:
+def toml_value(value: object) -> str:
+    """Write a value as TOML does."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(map(_toml, value)) + "]"
+        return "[" + ", ".join(map(toml_value, value)) + "]"
     if isinstance(value, (int, float)):
         return repr(value)
     # A JSON string is a TOML string but for the one control character JSON leaves bare.

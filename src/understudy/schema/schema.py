@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import MISSING, dataclass, fields, replace
+from datetime import date
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -16,13 +18,16 @@ import numpy as np
 from understudy.errors import MissingColumnError, SchemaError
 from understudy.schema.columns import (
     LARGEST,
+    NULLS,
     Categorical,
+    Compound,
     DateTime,
     Id,
     Ignored,
     Integer,
     Numeric,
     Split,
+    Timestamp,
 )
 from understudy.schema.edges import regular_edges
 
@@ -34,9 +39,12 @@ if TYPE_CHECKING:
 
 MAX_BINS = 2**16
 """The most bins that a range is cut into; each is a code, and a branch of the encoder."""
+MOST_SHOWN = 8
+"""The most columns that a schema names where it is shown in a line."""
 
 KINDS: dict[str, type[Declaration]] = {
-    kind.kind: kind for kind in (Categorical, Integer, Numeric, DateTime, Split, Id, Ignored)
+    kind.kind: kind
+    for kind in (Categorical, Integer, Numeric, DateTime, Timestamp, Split, Id, Ignored)
 }
 
 
@@ -60,7 +68,7 @@ class Schema:
         if not self.name.strip():
             raise SchemaError("the table has no name", hint='add name = "my-table" to the schema')
         names = [c.name for c in self.columns]
-        names += [part for c in self.columns if isinstance(c, Split) for part in c.parts]
+        names += [part.name for c in self.columns if isinstance(c, Compound) for part in c.modelled]
         folded = [n.lower() for n in names]
         twice = sorted({n for n in names if folded.count(n.lower()) > 1})
         if twice:
@@ -78,17 +86,41 @@ class Schema:
                     got=f"{self.delimiter!r} and {self.quote!r}",
                 )
 
+    def __repr__(self) -> str:
+        """Name the table and its columns in a line, the first of them where there are many."""
+        told = [f"{c.name} ({self._told(c)})" for c in self.columns[:MOST_SHOWN]]
+        more = len(self.columns) - len(told)
+        tail = f" and {more} more" if more else ""
+        return f"Schema({self.name!r}, {len(self.columns)} columns: {', '.join(told)}{tail})"
+
+    def _repr_html_(self) -> str:
+        """Name all columns in a notebook, their kinds and their codes."""
+        lines = "".join(
+            "<tr>"
+            + "".join(f"<td>{escape(t)}</td>" for t in (c.name, c.kind, self._told(c)))
+            + "</tr>"
+            for c in self.columns
+        )
+        return f"<b>{escape(self.name)}</b><table><tbody>{lines}</tbody></table>"
+
+    @staticmethod
+    def _told(column: Declaration) -> str:
+        if isinstance(column, (Id, Ignored)):
+            return column.kind
+        codes = column.modelled if isinstance(column, Compound) else (column,)
+        return " × ".join(str(c.size) for c in codes) + " codes"
+
     @property
     def modelled(self) -> tuple[Modelled, ...]:
-        """The columns that have codes, in order; a split gives two of them."""
+        """The columns that have codes, in order; a split gives two of them, a timestamp three."""
         found: list[Modelled] = []
         for column in self.released_columns:
-            found += column.modelled if isinstance(column, Split) else [column]
+            found += column.modelled if isinstance(column, Compound) else [column]
         return tuple(found)
 
     @property
-    def released_columns(self) -> tuple[Modelled | Split, ...]:
-        """The columns that synthetic rows have, in order: a split is one again."""
+    def released_columns(self) -> tuple[Modelled | Compound, ...]:
+        """The columns that synthetic rows have, in order: a split or a timestamp is one again."""
         return tuple(c for c in self.columns if not isinstance(c, (Id, Ignored)))
 
     @property
@@ -118,10 +150,7 @@ class Schema:
 
     def released(self) -> Self:
         """Describe the table that is released: no sources, and parts of date-times as numbers."""
-        columns: list[Declaration] = [
-            c.as_integer() if isinstance(c, DateTime) else replace(c, source="")
-            for c in self.released_columns
-        ]
+        columns = map(_released, self.released_columns)
         return replace(self, columns=(*self.ids, *columns), delimiter=",", quote='"')
 
     def encode(self, table: Mapping[str, Array]) -> tuple[dict[str, Codes], Array]:
@@ -172,18 +201,36 @@ class Schema:
 
     @classmethod
     def from_public(
-        cls, table: Mapping[str, Array], *, name: str, ids: tuple[str, ...] = ()
+        cls,
+        table: Mapping[str, Array],
+        *,
+        name: str,
+        ids: tuple[str, ...] = (),
+        days: tuple[str, str] | None = None,
     ) -> Self:
-        """Draft a schema from a table that anyone may see: column name → array."""
+        """Draft a schema from a table that anyone may see: column name → array.
+
+        ``days`` are the first and the last day of the private table, as where the public one is
+        of the year before; without them timestamps are of the public table's years.
+        """
         from understudy.schema.draft import draft  # noqa: PLC0415  draft builds on this
 
-        return cls(name, draft(table, ids=ids))
+        return cls(name, draft(table, ids=ids, days=days))
 
     def to_toml(self) -> str:
         """Write the schema as a TOML file."""
         from understudy.schema.files import write_toml  # noqa: PLC0415
 
         return write_toml(self.to_dict())
+
+
+def _released(column: Modelled | Compound) -> Declaration:
+    if isinstance(column, DateTime):
+        return column.as_integer()
+    if isinstance(column, Timestamp):
+        # What comes out is written in one way only, and what is missing is left empty.
+        return replace(column, source="", format=None, nulls=NULLS)
+    return replace(column, source="")
 
 
 def _column_to_dict(column: Declaration) -> dict[str, Any]:
@@ -209,6 +256,9 @@ def _column_from_dict(name: str, data: object) -> Declaration:
     given = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items() if k != "kind"}
     if kind is Numeric:
         _expand_bins(name, given)
+    if kind is Timestamp:
+        # TOML has days of its own, which need no quotes.
+        given = {k: v.isoformat() if isinstance(v, date) else v for k, v in given.items()}
     known = {f.name: f for f in fields(kind) if f.init and f.name != "name"}
     needed = {n for n, f in known.items() if f.default is MISSING and f.default_factory is MISSING}
     if set(given) - set(known) or needed - set(given):
@@ -218,7 +268,7 @@ def _column_from_dict(name: str, data: object) -> Declaration:
             allowed=", ".join(sorted(known)),
             hint="needed: " + ", ".join(sorted(needed)) if needed else None,
         )
-    _check_types(name, given)
+    _check_types(name, given, kind)
     made: Declaration = kind(name=name, **given)  # type: ignore[arg-type]  # checked above
     return made
 
@@ -291,6 +341,7 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
     "parts": tuple,
     "step": int,
     "top": int,
+    "resolution": str,
 }
 _ITEMS: dict[str, tuple[type, ...]] = {
     "values": (str, int, float, bool),
@@ -302,9 +353,10 @@ _ITEMS: dict[str, tuple[type, ...]] = {
 }
 
 
-def _check_types(name: str, given: dict[str, Any]) -> None:
+def _check_types(name: str, given: dict[str, Any], kind: type[Declaration]) -> None:
+    types = _TYPES | ({"min": str, "max": str} if kind is Timestamp else {})
     for key, value in given.items():
-        wanted = _TYPES.get(key)
+        wanted = types.get(key)
         sound = wanted is None or (
             # True is an int to Python, and no end of a range to anyone else.
             isinstance(value, wanted) and not (wanted is int and isinstance(value, bool))

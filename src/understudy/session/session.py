@@ -8,12 +8,12 @@ import secrets
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from understudy.budget import Budget, Norm, Unit, bounding_from_dict, bounding_to_dict
-from understudy.engine import engine_for
+from understudy.engine import CodedTable, engine_for
 from understudy.errors import BudgetError, LedgerMismatchError, UnderstudyError
 from understudy.ledger import Ledger, new_key
 from understudy.public import PublicTable
@@ -23,7 +23,7 @@ from understudy.synth import mechanism_from_dict, mechanism_to_dict
 from understudy.vault import PrivateDoor, PrivateTable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from understudy.budget import Bounding
     from understudy.engine import Engine
@@ -33,13 +33,20 @@ if TYPE_CHECKING:
     from understudy.synth import Mechanism
 
 
+T = TypeVar("T")
+
+
 def _silent(stage: str, done: float) -> None:
     """Tell nobody."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """A private table with its schema, unit, bounding, budget and ledger."""
+    """A private table with its schema, unit, bounding, budget and ledger; made by `open`.
+
+    `run` spends the budget on a mechanism and gives a `Release`; `resume` goes on with a run that
+    was cut short, at no new cost.  A session shows neither the private table nor the public one.
+    """
 
     private: object = field(repr=False, compare=False)
     public: object = field(default=None, repr=False, compare=False)
@@ -60,6 +67,11 @@ class Session:
                 hint="use Weights or Sample, or a delta above 0",
             )
         object.__setattr__(self, "unit", self.unit.resolved(self.schema))
+
+    def check(self) -> None:
+        """See that the private table has the columns that are needed; no row of it is read."""
+        with closing(engine_for(self.private)) as engine:
+            self._read(CodedTable, engine, rows=False)
 
     def run(
         self,
@@ -118,7 +130,7 @@ class Session:
             key = new_key() if ledger is None else ledger.state().key
             engine = opened.enter_context(closing(engine_for(self.private)))
             progress("reading the private table", 0)
-            table = self._table(engine, key)
+            table = self._read(PrivateTable, engine, key=key)
             # Whatever ends the run, a traceback that holds the table holds no counts.
             opened.callback(table.forget)
             if ledger is None:
@@ -126,10 +138,10 @@ class Session:
                 opened.enter_context(closing(ledger))
             yield table, ledger
 
-    def _table(self, engine: Engine, key: str) -> PrivateTable:
+    def _read(self, kind: Callable[..., T], engine: Engine, **more: object) -> T:
         """Open the private table; a refusal leaves without the frames that saw its first line."""
         try:
-            return PrivateTable(engine, self.private, schema=self.schema, unit=self.unit, key=key)
+            return kind(engine, self.private, schema=self.schema, unit=self.unit, **more)
         except UnderstudyError as error:
             refusal = error
         raise refusal.with_traceback(None)
@@ -189,7 +201,23 @@ def open_session(
     budget: Budget,
     ledger: str | Path,
 ) -> Session:
-    """Open a session; nothing is read or spent before `Session.run`."""
+    """Open a session; nothing is read or spent before `Session.run`.
+
+    ``private`` and ``public`` are paths of CSV or Parquet files, tables in memory (pandas, polars,
+    Arrow, a dict of columns), a `Database` or a `SparkTable`.  The ledger is made if it is not
+    there, with this budget as the table's total.
+
+        session = us.open(
+            private="trips-2020.parquet",
+            public="trips-2019.parquet",
+            schema="trips.toml",
+            unit=us.Unit("taxi_id"),
+            bounding=us.Norm(),
+            budget=us.Budget(epsilon=1.0, delta=1e-9),
+            ledger="trips.ledger",
+        )
+        release = session.run(us.Auto())
+    """
     declared = schema if isinstance(schema, Schema) else Schema.read(schema)
     return Session(
         private=private,

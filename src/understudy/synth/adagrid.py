@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from understudy.budget import Budget
     from understudy.door import Clique, Door
-    from understudy.graph import Urn
+    from understudy.graph import Model
     from understudy.public import Progress, PublicTable
     from understudy.schema import Schema
     from understudy.synth.people import Crowd
@@ -56,7 +56,15 @@ MOST_ITERATIONS = 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdaGrid(OfPeople):
-    """Adaptive granularity."""
+    """Adaptive granularity: marginals round by round, fine where counts can be large.
+
+    The flagship for tables where people have many rows, and best with public data, which show
+    which columns go together and how long people are (`docs/adagrid.md`).  ``AdaGrid()`` chooses
+    the marginals itself; name the outer ones where you know what matters:
+
+    >>> AdaGrid(cliques=(("pickup", "dropoff", "hour"), ("hour", "fare"))).cliques[1]
+    ('hour', 'fare')
+    """
 
     name: ClassVar[str] = "adagrid"
 
@@ -123,7 +131,9 @@ class AdaGrid(OfPeople):
         """Ask round by round, fit, draw rows, and give them to people."""
         crowd, answers = self._ask(door, public, progress)
         door.close()
-        urn, rows = self._filled(door.schema, answers, rng, progress)
+        model = self._fitted(door.schema, answers, progress)
+        rows = check_rows(model.total)
+        urn = model.urn(rows, rng)
         given = crowd.given(
             rows, door, public=public, by=self.ids_by or self.targets, most=self.most_each, rng=rng
         )
@@ -133,6 +143,7 @@ class AdaGrid(OfPeople):
             notes=bound_notes(door),
             within=bins_within(public) if public is not None and self.within == "public" else {},
             details={"cliques": answers.told},
+            model=model,
         )
 
     def _ask(
@@ -152,10 +163,8 @@ class AdaGrid(OfPeople):
             rounds.ask(closure(cliques), progress)
         return crowd, rounds.answers()
 
-    def _filled(
-        self, schema: Schema, answers: Answers, rng: np.random.Generator, progress: Progress
-    ) -> tuple[Urn, int]:
-        """Fit a model to the answers, and fill an urn with its rows."""
+    def _fitted(self, schema: Schema, answers: Answers, progress: Progress) -> Model:
+        """Fit a model to the answers."""
         progress("fitting the model", 0)
         fit = estimate(
             Domain(schema.domain),
@@ -165,8 +174,7 @@ class AdaGrid(OfPeople):
             watch=lambda state: progress("fitting the model", state.iterations / MOST_ITERATIONS),
         )
         progress("drawing rows", 0)
-        rows = check_rows(fit.model.total)
-        return fit.model.urn(rows, rng), rows
+        return fit.model
 
     def _cliques(self, domain: dict[str, int], public: PublicTable | None) -> list[Clique] | None:
         """Settle the outer cliques, None where they are to be selected under DP."""

@@ -56,7 +56,14 @@ FURTHEST = 2**34
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AIM(OfPeople):
-    """Marginals one by one, each the one that the model gets most wrong."""
+    """Marginals one by one, each the one that the model so far gets most wrong.
+
+    For tables with many people for the budget: the more of them, the more rounds are worth their
+    price (`docs/aim.md`).  ``workload`` or ``targets`` say what matters, if not all alike.
+
+    >>> AIM(targets=("income",)).degree
+    2
+    """
 
     name: ClassVar[str] = "aim"
 

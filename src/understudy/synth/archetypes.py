@@ -71,7 +71,14 @@ LEAST = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Archetypes:
-    """People of public kinds, as many of each as there are."""
+    """People of public kinds, as many of each kind as the private table has.
+
+    Needs a public table, from which all but those numbers comes; best where public people are like
+    private ones and the budget is small (`docs/archetypes.md`).
+
+    >>> Archetypes(kinds=5, attribute="company").features
+    ()
+    """
 
     name: ClassVar[str] = "archetypes"
 

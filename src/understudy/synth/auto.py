@@ -17,6 +17,8 @@ from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from understudy.budget import scale_upper, split
 from understudy.errors import UsageError
 from understudy.synth.adagrid import AdaGrid
@@ -27,8 +29,6 @@ from understudy.synth.settings import check_share
 from understudy.synth.tworound import TwoRound
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from understudy.budget import Budget, Unit
     from understudy.door import Door
     from understudy.public import Progress, PublicTable, Synthesis
@@ -40,6 +40,8 @@ FEW = 400
 """Below, a tree of pairs is all that can be told."""
 MANY = 5000
 """From here on, what a model gets wrong can be told again and again."""
+STEADY = 0.95
+"""The share of rows that must be alike for people to keep to a column's value."""
 MOST_COLUMNS = 40
 """With more columns there are too many pairs to look at in every round."""
 
@@ -60,7 +62,17 @@ class Choice:
 def auto(
     schema: Schema, *, unit: Unit, budget: Budget, people: float, public: PublicTable | None = None
 ) -> Choice:
-    """Choose a mechanism for a table of about so many people; a noisy number is as good."""
+    """Choose a mechanism for a table of about so many people, and say why; it costs nothing.
+
+    ``people`` must be public: known anyway, or a noisy number.
+
+    >>> from understudy.budget import Budget, Unit
+    >>> from understudy.schema import Integer, Schema
+    >>> schema = Schema("t", tuple(Integer(name=n, min=0, max=9) for n in "abc"))
+    >>> budget = Budget(epsilon=1.0, delta=1e-9)
+    >>> auto(schema, unit=Unit("who"), budget=budget, people=20).mechanism.name
+    'independent'
+    """
     columns = len(schema.domain)
     pairs = 2 * columns
     noise = (math.sqrt(pairs) if budget.currency == "gdp" else pairs) / budget.price
@@ -73,14 +85,31 @@ def auto(
         why += "There are no pairs" if columns == 1 else "That drowns all pairs"
         why += ": every column is drawn by itself (independent)."
         return Choice(mechanism=Independent(), why=why)
-    grid = AdaGrid(within="public")
-    if not unit.is_row and public is not None and public.people is not None and grid.fits(public):
-        return Choice(
-            mechanism=grid,
-            why=f"{why}Public people show which columns go together and how long people are, which "
-            "costs nothing: adaptive granularity (adagrid) makes the most of that.",
-        )
+    if not unit.is_row and public is not None and public.people is not None:
+        grid = AdaGrid(within="public", ids_by=steady(public))
+        if grid.fits(public):
+            return Choice(
+                mechanism=grid,
+                why=f"{why}Public people show which columns go together and how many rows people "
+                "have, which costs nothing: adaptive granularity (adagrid) makes the most of that.",
+            )
     return _by_signal(schema, people / noise, why, public)
+
+
+def steady(public: PublicTable) -> tuple[str, ...]:
+    """Name the columns in which a public person's rows are nearly all alike, and people differ.
+
+    Rows are given to people by them, so that synthetic people have one value there too.
+    """
+    people, names = public.known_people("what people keep to"), []
+    for name, size in public.schema.domain.items():
+        pairs, counts = np.unique(people * size + public.codes[name], return_counts=True)
+        most = np.zeros(int(people[-1]) + 1, dtype=np.int64)
+        np.maximum.at(most, pairs // size, counts)
+        alike = most.sum() / len(public)
+        if alike >= STEADY > public.marginal((name,)).max() / len(public):
+            names.append(name)
+    return tuple(names)
 
 
 def _by_signal(schema: Schema, signal: float, why: str, public: PublicTable | None) -> Choice:
@@ -110,7 +139,14 @@ def _by_signal(schema: Schema, signal: float, why: str, public: PublicTable | No
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Auto:
-    """The mechanism that fits the table, found by the number of people in it."""
+    """The mechanism that fits the table, chosen by the number of people in it.
+
+    The choice and the reason for it are in the release's manifest (`docs/auto.md`); `auto` gives
+    them beforehand.  Where the number of people is publicly known, to say it spares its price.
+
+    >>> Auto(people=50_000).people_share
+    0.01
+    """
 
     name: ClassVar[str] = "auto"
 

@@ -130,6 +130,8 @@ class Compressed:
             notes=(*notes, *bound_notes(self.door)),
             within={} if public is None or settings.within == "evenly" else bins_within(public),
             details={**(details or {}), "cliques": _told(measurements), "support": self._told()},
+            model=model,
+            merged={s.column: s.merge.codes for s in supports},
         )
 
     def _told(self) -> dict[str, dict[str, int]]:

@@ -52,7 +52,14 @@ MOST_ITERATIONS = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MST(OfPeople):
-    """A tree of pairs, chosen under DP."""
+    """A tree of pairs of columns, chosen under differential privacy, and a model of them.
+
+    Sound for most tables, and quick; columns that are not neighbours in the tree are tied only
+    through those between them (`docs/mst.md`).
+
+    >>> MST(targets=("income",)).targets
+    ('income',)
+    """
 
     name: ClassVar[str] = "mst"
 

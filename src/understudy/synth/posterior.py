@@ -13,7 +13,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import expit, gammaln, logsumexp
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -60,8 +59,8 @@ def _updated(
     near = -0.5 * (apart + np.log(2 * np.pi * (variance + noise**2)))
     near = np.maximum(near, _noise(noisy - expected, scale, currency))
     far = _anything(np.maximum(noisy, noise))
-    mean = foreseen + expit(far - near) * (np.maximum(noisy, 0.0) - foreseen)
     likely = np.logaddexp(near, far)
+    mean = foreseen + np.exp(far - likely) * (np.maximum(noisy, 0.0) - foreseen)
     top = np.maximum(noisy + FAR * noise, expected + FAR * np.sqrt(variance))
     width, below = 16, -np.inf
     while width <= WIDEST:
@@ -71,8 +70,11 @@ def _updated(
             block = fit[start : start + AT_ONCE // width]
             weights = _chances(counts, expected[block], spread)
             weights += _noise(noisy[block, None] - counts, scale, currency)
-            likely[block] = logsumexp(weights, axis=1)
-            mean[block] = np.exp(weights - likely[block, None]) @ counts
+            peak = weights.max(axis=1)
+            shares = np.exp(weights - peak[:, None])
+            whole = shares.sum(axis=1)
+            likely[block] = peak + np.log(whole)
+            mean[block] = shares @ counts / whole
         width, below = 2 * width, width
     return np.maximum(mean, 0.0), float(likely.sum())
 
@@ -80,7 +82,9 @@ def _updated(
 def _chances(counts: NDArray[np.int64], expected: Numbers, spread: float) -> Numbers:
     """Give the log of the chance of each count, a row an expectation."""
     size = 1 / spread
-    fixed = gammaln(counts + size) - gammaln(size) - gammaln(counts + 1)
+    # Γ(x + size) / (Γ(size) · x!), from one count to the next.
+    steps = np.log((counts[:-1] + size) / counts[1:])
+    fixed = np.concatenate(([0.0], np.cumsum(steps)))
     failed, hit = np.log(size / (size + expected)), np.log(expected / (size + expected))
     foreseen = fixed + size * failed[:, None] + counts * hit[:, None] + np.log1p(-UNFORESEEN)
     return np.asarray(np.logaddexp(foreseen, _anything(counts)))

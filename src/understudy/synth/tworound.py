@@ -53,7 +53,14 @@ WEIGHED = ("equally", "by cells")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TwoRound(OfPeople):
-    """Two rounds: support first, then weighted marginals over it."""
+    """Two rounds: which values there are, then weighted marginals over these.
+
+    For tables of many columns with many codes, as a census has, most of them rare
+    (`docs/two-round.md`).
+
+    >>> TwoRound(cliques=(("age", "sex"),), weigh="by cells").cliques
+    (('age', 'sex'),)
+    """
 
     name: ClassVar[str] = "tworound"
 

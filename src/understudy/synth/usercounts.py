@@ -61,7 +61,14 @@ UNKNOWN_GROUPS = (1, 2, 3, 4, 6)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserCounts:
-    """Counts of people, added up to a histogram of all columns."""
+    """Counts of people by cell and by how often they were there, added up to a histogram.
+
+    For tables of a few columns, such as calls by place, type and month, and with public data,
+    which tell the cells that are worth asking about (`docs/user-counts.md`).
+
+    >>> UserCounts(time=("year", "month")).neighbours
+    3
+    """
 
     name: ClassVar[str] = "usercounts"
 

@@ -12,11 +12,10 @@ question is μ-GDP by that alone; no other sensitivity exists.
 is W/2¹⁶ for the largest whole W ≤ 2¹⁶ with W²·N ≤ B.  Then Σ (W·v_r/(2¹⁶·σ_r))² ≤
 W²·N/(2³²·2^k) ≤ μ², exactly.  k makes the largest ω at most 2⁴⁰.
 
-**The lengths.**  People are taken in parts, each with all of their rows.  A part is a sparse
-matrix people × cells, a query one of cells × rows of 0 and 1, and their product has every v_r.
-A query's Σ v_r² is at most (Σ v_r)²; who adds 2³¹ or more to a query weighs nothing, so it is
-below 2⁶².  Times ω it is added up in digits to the base 2²⁰, and so is W²·N compared with B: no
-engine needs numbers of 128 bits.
+**The lengths.**  People are taken in parts, each with all of their rows, and every v_r is
+counted (``understudy.graph.tallies``).  A query's Σ v_r² is at most (Σ v_r)²; who adds 2³¹ or
+more to a query weighs nothing, so it is below 2⁶².  Times ω it is added up in digits to the base
+2²⁰, and so is W²·N compared with B: no engine needs numbers of 128 bits.
 
 Tied by ``tests/vault/test_norm.py`` (one person more or less, in exact integers).
 """
@@ -29,20 +28,20 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import csr_array, eye_array
 
 from understudy.budget.bounding import FRACTION_BITS
+from understudy.graph.tallies import Tally
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from understudy.door import Measure, Query
+    from understudy.door import Measure
     from understudy.engine import Columns
     from understudy.vault.table import Layout, PrivateTable
 
     Whole = NDArray[np.int64]
-    Asked = tuple[Layout, csr_array, int]
-    """Where a query's cells are, its matrix and its ω."""
+    Asked = tuple[Layout, Tally, int]
+    """Where a query's cells are, which rows hold them, and its ω."""
 
 ONE = 2**FRACTION_BITS
 PRECISION = 40
@@ -67,7 +66,7 @@ def normed(question: Measure, table: PrivateTable) -> str:
     asked: list[Asked] = [
         (
             table.layout(q.clique),
-            _matrix(q, table),
+            Tally.of(q.rows, cells=math.prod(table.schema.domain[n] for n in q.clique)),
             math.ceil(Fraction(2) ** bits / Fraction(q.scale) ** 2),
         )
         for q in question.queries
@@ -86,12 +85,10 @@ def _weigh(asked: list[Asked], bound: int, rows: Columns) -> Columns:
     starts = np.flatnonzero(np.concatenate(([True], person[1:] != person[:-1]))[: len(person)])
     digits = np.zeros((DIGITS, len(starts)), dtype=np.int64)
     weighed = np.ones(len(starts), dtype=bool)
-    for layout, matrix, omega in asked:
+    for layout, tally, omega in asked:
         cells = _cells(rows, layout)
-        weighed &= (
-            np.add.reduceat(np.diff(matrix.indptr)[cells], starts, dtype=np.int64) < MOST_ADDED
-        )
-        _add(digits, _squares(cells, np.append(starts, len(person)), matrix), omega)
+        weighed &= np.add.reduceat(tally.holders(cells), starts, dtype=np.int64) < MOST_ADDED
+        _add(digits, tally.squares(cells, np.append(starts, len(person))), omega)
     for i in range(DIGITS - 1):
         digits[i + 1] += digits[i] >> DIGIT
         digits[i] &= 2**DIGIT - 1
@@ -136,26 +133,6 @@ def _bits(question: Measure) -> int:
     fine = PRECISION + math.floor(2 * math.log2(least))
     room = MOST_BITS - 2 * FRACTION_BITS - math.ceil(2 * math.log2(question.price))
     return min(fine, room)
-
-
-def _matrix(query: Query, table: PrivateTable) -> csr_array:
-    """Lay a query out as a matrix, cells × rows."""
-    size = math.prod(table.schema.domain[n] for n in query.clique)
-    if query.rows is None:
-        return eye_array(size, dtype=np.int32, format="csr")
-    cells, starts = query.rows.cells.astype(np.int32), query.rows.starts.astype(np.int32)
-    ones = np.ones(len(cells), dtype=np.int32)
-    return csr_array((ones, cells, starts), shape=(query.rows.count, size)).T.tocsr()
-
-
-def _squares(cells: Whole, starts: Whole, matrix: csr_array) -> Whole:
-    """Give Σ v² over the rows of a query, for people whose cells start at these places."""
-    ones, shape = np.ones(len(cells), dtype=np.int32), (len(starts) - 1, matrix.shape[0])
-    held = (ones, cells.astype(np.int32), starts.astype(np.int32))
-    rows = csr_array(held, shape=shape) @ matrix
-    sums = np.concatenate(([0], np.cumsum(rows.data.astype(np.int64) ** 2)))
-    squares: Whole = np.diff(sums[rows.indptr])
-    return squares
 
 
 def _add(digits: Whole, squares: Whole, omega: int) -> None:

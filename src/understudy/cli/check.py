@@ -1,0 +1,224 @@
+"""The check command: a run is validated and priced, and nothing is spent.
+
+Of the private table only the names of its columns are looked at.  The price comes from a
+rehearsal: the same mechanism with the same budget on the public table, as if it were the private
+one, with a ledger that is thrown away.  Where nothing public tells who is who, the rehearsal is on
+rows drawn evenly by the schema.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import tempfile
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from understudy.budget import Unit
+from understudy.evaluate import compare, read_private, read_synthetic
+from understudy.ledger import Ledger, describe_left
+from understudy.public import Batches, PublicTable
+from understudy.release.decoded import Decoded
+from understudy.session import open_session
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from understudy.public import Progress
+    from understudy.release import Release
+    from understudy.session import Session
+    from understudy.synth import Mechanism
+
+PEOPLE = 10_000
+"""How many people are drawn where nothing public tells."""
+NEAR_ONE = 0.01
+LARGE = 2**30
+"""A model of more bytes than this is worth a warning."""
+WEAK = 5.0
+"""A larger epsilon is worth one too."""
+
+
+def run(
+    session: Session, mechanism: Mechanism, progress: Progress
+) -> tuple[dict[str, Any], list[str]]:
+    """Validate, rehearse, and tell what a run would give."""
+    progress("looking at the private table's header", 0)
+    session.check()
+    stage = _Stage.of(session, progress)
+    with tempfile.TemporaryDirectory(prefix="understudy-check-") as folder:
+        release = stage.rehearsed(session, mechanism, Path(folder) / "ledger", progress)
+        error = None
+        if stage.people is not None:
+            release.save(Path(folder) / "release", progress=progress)
+            error = _pair_error(session, Path(folder) / "release", progress)
+    chosen = release.manifest["mechanism"].get("chosen", {"name": mechanism.name})
+    facts = {
+        "rehearsed_on": stage.told,
+        "people": stage.people,
+        "mechanism": chosen["name"],
+        "marginals": list(_marginals(release)),
+        "model_bytes": _bytes(release),
+        "expected_pair_error": error,
+        "ledger": _ledger(session),
+        "warnings": [*_warnings(session, stage.people, release), *release.manifest["notes"]],
+    }
+    return facts, _lines(facts, session)
+
+
+@dataclass(frozen=True, slots=True)
+class _Stage:
+    """What a rehearsal is held on."""
+
+    data: object
+    released: bool
+    """Whether the rows are in the form that a release has."""
+    people: int | None
+    told: str
+
+    @classmethod
+    def of(cls, session: Session, progress: Progress) -> _Stage:
+        """Take the public table, if it tells whose rows are whose, and draw rows otherwise."""
+        if session.public is not None:
+            progress("reading the public table", 0)
+            read = PublicTable.read(session.public, schema=session.schema, unit=session.unit)
+            if session.unit.is_row or read.people is not None:
+                people = len(read) if read.people is None else int(read.people[-1]) + 1
+                told = f"the public table, {len(read):,} rows of {people:,} people"
+                return cls(session.public, released=False, people=people, told=told)
+        rng = np.random.default_rng(0)
+        codes = {
+            n: rng.integers(s, size=PEOPLE, dtype=np.int32)
+            for n, s in session.schema.domain.items()
+        }
+        batches = Batches.held(codes, np.arange(PEOPLE))
+        rows = Decoded(batches, schema=session.schema, unit=session.unit, within={}, rng=rng)
+        told = f"{PEOPLE:,} rows drawn evenly by the schema: nothing public tells who is who"
+        return cls(rows.columns, released=True, people=None, told=told)
+
+    def rehearsed(
+        self, session: Session, mechanism: Mechanism, ledger: Path, progress: Progress
+    ) -> Release:
+        """Run the mechanism here as if it were on the private table."""
+        known = all(":" not in name for name in session.unit.columns)
+        rehearsal = open_session(
+            private=self.data,
+            public=session.public,
+            schema=session.schema.released() if self.released else session.schema,
+            unit=session.unit if known or not self.released else Unit.each_row(),
+            bounding=session.bounding,
+            budget=session.budget,
+            ledger=ledger,
+        )
+        return rehearsal.run(mechanism, progress=lambda s, d: progress(f"rehearsal: {s}", d))
+
+
+def _marginals(release: Release) -> Iterator[dict[str, Any]]:
+    """Say what was asked, with the noise of each cell, and what noise alone does to it."""
+    laplace = release.manifest["guarantee"]["delta"] == 0
+    rows = max(1, release.manifest["rows"])
+    for measured in release.measurements:
+        error = measured.scale * (math.sqrt(2) if laplace else 1)
+        # Half of the mean absolute noise of every cell is in the wrong place.
+        typical = measured.scale * (1 if laplace else math.sqrt(2 / math.pi))
+        yield {
+            "columns": list(measured.clique),
+            "counted": measured.counted,
+            "cells": len(measured.values),
+            "standard_error": error,
+            "error_by_noise": min(1.0, len(measured.values) * typical / rows / 2),
+        }
+
+
+def _bytes(release: Release) -> int:
+    if release.model is None:
+        return 0
+    return sum(table.nbytes for table in release.model.tables.values())
+
+
+def _pair_error(session: Session, folder: Path, progress: Progress) -> float | None:
+    """Hold the rehearsal's rows against the public table, which anyone may see."""
+    real = read_private(session.public, schema=session.schema, unit=session.unit)
+    made = read_synthetic(folder, schema=session.schema, unit=session.unit)
+    pairs = compare(real, made, count=0, progress=progress).synthetic.pairs
+    return float(np.mean(list(pairs.values()))) if pairs else None
+
+
+def _ledger(session: Session) -> str:
+    if not os.path.exists(session.ledger):  # noqa: PTH110  no name makes it fail
+        return f"{session.ledger} is yet to be made; this run's budget would be the table's total"
+    with closing(Ledger(session.ledger)) as held:
+        state = held.state()
+    if state.name is not None and (state.name, state.unit) != (session.schema.name, session.unit):
+        return f"{session.ledger} IS ANOTHER'S: of {state.name}, unit {state.unit}"
+    enough = state.currency == session.budget.currency and session.budget.grains <= state.left
+    return f"{session.ledger} has {describe_left(state)} left" + (
+        ", enough for this run" if enough else ": NOT ENOUGH FOR THIS RUN"
+    )
+
+
+def _warnings(session: Session, people: int | None, release: Release) -> Iterator[str]:
+    budget, unit = session.budget, session.unit
+    if people is not None and budget.delta * people > NEAR_ONE:
+        yield (
+            f"delta times the number of people is {budget.delta * people:.2g}: so many may be "
+            f"given away entirely. Take delta below {NEAR_ONE / people:.0e}."
+        )
+    if budget.epsilon > WEAK:
+        yield (
+            f"epsilon {budget.epsilon:g} promises little: what is found out may be "
+            f"{math.exp(min(budget.epsilon, 700)):.3g} times likelier by one person's rows."
+        )
+    if unit.is_row and session.schema.ids:
+        names = ", ".join(c.name for c in session.schema.ids)
+        yield (
+            f"every row is taken for another person, but the schema has ids ({names}): whoever has "
+            "several rows is protected row by row only. Is the unit the person?"
+        )
+    finer = [name for name in unit.columns if ":" in name or name in session.schema.domain]
+    if finer:
+        yield (
+            f"the unit is finer than a person ({unit}): someone in several of them is protected in "
+            "each by itself, and less in all together."
+        )
+    if _bytes(release) > LARGE:
+        yield f"the model takes {_bytes(release) / 2**30:.1f} GB: choose smaller cliques."
+
+
+def _lines(facts: dict[str, Any], session: Session) -> list[str]:
+    """Write what was found for people."""
+    rows = [
+        (
+            " × ".join(m["columns"]) or "(all)",
+            f"{m['cells']:,}",
+            f"{m['standard_error']:,.3g}",
+            f"{100 * m['error_by_noise']:.1f} %",
+        )
+        for m in facts["marginals"]
+    ]
+    head = ("asked", "cells", "noise a cell", "wrong by noise alone")
+    wide = [max(len(row[i]) for row in (head, *rows)) for i in range(4)]
+    table = [
+        "  " + row[0].ljust(wide[0]) + "".join(f"  {row[i]:>{wide[i]}}" for i in (1, 2, 3))
+        for row in (head, *rows)
+    ]
+    error = facts["expected_pair_error"]
+    return [
+        "The private table has the columns that schema and unit name; no row of it was read.",
+        f"Rehearsed on {facts['rehearsed_on']}, by {facts['mechanism']}:",
+        *table,
+        f"  model    {facts['model_bytes'] / 1e6:,.1f} MB",
+        *(
+            [f"  error    {error:.3f} of a pair's rows are in the wrong cell, on average"]
+            if error is not None
+            else []
+        ),
+        f"  promise  epsilon {session.budget.epsilon:g}, delta {session.budget.delta:g}, for every "
+        f"{session.unit} with all of its rows; bounded by {session.bounding}",
+        f"  ledger   {facts['ledger']}",
+        *(f"  warning  {warning}" for warning in facts["warnings"]),
+        "Nothing was spent. On the private table the choices may be others, the noise is the same.",
+    ]

@@ -1,0 +1,350 @@
+"""The init command: a schema and a run file drafted from public data, every line explained."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import sys
+import tomllib
+from dataclasses import dataclass, replace
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from understudy.budget import Budget, Unit
+from understudy.cli import asked
+from understudy.cli.progress import shown
+from understudy.cli.runfile import located
+from understudy.errors import MissingColumnError, UsageError
+from understudy.public import PublicTable, read_public
+from understudy.release import check_target, new_file
+from understudy.schema import Id, Ignored, Integer, Schema, Timestamp
+from understudy.schema.columns import NULLS
+from understudy.schema.files import toml_value
+from understudy.schema.reading import texts
+from understudy.synth import AdaGrid
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping, Sequence
+
+    from understudy.schema import Array
+
+RUNFILE, SCHEMA = "understudy.toml", "schema.toml"
+EPSILON, DELTA = 1.0, 1e-9
+TRIES = 3
+_WHY = (
+    "init never opens it: a list, a range or a bin read off private rows would tell what is in "
+    "them, before any budget guards it"
+)
+_MEANS = {
+    "kind": "what sort of column it is: see the page on schemas",
+    "values": "all values that are told apart; any other becomes (other)",
+    "min": "the lowest that is told apart; beyond it counts as it",
+    "max": "the highest that is told apart; beyond it counts as it",
+    "edges": "where bins begin and end; values within one are drawn evenly",
+    "whole": "whole numbers come out",
+    "resolution": "how fine the moments are that come out",
+    "format": "how the moments are written",
+    "outside": "what becomes of values outside",
+    "missing": "whether values may be missing",
+    "source": "the private table's own column",
+    "part": "which part of the moment",
+}
+
+
+def run(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
+    """Draft both files, and say what to do next."""
+    folder = Path(options.folder)
+    _check_folder(options, folder)
+    for name in (RUNFILE, SCHEMA):
+        check_target(folder / name)
+    with shown(quiet=options.json) as progress:
+        progress("reading the public table", 0)
+        table = None if options.public is None else read_public(options.public)
+        progress("drafting the schema", 0)
+        schema = _schema(options, table)
+    asks = not options.json and sys.stdin is not None and sys.stdin.isatty()
+    period = options.period or (_ask_period(schema) if asks else None)
+    schema = schema if period is None else _in_period(schema, period)
+    unit_text = options.unit or _ask_unit(schema, table, asks=asks)
+    unit, schema = _with_ids(unit_text, schema, table)
+    told = _Drafted(options=options, folder=folder, schema=schema, unit=unit, table=table)
+    drafted_from = Path(options.public or options.metadata).name
+    for name, text in (
+        (SCHEMA, _commented(schema, drafted_from)),
+        (RUNFILE, told.runfile(unit_text)),
+    ):
+        with new_file(folder / name) as partial:
+            partial.write_text(text, encoding="utf-8")
+    lines = [
+        f"{folder / SCHEMA}: {len(schema.modelled)} columns that will be modelled; read it, and "
+        "mend what is not so",
+        f"{folder / RUNFILE}: who is protected, how strongly, by which mechanism",
+        f"Next: understudy check {folder / RUNFILE}",
+    ]
+    facts = {"schema": str(folder / SCHEMA), "run_file": str(folder / RUNFILE), "unit": str(unit)}
+    return facts, lines
+
+
+def _check_folder(options: argparse.Namespace, folder: Path) -> None:
+    """Refuse what would have init look at private data, or at nothing."""
+    if folder.is_file():
+        raise UsageError(
+            "init drafts from public data only",
+            got=str(folder),
+            allowed="--public FILE, a table of the kind that anyone may see",
+            hint=f"if {folder.name} is private, {_WHY}",
+        )
+    if options.public is not None and options.private is not None:
+        public, private = Path(options.public), Path(options.private)
+        if public == private or (public.exists() and private.exists() and public.samefile(private)):
+            raise UsageError(
+                "the private table is named as the public one",
+                got=options.private,
+                allowed="another table, which anyone may see",
+                hint=_WHY,
+            )
+    if options.public is None and options.metadata is None:
+        raise UsageError(
+            "init needs something public to draft from",
+            allowed="--public TABLE, or --metadata FILE with --header COLUMN,COLUMN…",
+            hint="last year's published extract, or a codebook",
+        )
+    if options.header is not None and options.metadata is None:
+        raise UsageError("--header goes with --metadata", hint="a public table has its own header")
+
+
+def _schema(options: argparse.Namespace, table: Mapping[str, Array] | None) -> Schema:
+    """Draft a schema from a public table, or read one off a metadata file."""
+    name = options.name
+    if options.metadata is None:
+        assert table is not None  # noqa: S101  one of the two was asked for
+        stem = Path(options.private or options.public).name.split(".")[0]
+        schema = Schema.from_public(table, name=name or stem)
+    else:
+        read = Schema.read(options.metadata, public=table)
+        schema = replace(read, name=name or read.name or Path(options.metadata).stem)
+        if options.header is not None:
+            schema = _by_header(schema, [c.strip() for c in options.header.split(",") if c.strip()])
+    return schema
+
+
+def _by_header(schema: Schema, header: Sequence[str]) -> Schema:
+    """Hold a schema against the private table's header: all of its columns must be there."""
+    missing = sorted({c.table_column for c in schema.modelled} - set(header))
+    if missing:
+        raise MissingColumnError(
+            "the metadata file describes columns that the header does not have",
+            got=", ".join(missing),
+            allowed=", ".join(header),
+        )
+    known = {c.name for c in schema.columns} | {c.table_column for c in schema.modelled}
+    return schema.with_columns(*(Ignored(name=name) for name in header if name not in known))
+
+
+def _in_period(schema: Schema, period: str) -> Schema:
+    """Say from which day to which the private table goes."""
+    days = period.split("..")
+    moments = [c for c in schema.columns if isinstance(c, Timestamp)]
+    years = [c for c in schema.columns if isinstance(c, Integer) and c.name.lower() == "year"]
+    if len(days) != 2 or not all(re.fullmatch(r"\d{4}-\d\d-\d\d", day) for day in days):
+        raise UsageError("a period is two days", got=period, allowed="YYYY-MM-DD..YYYY-MM-DD")
+    if not moments and not years:
+        raise UsageError(
+            "no column has moments or years", got=f"--period {period}", hint="leave it out"
+        )
+    first, last = days
+    return schema.with_columns(
+        *(replace(c, min=first, max=last) for c in moments),
+        *(replace(c, min=int(first[:4]), max=int(last[:4])) for c in years),
+    )
+
+
+def _ask_period(schema: Schema) -> str | None:
+    """Ask from which day to which the private table goes, where that is of use."""
+    spans = [(c.min, c.max) for c in schema.columns if isinstance(c, Timestamp)]
+    if not spans:
+        return None
+    known = f"{min(a for a, _ in spans)}..{max(b for _, b in spans)}"
+    print("From which day to which does the private table go? Days beyond count as the nearest.")
+    return _answer(f"period [{known}]> ") or None
+
+
+def _answer(prompt: str) -> str:
+    """Take a line from the terminal; whoever closes it has not answered."""
+    try:
+        return input(prompt).strip()
+    except EOFError:
+        print()
+        return ""
+
+
+def _ask_unit(schema: Schema, table: Mapping[str, Array] | None, *, asks: bool) -> str:
+    """Ask whose rows are protected together."""
+    names = list(table) if table is not None else [c.name for c in schema.columns]
+    if not asks:
+        raise UsageError(
+            "init needs to know who is protected",
+            allowed=f"--unit COLUMN, of {', '.join(names)}; or --unit each-row",
+            hint="the column that tells people, taxis, patients, planes apart",
+        )
+    print(
+        "Who is to be protected? Name the column that tells them apart (several, with commas, if "
+        "it takes several).\nAll rows with the same value there are one person's, and are "
+        "protected together.\nIf every row is another person: each-row\n"
+        f"Columns: {', '.join(names)}"
+    )
+    for _ in range(TRIES):
+        text = _answer("unit> ")
+        named = {name.strip().partition(":")[0] for name in text.split(",")}
+        if text == "each-row" or (text and named <= set(names)):
+            return text
+        print("That is none of the columns.")
+    raise UsageError("no unit was named", allowed=", ".join([*names, "each-row"]))
+
+
+def _with_ids(text: str, schema: Schema, table: Mapping[str, Array] | None) -> tuple[Unit, Schema]:
+    """Read the unit, and declare its columns as ids."""
+    unit = asked.unit(text, None)
+    if unit.is_row:
+        return unit, schema
+    declared = {c.name for c in schema.columns}
+    known = declared | set(table or ())
+    named = [name.partition(":")[0] for name in unit.columns]
+    unknown = [name for name in named if name not in known]
+    if unknown:
+        raise MissingColumnError(
+            "the unit names columns that are not there",
+            got=", ".join(unknown),
+            allowed=", ".join(sorted(known)),
+        )
+    ids = [Id(name=name) for name in unit.columns if ":" not in name]
+    return unit, schema.with_columns(*ids)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Drafted:
+    """What was drafted, and the figures that the run file gives for a beginning."""
+
+    options: argparse.Namespace
+    folder: Path
+    schema: Schema
+    unit: Unit
+    table: Mapping[str, Array] | None
+
+    def people(self) -> int | None:
+        """Count the public table's people."""
+        if self.table is None:
+            return None
+        if self.unit.is_row:
+            return len(next(iter(self.table.values())))
+        named = [name.partition(":")[0] for name in self.unit.columns]
+        if not set(named) <= set(self.table):
+            return None
+        nobody = {None, *NULLS}
+        ids = zip(*(texts(np.asarray(self.table[name])).tolist() for name in named), strict=True)
+        return len({person for person in ids if nobody.isdisjoint(person)})
+
+    def bounding(self, budget: Budget, people: int | None) -> tuple[str, str]:
+        """Choose how people are bounded, and say why."""
+        if self.unit.is_row:
+            return "weights:1", "every row is another person's"
+        if budget.delta:
+            return "norm", "it needs no cap, and mostly has the smaller error"
+        if people is None:
+            raise UsageError(
+                "pure epsilon needs a cap on people's rows, and nothing public tells one",
+                got="--delta 0",
+                hint="take a delta above 0, or give a public table with the unit's columns",
+            )
+        public = PublicTable.read(self.options.public, schema=self.schema, unit=self.unit)
+        cap = AdaGrid().weights(public, budget=budget).cap
+        return f"weights:{cap}", "at this C noise and what is cut off are least, by public rows"
+
+    def runfile(self, unit: str) -> str:
+        """Write the run file, every line with its reason."""
+        options, people, name = self.options, self.people(), self.schema.name or "table"
+        budget = Budget(
+            epsilon=EPSILON if options.epsilon is None else options.epsilon,
+            delta=_delta(people) if options.delta is None else options.delta,
+        )
+        bounding, why = self.bounding(budget, people)
+        public = '# public = "last-year.csv"'
+        if options.public is not None:
+            public = f"public = {toml_value(_from(options.public, self.folder))}"
+        written = {
+            "private": _from(options.private or "PRIVATE.csv", self.folder),
+            "schema": SCHEMA,
+            "unit": unit,
+            "bounding": bounding,
+            "ledger": f"{name}.ledger",
+            "out": f"{name}-release",
+        }
+        return Template((files("understudy.cli") / RUNFILE).read_text(encoding="utf-8")).substitute(
+            {key: toml_value(text) for key, text in written.items()},
+            public=public,
+            why=why,
+            epsilon=f"{budget.epsilon:g}",
+            delta=f"{budget.delta:g}",
+            people="unknown here" if people is None else f"{people:,} in the public table",
+        )
+
+
+def _delta(people: int | None) -> float:
+    """Give a delta that is far below 1 / people, as far as they are known."""
+    return DELTA if people is None else 10.0 ** -math.ceil(math.log10(max(people, 1)) + 2)
+
+
+def _from(path: str, folder: Path) -> str:
+    """Give a path as it is from the run file's folder; what is no file stays as it is."""
+
+    def seen(file: Path) -> str:
+        # A link on the way to either would lead elsewhere from there.
+        where = file.parent.resolve() / file.name
+        return str(file) if file.is_absolute() else os.path.relpath(where, folder.resolve())
+
+    return located(path, seen)
+
+
+def _commented(schema: Schema, source: str) -> str:
+    """Write the schema with a reason for every column, and for every key where it first stands."""
+    out = [
+        f"# The columns of {toml_value(schema.name)[1:-1]}, drafted by 'understudy init' from "
+        f"{toml_value(source)[1:-1]}.",
+        "# Private rows were not looked at, so nothing here tells of them. What is not declared",
+        "# here does not exist for Understudy: it is neither counted nor released.",
+        "# Read every column: are all values there that the private table may have?",
+        "",
+    ]
+    seen: set[str] = set()
+    for line in schema.to_toml().splitlines():
+        key = line.partition(" = ")[0]
+        if line.startswith("[columns."):
+            out.append(_about(schema, line))
+        if " = " in line and key in _MEANS and key not in seen:
+            seen.add(key)
+            out.append(f"# {key}: {_MEANS[key]}")
+        out.append(line)
+    return "\n".join(out) + "\n"
+
+
+def _about(schema: Schema, line: str) -> str:
+    """Say what a column is drafted as."""
+    (name,) = tomllib.loads(line + "\n")["columns"]
+    column = {c.name: c for c in schema.columns}[name]
+    if isinstance(column, Id):
+        return "# Tells people apart: never modelled, given anew in the output."
+    if isinstance(column, Ignored):
+        return "# Left out, neither counted nor released. Declare it to have it."
+    if isinstance(column, Timestamp):
+        return (
+            "# Moments, modelled as month, weekday and hour. From which day to which does the\n"
+            "# private table go? Set min and max to that; days beyond count as the nearest month."
+        )
+    sizes = [c.size for c in schema.modelled if c.name == name]
+    return f"# {column.kind}, {sizes[0]} codes." if sizes else f"# {column.kind}."

@@ -1,0 +1,96 @@
+"""Run files: what `synth` is asked, in TOML, so that one command says it all.
+
+Every key is an option of `synth` by its name; an option on the command line is in its place.
+Paths are relative to the file's own folder.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from understudy.cli import asked
+from understudy.engine.sources import SQLITE, Database, source
+from understudy.errors import UsageError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
+ENDING = ".toml"
+_TABLES = ("private", "public")
+_FILES = ("schema", "ledger", "out", "parameters", "lists")
+_WORDS = ("unit", "null_ids", "bounding", "mechanism", "format", "recipe", "noise")
+_NUMBERS = ("epsilon", "delta")
+_KINDS: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys((*_TABLES, *_FILES, *_WORDS), (str,)),
+    **dict.fromkeys(_NUMBERS, (int, float)),
+    "published": (bool,),
+    "settings": (dict,),
+    "groups": (dict,),
+}
+_CALLED = {str: "a text", int: "a number", bool: "true or false", dict: "a table"}
+_CHOICES = {
+    "null_ids": ("drop", "one"),
+    "format": ("parquet", "csv"),
+    "noise": ("laplace", "gaussian"),
+}
+
+
+def with_runfile(options: argparse.Namespace) -> None:
+    """Fill in what a run file says, where the command line names one and does not say it itself."""
+    if not str(options.private).endswith(ENDING):
+        return
+    path = Path(options.private)
+    told = _checked(asked.read_toml(path, "run file"), path)
+    options.private = None
+    for name, value in told.items():
+        # A delta of 0 is said, and so is a list: only what is not there gives way.
+        if (said := getattr(options, name, None)) is None or said is False:
+            setattr(options, name, _placed(path.parent, name, value))
+    if options.private is None:
+        raise UsageError(
+            f"{path.name} names no private table", allowed='private = "FILE"', hint="add the line"
+        )
+
+
+def _checked(told: dict[str, Any], path: Path) -> dict[str, Any]:
+    """Refuse keys that are no options, and values of another kind."""
+    for name, value in told.items():
+        if name not in _KINDS:
+            raise UsageError(
+                f"{path.name} has a key that is no option of synth",
+                got=name,
+                allowed=", ".join(_KINDS),
+            )
+        kinds = _KINDS[name]
+        # True is a number to Python, and to nobody else.
+        if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+            raise UsageError(
+                f"{path.name}: {name} cannot be this", got=repr(value), allowed=_CALLED[kinds[0]]
+            )
+        if value not in _CHOICES.get(name, (value,)):
+            raise UsageError(
+                f"{path.name}: {name} cannot be this",
+                got=repr(value),
+                allowed=" or ".join(map(repr, _CHOICES[name])),
+            )
+    return told
+
+
+def _placed(folder: Path, name: str, value: Any) -> Any:  # noqa: ANN401  whatever TOML holds
+    """Give a path as it is from where the command stands."""
+    if name == "groups":
+        return [f"{column}={folder / str(file)}" for column, file in value.items()]
+    if name in _TABLES:
+        return located(value, lambda path: str(folder / path))
+    return str(folder / value) if name in _FILES else value
+
+
+def located(table: str, place: Callable[[Path], str]) -> str:
+    """Place a table that is a file, or in one; a server's stays where it is."""
+    found = source(table)
+    if isinstance(found, Database) and found.is_sqlite:
+        return str(replace(found, address=f"{SQLITE}{place(found.path)}"))
+    return place(found) if isinstance(found, Path) else table

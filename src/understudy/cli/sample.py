@@ -1,0 +1,55 @@
+"""The sample command: more rows of a release, drawn anew, free of charge."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from understudy.cli.progress import shown
+from understudy.engine import DuckDB
+from understudy.errors import UsageError
+from understudy.release import Release, check_target, new_file, sql_types
+
+if TYPE_CHECKING:
+    import argparse
+
+ENDINGS = (".csv", ".parquet")
+
+
+def run(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
+    """Draw rows, and write them to a new file."""
+    out = Path(options.out)
+    if out.suffix not in ENDINGS:
+        raise UsageError(
+            "rows are written by their file's ending",
+            got=out.name,
+            allowed="FILE.csv or FILE.parquet",
+        )
+    check_target(out)
+    where = _where(options.where or ())
+    with shown(quiet=options.json) as progress:
+        progress("reading the release", 0)
+        release = Release.read(options.release)
+        progress("drawing rows", 0)
+        rows = release.sample(options.rows, seed=options.seed, where=where)
+        progress("writing them", 0)
+        with new_file(out) as partial, closing(DuckDB()) as engine:
+            engine.write(rows, partial, types=sql_types(release.schema))
+    count = len(next(iter(rows.values())))
+    whence = "its model" if release.model is not None else "its people"
+    lines = [f"{count:,} rows in {out}, drawn from {whence}; this costs nothing"]
+    return {"rows": count, "file": str(out), "drawn_from": whence}, lines
+
+
+def _where(texts: tuple[str, ...]) -> dict[str, list[str]]:
+    """Read what is wanted: a column and its values."""
+    wanted: dict[str, list[str]] = {}
+    for text in texts:
+        column, mark, values = text.partition("=")
+        if not mark or not column or not values:
+            raise UsageError(
+                "--where names a column and its values", got=text, allowed="COLUMN=VALUE[,VALUE…]"
+            )
+        wanted.setdefault(column, []).extend(values.split(","))
+    return wanted

@@ -1,0 +1,164 @@
+"""Prediction: what is learnt from synthetic rows, tried on real ones.
+
+A classifier learns a column from all others, once from synthetic rows and once from the real rows
+of half of the people; the rows of the other half say how often each is right.  It is naive Bayes
+over codes with add-one smoothing: no settings, no chance, and the same every time.  Better
+classifiers exist; what counts here is the difference between its two teachers.
+
+Held-out people are real.  Synthetic rows were made of all people, these too: a promise of privacy
+is what keeps that from helping.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from understudy.errors import QuestionError
+from understudy.evaluate.table import check_alike
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from understudy.evaluate.table import Coded, Counts
+
+FEWEST_VALUES, MOST_VALUES = 2, 50
+MOST_TARGETS = 8
+LARGEST_TARGET = 1000
+"""No column of more codes is predicted, even if it is named."""
+MOST_TESTED = 50_000
+"""So many held-out rows say well enough how many are predicted rightly."""
+MOST_CELLS = 2**22
+"""A column that has more cells than this together with the target is not learnt from."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prediction:
+    """How often a column of held-out real rows is predicted rightly, each from 0 to 1."""
+
+    target: str
+    tested: int
+    """The held-out rows that it was tried on."""
+    majority: float
+    """By saying the commonest value every time."""
+    real: float
+    """By what was learnt from real rows of other people."""
+    synthetic: float
+    """By what was learnt from synthetic rows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class NaiveBayes:
+    """A classifier that takes columns for independent of each other, given the target."""
+
+    target: str
+    prior: NDArray[np.float64]
+    """The logarithm of each value's share of the rows; minus infinity where there are none."""
+    given: dict[str, NDArray[np.float64]]
+    """The logarithms of a column's shares, a line for each value of the target."""
+
+    @classmethod
+    def learn(cls, table: Coded, target: str) -> NaiveBayes:
+        """Count a target by itself and with every other column, one more than there are in each."""
+        values = table.sizes[target]
+        counts = table.counts([target])
+        given = {}
+        for name, size in table.sizes.items():
+            if name != target and values * size <= MOST_CELLS:
+                both = table.counts([target, name]).reshape(values, size)
+                given[name] = np.log(both + 1.0) - np.log(counts + float(size))[:, None]
+        with np.errstate(divide="ignore"):
+            prior = np.log(counts / max(table.rows, 1))
+        return cls(target=target, prior=prior, given=given)
+
+    def predict(self, table: Coded) -> Counts:
+        """Give the likeliest value for each row, the lowest code of equals."""
+        found = np.empty(table.rows, np.int64)
+        step = max(1, MOST_CELLS // len(self.prior))
+        for begin in range(0, table.rows, step):
+            rows = slice(begin, begin + step)
+            likely = np.zeros((len(found[rows]), len(self.prior)))
+            for name, shares in self.given.items():
+                likely += shares.T[table.codes[name][rows]]
+            found[rows] = np.argmax(likely + self.prior, axis=1)
+        return found
+
+
+def worth_predicting(real: Coded, among: Iterable[str]) -> list[str]:
+    """Name the columns, at most eight, of which real rows have 2 to 50 values."""
+    found = [
+        name
+        for name in among
+        if real.sizes[name] <= LARGEST_TARGET
+        and FEWEST_VALUES <= np.count_nonzero(real.counts([name])) <= MOST_VALUES
+    ]
+    return found[:MOST_TARGETS]
+
+
+def check_targets(sizes: dict[str, int], targets: Sequence[str]) -> None:
+    """Refuse columns that are not there, or that have too many codes to be predicted."""
+    unknown = [name for name in targets if name not in sizes]
+    if unknown or not targets:
+        raise QuestionError(
+            "columns to predict that the schema does not model",
+            got=", ".join(unknown) or "none",
+            allowed=", ".join(sizes),
+        )
+    for name in targets:
+        if sizes[name] > LARGEST_TARGET:
+            raise QuestionError(
+                f"column {name} has too many codes to be predicted",
+                got=sizes[name],
+                allowed=f"at most {LARGEST_TARGET}",
+            )
+
+
+def predictions(
+    real: Coded, synthetic: Coded, targets: Sequence[str], *, seed: int = 0
+) -> list[Prediction]:
+    """Try what real and synthetic rows teach of each target on people held out from the real ones.
+
+    ``seed`` chooses the people held out.  A table of one person has none to hold out, and one
+    column nothing to learn from: there are no predictions then.
+    """
+    check_alike(real, synthetic)
+    taught, tested = _halves(real, np.random.default_rng(seed))
+    if not taught.rows or not tested.rows or len(real.sizes) < 2:
+        return []
+    found = []
+    for target in targets:
+        truth = tested.codes[target]
+        commonest = int(np.argmax(taught.counts([target])))
+        found.append(
+            Prediction(
+                target=target,
+                tested=tested.rows,
+                majority=float(np.mean(truth == commonest)),
+                real=_right(taught, tested, target),
+                synthetic=_right(synthetic, tested, target) if synthetic.rows else 0.0,
+            )
+        )
+    return found
+
+
+def _right(teacher: Coded, tested: Coded, target: str) -> float:
+    said = NaiveBayes.learn(teacher, target).predict(tested)
+    return float(np.mean(said == tested.codes[target]))
+
+
+def _halves(real: Coded, rng: np.random.Generator) -> tuple[Coded, Coded]:
+    """Part people in two halves: rows to learn from, and rows, not too many, to be tested on."""
+    owners = np.arange(real.rows)
+    if real.people is not None:
+        owners = np.unique(real.people, return_inverse=True)[1]
+    people = int(owners.max(initial=-1)) + 1
+    held = np.zeros(people, np.bool_)
+    held[rng.permutation(people)[: people // 2]] = True
+    out = np.flatnonzero(held[owners])
+    if len(out) > MOST_TESTED:
+        out = np.sort(rng.choice(out, size=MOST_TESTED, replace=False))
+    return real.take(np.flatnonzero(~held[owners])), real.take(out)

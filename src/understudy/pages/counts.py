@@ -1,0 +1,77 @@
+"""What a page counts of synthetic rows: all of its marginals in one pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from understudy.door import Clique
+    from understudy.pages.page import Table
+    from understudy.release import Estimate, Release
+
+    Numbers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Counted:
+    """Marginals of a release's rows, by code."""
+
+    release: Release
+    marginals: dict[Clique, Numbers]
+
+    @classmethod
+    def of(cls, release: Release, cliques: Sequence[Clique]) -> Counted:
+        """Count all of them, going through the rows once."""
+        domain, schema = release.schema.domain, release.schema.released()
+        counts = {c: np.zeros([domain[n] for n in c], dtype=np.int64) for c in cliques}
+        for batch in release.decoded:
+            codes, _ = schema.encode(batch)
+            for clique, before in counts.items():
+                cells = np.ravel_multi_index([codes[n] for n in clique], before.shape)
+                more = np.bincount(cells, minlength=before.size)
+                counts[clique] = before + more.reshape(before.shape)
+        return cls(release, counts)
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """The pairs of columns that were counted."""
+        return [(c[0], c[1]) for c in self.marginals if len(c) == 2]
+
+    def beside(self, found: Estimate) -> Table:
+        """Lay an estimate out with the synthetic rows' counts of the same cells."""
+        labels = [self._parts(found, name) for name in found.columns]
+        sizes = [max(part.values(), default=-1) + 1 for _, part in labels]
+        codes = [
+            np.array([part[place[label]] for label in self.release.labels(name)])
+            for name, (place, part) in zip(found.columns, labels, strict=True)
+        ]
+        summed = self.marginals[found.columns]
+        for axis, (code, size) in enumerate(zip(codes, sizes, strict=True)):
+            moved = np.moveaxis(summed, axis, 0)
+            into = np.zeros((size, *moved.shape[1:]), dtype=np.int64)
+            np.add.at(into, code, moved)
+            summed = np.moveaxis(into, 0, axis)
+        at = tuple(
+            np.array([part[label] for label in found.labels[name]])
+            for name, (_, part) in zip(found.columns, labels, strict=True)
+        )
+        table: Table = {name: list(found.labels[name]) for name in found.columns}
+        table["measured"] = found.estimate.tolist()
+        table["low"], table["high"] = found.low.tolist(), found.high.tolist()
+        table["synthetic"] = summed[at].tolist()
+        return table
+
+    def _parts(self, found: Estimate, name: str) -> tuple[dict[str, str], dict[str, int]]:
+        """Say which label of the estimate each value has, and number those labels."""
+        groups = (found.groups or {}).get(name, {})
+        place = {label: label for label in self.release.labels(name)}
+        for group, values in groups.items():
+            place |= dict.fromkeys(values, group)
+        return place, {label: i for i, label in enumerate(dict.fromkeys(place.values()))}

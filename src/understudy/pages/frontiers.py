@@ -1,0 +1,112 @@
+"""What runs cost and what they are worth: the runs of an evaluation by epsilon and by error."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from understudy.pages import contrasts
+from understudy.pages.contrasts import BEATEN, BEST
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from understudy.pages.page import Chart, Page, Table
+
+    Run = Mapping[str, Any]
+
+ERROR = "mean error of pairs"
+SCORES: dict[str, tuple[str, dict[str, tuple[str, float]]]] = {
+    "trips": (
+        "score",
+        {
+            "score": ("trip score", 1000),
+            "k_marginal": ("trips: k-marginal", 1),
+            "graph_edges": ("trips: graph edges", 1),
+            "people": ("trips: people", 1),
+        },
+    ),
+    "pies": ("mean", {"mean": ("mean pie score", 1)}),
+    "excerpts": ("score", {"score": ("excerpt score", 1000)}),
+    "census": (
+        "score",
+        {
+            "score": ("census score", 1e6),
+            "triples": ("census: triples", 1e6),
+            "conjunctions": ("census: conjunctions", 1e6),
+            "wages": ("census: wages", 1e6),
+        },
+    ),
+}
+"""The contests' scores: which figure is the score, and what each is called and at best is."""
+
+
+def promise_of(run: Run) -> dict[str, Any]:
+    """Say what a run's manifest says of its mechanism and its promise."""
+    manifest = run["manifest"] or {}
+    mechanism, promise = manifest.get("mechanism") or {}, manifest.get("guarantee") or {}
+    found = {k: promise[k] for k in ("epsilon", "delta") if k in promise}
+    if "name" in mechanism:
+        chosen = (mechanism.get("chosen") or {}).get("name")
+        found["mechanism"] = mechanism["name"] + (f" ({chosen})" if chosen else "")
+    return found
+
+
+def add_frontiers(page: Page, runs: Mapping[str, Run]) -> None:
+    """Picture what runs cost and what they are worth, where several have an epsilon."""
+    priced = {name: run for name, run in runs.items() if "epsilon" in promise_of(run)}
+    if len(priced) < 2:
+        return
+    page.section(
+        "What each run costs and is worth",
+        "Each point is a run. A cross says that it is beaten: another run is as good or "
+        "better, for as much or less, and not the same in both. Deltas are not looked at.",
+    )
+    colours = contrasts.run_colours(runs)
+    made = {name: run["comparison"]["synthetic"] for name, run in priced.items()}
+    if all("pairs, mean" in each["summary"] for each in made.values()):
+        errors = {name: each["summary"]["pairs, mean"] for name, each in made.items()}
+        page.chart(_frontier(priced, errors, ERROR, colours, lower=True))
+    for contest, (key, figures) in SCORES.items():
+        if all(each[contest] for each in made.values()):
+            scores = {name: each[contest][key] for name, each in made.items()}
+            page.chart(_frontier(priced, scores, figures[key][0], colours, lower=False))
+
+
+def _frontier(
+    runs: Mapping[str, Run],
+    found: Mapping[str, float],
+    y: str,
+    colours: Mapping[str, str],
+    *,
+    lower: bool,
+) -> Chart:
+    promises = {name: promise_of(run) for name, run in runs.items()}
+    labels = {n: f"{n} · {p.get('mechanism', 'not told')}" for n, p in promises.items()}
+    epsilons = [p["epsilon"] for p in promises.values()]
+    best = undominated(epsilons, [v if lower else -v for v in found.values()])
+    data: Table = {
+        "run": list(labels.values()),
+        "epsilon": epsilons,
+        y: list(found.values()),
+        "standing": [BEST if b else BEATEN for b in best],
+    }
+    told = "the lower, the closer to the real table" if lower else "the higher, the closer"
+    listed = ", ".join(name for name, b in zip(runs, best, strict=True) if b)
+    return contrasts.frontier(
+        f"Epsilon and {y}",
+        f"The {y} of each run by its epsilon: {told}. Not beaten by another: {listed}.",
+        data,
+        y=y,
+        zero=lower,
+        colours={label: colours[name] for name, label in labels.items()},
+    )
+
+
+def undominated(prices: Sequence[float], errors: Sequence[float]) -> list[bool]:
+    """Say of each run whether none costs as little and errs as little, one of them less.
+
+    >>> undominated([1, 1, 3, 3], [0.2, 0.3, 0.1, 0.2])
+    [True, False, True, False]
+    """
+    runs = list(zip(prices, errors, strict=True))
+    return [not any(p <= a and e <= b and (p, e) != (a, b) for p, e in runs) for a, b in runs]

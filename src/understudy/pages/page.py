@@ -1,0 +1,223 @@
+"""A page: sections of text, tables and charts in one HTML file that loads nothing.
+
+Whatever comes from a table, a schema or a manifest is escaped here, in one place.  A chart is a
+Vega-Lite specification; the program that draws it is part of the package (`setup.py` puts it
+there) and is written into every page.  Beside every chart stands its table, for those who cannot
+see it, and for those who do not trust it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from html import escape
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from understudy.errors import MissingPackageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_ROOM = files("understudy.pages")
+MOST_ROWS = 60
+"""A table beside a chart has no more rows than this."""
+_POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; "
+    "img-src data:; form-action 'none'; base-uri 'none'"
+)
+"""The browser itself sees to it that nothing is loaded and nothing sent."""
+
+Cell = str | int | float | None
+Table = dict[str, list[Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chart:
+    """A picture of a table: what it shows in words, the columns, and how they are drawn."""
+
+    title: str
+    about: str
+    """What is to be seen, in a sentence or two; read out in the place of the picture."""
+    data: Table
+    spec: Mapping[str, Any]
+    """A Vega-Lite specification without its data."""
+
+
+@dataclass(slots=True)
+class Page:
+    """An HTML page that grows section by section."""
+
+    title: str
+    about: str
+    banner: str | None = None
+    """A warning that stands at the top, and on every sheet when it is printed."""
+    _parts: list[str] = field(default_factory=list)
+    _links: list[tuple[str, str]] = field(default_factory=list)
+    _charts: list[dict[str, Any]] = field(default_factory=list)
+
+    def section(self, title: str, *paragraphs: str) -> None:
+        """Begin a section."""
+        name = f"s{len(self._links)}"
+        self._links.append((name, title))
+        self._parts.append(f'<h2 id="{name}">{escape(title)}</h2>')
+        self.text(*paragraphs)
+
+    def heading(self, title: str) -> None:
+        """Begin a part of a section."""
+        self._parts.append(f"<h3>{escape(title)}</h3>")
+
+    def text(self, *paragraphs: str) -> None:
+        """Add paragraphs."""
+        self._parts += [f"<p>{escape(text)}</p>" for text in paragraphs]
+
+    def facts(self, facts: Mapping[str, object]) -> None:
+        """Add a list of names and what they are."""
+        listed = "".join(
+            f"<dt>{escape(name)}</dt><dd>{escape(_shown(value))}</dd>"
+            for name, value in facts.items()
+        )
+        self._parts.append(f"<dl>{listed}</dl>")
+
+    def table(
+        self, table: Mapping[str, Sequence[Any]], *, caption: str, folded: bool = False
+    ) -> None:
+        """Add a table; one that is folded is opened by whoever wants to see it."""
+        drawn = f'<div class="wide" tabindex="0">{_table(table, caption)}</div>'
+        summary = f"<details><summary>{escape(caption)}</summary>{drawn}</details>"
+        self._parts.append(summary if folded else drawn)
+
+    def chart(self, chart: Chart) -> None:
+        """Add a chart, with its table."""
+        self._parts.append(self._figure(chart))
+
+    def choice(self, title: str, charts: Sequence[Chart]) -> None:
+        """Add charts of which one is seen at a time, the first one at first."""
+        if len(charts) == 1:
+            self.chart(charts[0])
+        if len(charts) < 2:
+            return
+        name = f"choice{len(self._parts)}"
+        options = "".join(
+            f'<option value="{i}">{escape(chart.title)}</option>' for i, chart in enumerate(charts)
+        )
+        figures = "".join(
+            f"<div{' hidden' if i else ''}>{self._figure(chart)}</div>"
+            for i, chart in enumerate(charts)
+        )
+        self._parts.append(
+            f'<p class="choice"><label for="{name}">{escape(title)}</label> '
+            f'<select id="{name}">{options}</select></p><div class="chosen">{figures}</div>'
+        )
+
+    def _figure(self, chart: Chart) -> str:
+        name = f"c{len(self._charts)}"
+        values = records(chart.data)
+        spec = {"data": {"values": values}, "description": chart.about, **chart.spec}
+        self._charts.append({"name": name, "spec": spec})
+        rows = len(values)
+        first = {column: cells[:MOST_ROWS] for column, cells in chart.data.items()}
+        more = f", the first {MOST_ROWS} of {rows} rows" if rows > MOST_ROWS else ""
+        return (
+            f'<figure aria-labelledby="{name}-title"><h4 id="{name}-title">{escape(chart.title)}'
+            f'</h4><div class="chart" id="{name}" tabindex="0" role="group" '
+            f'aria-label="{escape(chart.about)}"></div><figcaption>{escape(chart.about)}'
+            f"</figcaption><details><summary>The same as a table{more}</summary>"
+            f"{_table(first, chart.title)}</details></figure>"
+        )
+
+    def html(self) -> str:
+        """Write the page."""
+        links = "".join(f'<li><a href="#{n}">{escape(t)}</a></li>' for n, t in self._links)
+        banner = "" if self.banner is None else f'<p class="banner">{escape(self.banner)}</p>'
+        return (
+            '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+            f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
+            '<meta name="viewport" content="width=device-width, initial-scale=1">'
+            '<meta name="color-scheme" content="light dark"><link rel="icon" href="data:,">'
+            f"<title>{escape(self.title)}</title><style>{_packed('page.css')}</style></head>"
+            f'<body><a class="skip" href="#content">To the content</a>{banner}<header>'
+            f"<h1>{escape(self.title)}</h1><p>{escape(self.about)}</p></header>"
+            f'<nav aria-label="Sections"><ol>{links}</ol></nav>'
+            f'<main id="content">{"".join(self._parts)}</main>'
+            "<noscript><p>Charts need JavaScript; their tables do not.</p></noscript>"
+            f'<script type="application/json" id="charts">{_embedded(self._charts)}</script>'
+            f"<script>{_script(_packed('vega.js'))}</script>"
+            f"<script>{_script(_packed('page.js'))}</script></body></html>\n"
+        )
+
+
+def _packed(name: str) -> str:
+    """Give the text of a file of this room."""
+    try:
+        return (_ROOM / name).read_text(encoding="utf-8")
+    except OSError:
+        raise MissingPackageError(
+            "the program that draws charts is not in this installation",
+            got=f"no {name}",
+            hint="install Understudy from its wheel, or by 'make install' in a clone",
+        ) from None
+
+
+def _script(code: str) -> str:
+    """Let no text of a program end it early."""
+    return re.sub("</(?=script)", r"<\\/", code, flags=re.IGNORECASE)
+
+
+def _embedded(data: object) -> str:
+    """Write data as JSON that cannot be taken for HTML."""
+    text = json.dumps(data, ensure_ascii=True, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def field_of(name: str) -> str:
+    """Name a column in a specification, where quotes, dots and brackets mean something else.
+
+    >>> field_of("pickup area"), field_of("it's")
+    ('pickup area', '~69742773')
+    """
+    return name if re.fullmatch(r"[\w ×:%-]+", name) else f"~{name.encode().hex()}"
+
+
+def records(data: Table) -> list[dict[str, Any]]:
+    """Give a table row by row, in plain numbers and texts, by the names of a specification."""
+    columns = {field_of(name): [_plain(cell) for cell in cells] for name, cells in data.items()}
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _plain(cell: object) -> Cell:
+    if isinstance(cell, (bool, np.bool_)):
+        return str(cell)
+    if isinstance(cell, (int, np.integer)):
+        return int(cell)
+    if isinstance(cell, (float, np.floating)):
+        return float(f"{cell:.6g}") if np.isfinite(cell) else None
+    return None if cell is None else str(cell)
+
+
+def _table(table: Mapping[str, Sequence[Any]], caption: str) -> str:
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in table)
+    rows = "".join(
+        f"<tr>{''.join(_cell(cell) for cell in row)}</tr>"
+        for row in zip(*table.values(), strict=True)
+    )
+    return (
+        f"<table><caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead>"
+        f"<tbody>{rows}</tbody></table>"
+    )
+
+
+def _cell(cell: object) -> str:
+    plain = _plain(cell)
+    kind = ' class="number"' if isinstance(plain, (int, float)) else ""
+    return f"<td{kind}>{escape(_shown(plain))}</td>"
+
+
+def _shown(value: object) -> str:
+    plain = _plain(value)
+    if isinstance(plain, float):
+        return f"{plain:,.4g}" if abs(plain) < 1000 else f"{plain:,.0f}"
+    return f"{plain:,}" if isinstance(plain, int) else "" if plain is None else plain

@@ -1,0 +1,73 @@
+"""Maps without a map: a tile for every place, and a slider where the table has a time."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from understudy.pages import charts
+from understudy.schema import DateTime
+
+if TYPE_CHECKING:
+    from understudy.pages.counts import Counted
+    from understudy.pages.page import Chart, Table
+    from understudy.release import Release
+    from understudy.schema import Schema
+
+PLACE = re.compile(
+    r"(^|_)(area|areas|zone|tract|neighbou?rhood|puma|state|city|county|district|region|ward|"
+    r"borough|precinct|origin|dest|destination|place|location|airport|community|msa|country|zip)"
+    r"($|_)"
+)
+TIME = re.compile(r"(^|_)(hour|month|shift|day|weekday|year|quarter|week|date|time)($|_)")
+FEWEST, MOST_PLACES, MOST_TIMES = 4, 400, 400
+
+
+def maps(schema: Schema) -> list[tuple[str, str] | tuple[str]]:
+    """Give the columns that are places by their names, each with every time that there is."""
+    domain = schema.domain
+    places = [n for n in domain if PLACE.search(n.lower()) and FEWEST < domain[n] <= MOST_PLACES]
+    dated = {c.name for c in schema.modelled if isinstance(c, DateTime)}
+    times = [
+        name
+        for name, size in domain.items()
+        if (name in dated or TIME.search(name.lower())) and FEWEST < size <= MOST_TIMES
+    ]
+    timed: list[tuple[str, str] | tuple[str]] = [(p, t) for p in places for t in times if p != t]
+    return timed or [(place,) for place in places]
+
+
+def place_charts(release: Release, counted: Counted) -> list[Chart]:
+    """Draw every map, by the synthetic rows."""
+    return [_tiles(release, counted, *names) for names in maps(release.schema)]
+
+
+def _tiles(release: Release, counted: Counted, place: str, time: str | None = None) -> Chart:
+    labels = release.labels(place)
+    wide = math.ceil(math.sqrt(1.6 * len(labels)))
+    rows = counted.marginals[(place,)][:, None]
+    steps: list[str | None] = [None]
+    if time is not None:
+        rows, steps = counted.marginals[place, time], list(release.labels(time))
+    size, moments = rows.shape
+    which = np.tile(np.arange(size), moments)
+    data: Table = {
+        place: [labels[i] for i in which],
+        "rows": rows.T.reshape(-1).tolist(),
+        "across": (which % wide).tolist(),
+        "down": (which // wide).tolist(),
+    }
+    if time is not None:
+        data["step"] = np.repeat(np.arange(moments), size).tolist()
+        data[time] = [steps[i] for i in data["step"]]
+    return charts.tiles(
+        place if time is None else f"{place} by {time}",
+        f"Synthetic rows by {place}, a tile each"
+        + (f"; the slider goes through {time} from {steps[0]} to {steps[-1]}." if time else "."),
+        data,
+        place=place,
+        time=time,
+    )

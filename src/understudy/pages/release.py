@@ -1,0 +1,336 @@
+"""The release report: what was promised, what was asked, and how the rows compare to it.
+
+It is made of a release alone, so that whoever may see the release may see it, and anyone can make
+it again.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations, pairwise
+from pathlib import Path
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from understudy.errors import UsageError
+from understudy.pages import charts
+from understudy.pages.counts import Counted
+from understudy.pages.page import Page
+from understudy.pages.places import maps, place_charts
+from understudy.release import Release, new_file
+
+if TYPE_CHECKING:
+    from understudy.pages.page import Chart, Table
+    from understudy.release import Estimate
+
+MOST_PAIRS = 24
+"""So many pairs of columns are shown, those with the fewest errors first."""
+MOST_BARS = 30
+MOST_CELLS = 1600
+ACCUSED = 0.05
+
+
+def report(release: Release | str | Path, path: str | Path) -> Path:
+    """Write a release's report as one HTML file, and give its path.
+
+    The release may be one in memory or the folder of one that was saved.  Nothing is overwritten.
+
+        us.report(release, "out/report.html")
+    """
+    made = release if isinstance(release, Release) else Release.read(release)
+    target = Path(path)
+    text = release_page(made).html()
+    with new_file(target) as partial:
+        partial.write_text(text, encoding="utf-8")
+    return target
+
+
+def release_page(release: Release) -> Page:
+    """Make the page of a release."""
+    manifest = release.manifest
+    page = Page(
+        title=f"Release report: {manifest['table']}",
+        about=f"{manifest['rows']:,} synthetic rows that stand in for a private table. "
+        "Made of the release alone: nothing on this page is more private than the rows are.",
+    )
+    _promise(page, manifest)
+    _questions(page, manifest)
+    _measurements(page, release)
+    counted = Counted.of(release, _cliques(release))
+    _columns(page, release, counted)
+    _pairs(page, release, counted)
+    found = place_charts(release, counted)
+    if found:
+        page.section(
+            "Places",
+            "Every tile is a place, in the order of the schema; the darker, the more synthetic "
+            "rows. Where the table has a time, the slider goes through it.",
+        )
+        page.choice("Which places", found)
+    _people(page, release)
+    _rest(page, manifest)
+    return page
+
+
+def _promise(page: Page, manifest: dict[str, Any]) -> None:
+    promise = manifest["guarantee"]
+    page.section("The promise", promise["words"])
+    page.facts(
+        {
+            "who is protected": f"every {promise['unit']}, with all of its rows",
+            "epsilon": promise["epsilon"],
+            "delta": promise["delta"],
+            "accounting": promise["accounting"],
+            "how people are bounded": promise["bounding"],
+        }
+    )
+    page.chart(_trade_off(promise))
+    if "curve" in promise:
+        page.table(
+            {
+                "delta": [f"{point['delta']:.0e}" for point in promise["curve"]],
+                "epsilon": [f"{point['epsilon']:.4g}" for point in promise["curve"]],
+            },
+            caption="The same promise at other deltas: all of these hold at once.",
+        )
+
+
+def _trade_off(promise: dict[str, Any]) -> Chart:
+    """Picture what epsilon means: how well anyone can tell who is in the table."""
+    wrong = np.concatenate(([0.0], np.geomspace(1e-4, 1, 80)))
+    if "mu" in promise:
+        normal, mu = NormalDist(), promise["mu"]
+        found = [0.0, *(normal.cdf(normal.inv_cdf(a) + mu) for a in wrong[1:-1]), 1.0]
+    else:
+        odds = math.exp(min(promise["epsilon"], 700))
+        found = [min(odds * a, 1 - (1 - a) / odds) for a in wrong]
+    at = float(np.interp(ACCUSED, wrong, found))
+    kinds = ["at most, by this promise", "by guessing"]
+    data: Table = {
+        "wrongly accused": [*wrong, 0.0, 1.0],
+        "rightly found": [*found, 0.0, 1.0],
+        "kind": [kinds[0]] * len(wrong) + [kinds[1]] * 2,
+    }
+    return charts.lines(
+        "What epsilon means here",
+        f"Someone who knows all about everyone else tries to tell who is in the table. Of 100 who "
+        f"are not, they accuse {100 * ACCUSED:.0f}; of 100 who are, they then find at most "
+        f"{100 * at:.1f}. The nearer the curve is to guessing, the stronger the promise.",
+        data,
+        x="wrongly accused",
+        y="rightly found",
+        by="kind",
+    )
+
+
+def _questions(page: Page, manifest: dict[str, Any]) -> None:
+    charges, ledger, mechanism = manifest["charges"], manifest["ledger"], manifest["mechanism"]
+    page.section(
+        "What was asked, and what it cost",
+        f"The mechanism {mechanism['name']} asked {len(charges)} question(s) of the private table. "
+        "Everything else on this page follows from their noisy answers and from public data.",
+    )
+    if "why" in mechanism:
+        page.text(f"It chose {mechanism['chosen']['name']}. {mechanism['why']}")
+    if charges:
+        page.chart(
+            charts.shares(
+                "Shares of the run's budget",
+                "How much of the budget each question took. Shares add up to 100 % or less.",
+                {
+                    "question": [f"{i + 1}. {c['asked']}" for i, c in enumerate(charges)],
+                    "share": [c["share"] for c in charges],
+                    "epsilon if it were alone": [c["epsilon_alone"] for c in charges],
+                },
+                label="question",
+                share="share",
+            )
+        )
+    total = ledger.get("total", {})
+    page.facts(
+        {
+            "run in the ledger": ledger["run"],
+            "the table's total": ", ".join(f"{k} {v:g}" for k, v in total.items()) or "not told",
+            "ledger's head": ledger["head"],
+        }
+    )
+
+
+def _measurements(page: Page, release: Release) -> None:
+    """List every noisy answer by what it is of, with its error."""
+    measured = release.measurements
+    error = math.sqrt(2) if release.manifest["guarantee"]["delta"] == 0 else 1.0
+    page.table(
+        {
+            "asked about": [" × ".join(m.clique) or "all" for m in measured],
+            "counted": [m.counted for m in measured],
+            "numbers": [len(m.values) for m in measured],
+            "standard error of each": [m.scale * error for m in measured],
+        },
+        caption=f"All {len(measured)} measurements, with the size of their noise",
+        folded=True,
+    )
+
+
+def _cliques(release: Release) -> list[tuple[str, ...]]:
+    """Give what the page counts of the rows: all columns, and pairs that were measured."""
+    names = list(release.schema.domain)
+    together = {
+        pair
+        for measured in release.measurements
+        if measured.counted == "rows"
+        for pair in combinations(sorted(measured.clique, key=names.index), 2)
+    }
+    small = [p for p in together if math.prod(release.schema.domain[n] for n in p) <= 10**6]
+    small.sort(key=lambda pair: [names.index(name) for name in pair])
+    return list(dict.fromkeys([*((name,) for name in names), *small, *maps(release.schema)]))
+
+
+def _estimate(release: Release, columns: tuple[str, ...]) -> Estimate | None:
+    """Estimate a marginal of rows, where it was measured."""
+    try:
+        found = release.estimate(*columns)
+    except UsageError:
+        return None
+    return found if found.counted == "rows" else None
+
+
+def _columns(page: Page, release: Release, counted: Counted) -> None:
+    page.section(
+        "Column by column",
+        "Dots are what was measured, with noise; the bars through them are where 95 % of such "
+        "noise lies, known from the noise itself. Blue bars are the synthetic rows. A blue bar "
+        "that ends far from its dot shows where the model had to give way.",
+    )
+    drawn, unmeasured = [], []
+    for name in release.schema.domain:
+        found = _estimate(release, (name,))
+        if found is None:
+            unmeasured.append(name)
+            continue
+        table = counted.beside(found)
+        order = np.argsort(-np.asarray(table["synthetic"]), kind="stable")[:MOST_BARS]
+        left = f" The {MOST_BARS} values with most rows of {len(found):,}." * (
+            len(found) > MOST_BARS
+        )
+        kept = {k: [v[i] for i in sorted(order)] for k, v in table.items()}
+        drawn.append(
+            charts.measured(
+                name,
+                f"Rows by {name}, measured and synthetic. A count's standard error is about "
+                f"{float(np.median(found.standard_error)):,.3g} rows.{left}",
+                kept,
+                label=name,
+            )
+        )
+    page.choice("Column", drawn)
+    if unmeasured:
+        page.text(
+            f"Not measured by themselves: {', '.join(unmeasured)}. What the rows have of them "
+            "follows from what was measured of others, or of people."
+        )
+
+
+def _pairs(page: Page, release: Release, counted: Counted) -> None:
+    found = []
+    for pair in counted.pairs:
+        estimate = _estimate(release, pair)
+        if estimate is not None and 0 < len(estimate) <= MOST_CELLS:
+            found.append((pair, estimate, counted.beside(estimate)))
+    if not found:
+        return
+    page.section(
+        "Pair by pair",
+        "What was measured of two columns together, and what the synthetic rows have. A cell that "
+        "is within 95 % of the noise agrees with what was measured.",
+    )
+    agree: Table = {
+        "pair": [" × ".join(pair) for pair, _, _ in found],
+        "cells": [len(estimate) for _, estimate, _ in found],
+        "standard error of a cell": [float(np.median(e.standard_error)) for _, e, _ in found],
+        "cells that agree": [f"{100 * _agreeing(table):.0f} %" for *_, table in found],
+    }
+    page.table(agree, caption="How the synthetic rows agree with what was measured")
+    drawn = []
+    for pair, estimate, table in found[:MOST_PAIRS]:
+        data: Table = {name: [*table[name], *table[name]] for name in pair}
+        data["kind"] = ["measured"] * len(estimate) + ["synthetic"] * len(estimate)
+        data["count"] = [*np.maximum(estimate.estimate, 0), *table["synthetic"]]
+        drawn.append(
+            charts.pair(
+                " × ".join(pair),
+                f"Rows by {pair[0]} and {pair[1]}. Left: measured, negative noise shown as 0. "
+                "Right: synthetic.",
+                data,
+                columns=pair,
+            )
+        )
+    page.choice("Pair", drawn)
+
+
+def _agreeing(table: Table) -> float:
+    low, high, there = (np.asarray(table[k], float) for k in ("low", "high", "synthetic"))
+    return float(np.mean((there >= low) & (there <= high)))
+
+
+def _people(page: Page, release: Release) -> None:
+    asked = [m for m in release.measurements if m.counted != "rows"]
+    ids = release.ids
+    if not ids and not asked:
+        return
+    page.section("People")
+    if ids:
+        page.chart(_rows_each(release, ids[0]))
+    for measured in asked[:4]:
+        order = np.argsort(-measured.values, kind="stable")[:MOST_BARS]
+        names = release.cells(measured)
+        page.chart(
+            charts.bars(
+                f"Counted: {measured.counted}",
+                f"Noisy numbers of {measured.counted}, by {' × '.join(measured.clique)}; the "
+                f"{len(order)} largest of {len(measured.values):,}. Each has a standard error of "
+                f"about {measured.scale:,.3g} people.",
+                {
+                    "which": [names[i] for i in order],
+                    "people": [float(measured.values[i]) for i in order],
+                },
+                label="which",
+                count="people",
+            )
+        )
+
+
+def _rows_each(release: Release, name: str) -> Chart:
+    """Picture how many rows synthetic people have."""
+    ids = np.concatenate([batch[name] for batch in release.decoded])
+    _, sizes = np.unique(ids, return_counts=True)
+    edges = np.unique(np.geomspace(1, max(sizes.max(initial=1) + 1, 2), 24).astype(np.int64))
+    counts, _ = np.histogram(sizes, bins=edges)
+    names = [f"{a:,}" if b - a == 1 else f"{a:,} to {b - 1:,}" for a, b in pairwise(edges)]
+    return charts.bars(
+        "Rows per person",
+        f"{len(sizes):,} synthetic people have {len(ids):,} rows, "
+        f"{len(ids) / max(len(sizes), 1):.1f} on average.",
+        {"rows": names, "people": counts.tolist()},
+        label="rows",
+        count="people",
+    )
+
+
+def _rest(page: Page, manifest: dict[str, Any]) -> None:
+    page.section("Notes")
+    page.text(*(manifest["notes"] or ["None."]))
+    page.section("The release itself")
+    files = manifest.get("files", {})
+    if files:
+        page.table(
+            {
+                "file": list(files),
+                "bytes": [f["bytes"] for f in files.values()],
+                "SHA-256": [f["sha256"] for f in files.values()],
+            },
+            caption="Its files",
+        )
+    page.facts({f"version of {name}": v for name, v in manifest["versions"].items()})

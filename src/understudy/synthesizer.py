@@ -1,0 +1,148 @@
+"""A synthesizer: a session in the shape that scikit-learn and SDV have made a habit."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from understudy.errors import UsageError
+from understudy.session import open_session
+from understudy.synth import Auto
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from understudy.budget import Bounding, Budget, Unit
+    from understudy.release import Release
+    from understudy.schema import Schema
+    from understudy.synth import Mechanism
+
+PARAMETERS = ("mechanism", "schema", "unit", "bounding", "budget", "ledger", "public")
+MOST_SHOWN = 120
+"""The most letters that are shown of a setting."""
+
+
+class Synthesizer:
+    """A session with `fit` and `sample`, for those who come from scikit-learn or SDV.
+
+    All that carries privacy is named, as in `understudy.open`; the mechanism is `Auto` where none
+    is given.  The private table is given to `fit`, and is not kept.  **Every `fit` spends its
+    budget anew**, and the ledger adds it all up: what a cross-validation or a search over settings
+    would fit ten times costs ten budgets.  `sample` costs nothing.
+
+    >>> import tempfile, understudy as us
+    >>> from understudy.schema import Categorical, Schema
+    >>> synthesizer = us.Synthesizer(
+    ...     us.Independent(),
+    ...     schema=Schema("shop", (Categorical(name="colour", values=("red", "blue")),)),
+    ...     unit=us.Unit.each_row(),
+    ...     bounding=us.Weights(1),
+    ...     budget=us.Budget(epsilon=1.0, delta=1e-6),
+    ...     ledger=tempfile.mkdtemp() + "/shop.ledger",
+    ... )
+    >>> synthesizer = synthesizer.fit({"colour": ["red"] * 700 + ["blue"] * 300})
+    >>> len(synthesizer.sample(10, seed=1))
+    10
+    """
+
+    release_: Release
+    """The release, once `fit` has made it."""
+
+    def __init__(
+        self,
+        mechanism: Mechanism | None = None,
+        *,
+        schema: Schema | str | Path,
+        unit: Unit,
+        bounding: Bounding,
+        budget: Budget,
+        ledger: str | Path,
+        public: object = None,
+    ) -> None:
+        """Keep the settings as they are; nothing is read or spent before `fit`."""
+        self.mechanism = mechanism
+        self.schema = schema
+        self.unit = unit
+        self.bounding = bounding
+        self.budget = budget
+        self.ledger = ledger
+        self.public = public
+
+    def fit(self, private: object, y: object = None) -> Self:
+        """Run the mechanism on a private table; the release is then in ``release_``.
+
+        Fitting twice spends twice.  ``y`` is for pipelines, which hand one over, and is not used.
+        """
+        del y
+        session = open_session(
+            private=private,
+            public=self.public,
+            schema=self.schema,
+            unit=self.unit,
+            bounding=self.bounding,
+            budget=self.budget,
+            ledger=self.ledger,
+        )
+        self.release_ = session.run(Auto() if self.mechanism is None else self.mechanism)
+        return self
+
+    def sample(
+        self,
+        n: int | None = None,
+        *,
+        seed: int | None = None,
+        where: Mapping[str, object] | None = None,
+    ) -> Any:  # noqa: ANN401  a pandas DataFrame where pandas is there
+        """Give synthetic rows: the release's own, or ``n`` that are drawn anew, free of charge.
+
+        They are a pandas DataFrame, or a dict of columns where pandas is not installed.  ``where``
+        names values, by column, that all rows shall have; the same ``seed`` gives the same rows.
+        """
+        if not hasattr(self, "release_"):
+            raise UsageError(
+                "this synthesizer has no release yet",
+                got="sample before fit",
+                hint="call fit(private) first; it spends the budget",
+            )
+        drawn = n is not None or seed is not None or where is not None
+        release = self.release_
+        columns = release.sample(n, seed=seed, where=where) if drawn else release.columns
+        if find_spec("pandas") is None:
+            return dict(columns)
+        import pandas  # noqa: PLC0415, ICN001
+
+        return pandas.DataFrame(columns)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: FBT001, FBT002  scikit-learn's own
+        """Give the settings by name, as scikit-learn asks for them; none has any of its own."""
+        del deep
+        return {name: getattr(self, name) for name in PARAMETERS}
+
+    def set_params(self, **settings: Any) -> Self:  # noqa: ANN401  whatever a setting is
+        """Change settings by name; a release that was made stays as it is."""
+        unknown = [name for name in settings if name not in PARAMETERS]
+        if unknown:
+            raise UsageError(
+                "a synthesizer has no such setting",
+                got=", ".join(unknown),
+                allowed=", ".join(PARAMETERS),
+            )
+        for name, value in settings.items():
+            setattr(self, name, value)
+        return self
+
+    def __repr__(self) -> str:
+        """Show the settings; of tables only what they are."""
+        given = [f"{name}={_shown(getattr(self, name))}" for name in PARAMETERS[1:-1]]
+        if self.public is not None:
+            words = isinstance(self.public, (str, Path))
+            given.append(
+                f"public={self.public!r}" if words else f"public={type(self.public).__name__}"
+            )
+        return f"Synthesizer({', '.join([_shown(self.mechanism), *given])})"
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= MOST_SHOWN else f"{text[: MOST_SHOWN - 1]}…"

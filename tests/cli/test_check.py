@@ -1,0 +1,493 @@
+"""check validates a run and prices it: nothing is spent, and no private row is read."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import understudy as us
+from tests.cli.drafted import refused, runfile, table
+from tests.cli.place import SCHEMA, Place
+from understudy.cli import check
+from understudy.errors import (
+    BudgetError,
+    LedgerDamagedError,
+    MalformedFileError,
+    MissingColumnError,
+    MissingFileError,
+    SchemaError,
+    UnderstudyError,
+    UsageError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    Case = tuple[Callable[[Place], list[str]], type[UnderstudyError], tuple[str, ...]]
+
+MOMENTS = (
+    SCHEMA
+    + """
+[columns.when]
+kind = "timestamp"
+min = "2019-01-01"
+max = "2019-12-31"
+"""
+)
+MALFORMED = b'taxi,colour,hour\n1,red\n"a,b\n\xff\xfe,1,2,3,4,5,6\n'
+
+
+def checking(place: Place, private: str = "trips.csv", **changes: Any) -> list[str]:
+    """Write a command line of `check`, which is one of `synth` but for --out."""
+    return ["check", *place.synth(private, **{"out": None} | changes)[1:]]
+
+
+def contents(place: Place) -> dict[str, bytes]:
+    """Read all files here."""
+    return {p.name: p.read_bytes() for p in place.folder.iterdir() if p.is_file()}
+
+
+@pytest.fixture
+def city(place: Place) -> Place:
+    """Make a place with a public table, of the same columns and one more."""
+    table(place)
+    return place
+
+
+# What it says
+
+
+def test_a_run_is_told_in_words(city: Place) -> None:
+    asked = checking(city, public=city / "public.csv", epsilon=4, delta=4e-4)
+    out = city.fine(*asked).splitlines()
+    assert out[:3] == [
+        "The private table has the columns that schema and unit name; no row of it was read.",
+        "Rehearsed on the public table, 120 rows of 30 people, by independent:",
+        "  asked   cells  noise a cell  wrong by noise alone",
+    ]
+    assert [line.split()[:2] for line in out[3:5]] == [["colour", "4"], ["hour", "5"]]
+    assert out[5] == "  model    0.0 MB"
+    assert out[6].startswith("  error    0.")
+    assert out[6].endswith(" of a pair's rows are in the wrong cell, on average")
+    assert out[7] == (
+        "  promise  epsilon 4, delta 0.0004, for every taxi with all of its rows; bounded by rows "
+        "of a person with more than 4 are weighed down to 4 in all"
+    )
+    assert out[8] == (
+        f"  ledger   {city / 'trips.ledger'} is yet to be made; this run's budget would be the "
+        "table's total"
+    )
+    assert out[9] == (
+        "  warning  delta times the number of people is 0.012: so many may be given away entirely. "
+        "Take delta below 3e-04."
+    )
+    assert out[-1] == (
+        "Nothing was spent. On the private table the choices may be others, the noise is the same."
+    )
+
+
+def test_the_facts_are_one_object(city: Place) -> None:
+    facts = city.facts(*checking(city, public=city / "public.csv"))
+    assert list(facts) == [
+        "rehearsed_on",
+        "people",
+        "mechanism",
+        "marginals",
+        "model_bytes",
+        "expected_pair_error",
+        "ledger",
+        "warnings",
+    ]
+    assert (facts["people"], facts["mechanism"]) == (30, "independent")
+    assert 0 <= facts["expected_pair_error"] <= 1
+    assert facts["model_bytes"] > 0
+    for marginal in facts["marginals"]:
+        assert marginal["counted"] == "rows"
+        assert 0 < marginal["error_by_noise"] <= 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "public"),
+    [({}, True), ({"delta": 0}, False), ({"bounding": "sample:2"}, False)],
+    ids=["public", "pure", "sample"],
+)
+def test_noise_and_size_are_those_that_synth_then_has(
+    city: Place, changes: dict[str, Any], *, public: bool
+) -> None:
+    changes = {**changes, "epsilon": 20}
+    if public:
+        changes["public"] = city / "public.csv"
+    facts = city.facts(*checking(city, **changes))
+    city.fine(*city.synth(**changes))
+    noisy = pd.read_parquet(city / "out" / "measurements.parquet").groupby("clique")
+    asked = {" × ".join(m["columns"]): m for m in facts["marginals"]}
+    assert set(asked) == set(noisy.groups) == {"colour", "hour"}
+    for clique, rows in noisy:
+        assert asked[str(clique)]["cells"] == len(rows)
+        assert set(rows["standard_error"]) == {asked[str(clique)]["standard_error"]}
+    model = us.Release.read(city / "out").model
+    assert model is not None
+    assert facts["model_bytes"] == sum(t.nbytes for t in model.tables.values())
+
+
+def test_less_noise_is_less_error(city: Place) -> None:
+    errors = []
+    for epsilon in (0.01, 1000):
+        facts = city.facts(*checking(city, public=city / "public.csv", epsilon=epsilon))
+        errors.append((facts["expected_pair_error"], facts["marginals"][0]["error_by_noise"]))
+    (much, noise), (little, silence) = errors
+    assert 0 <= little < much <= 1
+    assert 0 < silence < noise <= 1
+
+
+def test_the_mechanism_that_is_chosen_is_named(city: Place) -> None:
+    facts = city.facts(*checking(city, public=city / "public.csv", mechanism=None, epsilon=0.01))
+    assert facts["mechanism"] == "independent"
+
+
+def test_without_public_data_it_is_rehearsed_on_drawn_rows_and_says_so(place: Place) -> None:
+    facts = place.facts(*checking(place))
+    told = "10,000 rows drawn evenly by the schema: nothing public tells who is who"
+    assert facts["rehearsed_on"] == told
+    assert (facts["people"], facts["expected_pair_error"]) == (None, None)
+    out = place.fine(*checking(place))
+    assert f"Rehearsed on {told}, by independent:" in out
+    assert "  error  " not in out
+
+
+def test_a_public_table_that_tells_nobody_apart_does_not_serve(city: Place) -> None:
+    (city / "public.csv").write_text("colour,hour\nred,1\nblue,2\n")
+    facts = city.facts(*checking(city, public=city / "public.csv"))
+    assert facts["rehearsed_on"].startswith("10,000 rows drawn evenly by the schema")
+    rows = {"unit": "each-row", "bounding": "weights:1"}
+    facts = city.facts(*checking(city, public=city / "public.csv", **rows))
+    assert facts["rehearsed_on"] == "the public table, 2 rows of 2 people"
+
+
+@pytest.mark.parametrize("public", [True, False], ids=["public", "drawn"])
+def test_a_unit_with_a_part_of_a_moment_is_rehearsed_too(city: Place, *, public: bool) -> None:
+    (city / "moments.toml").write_text(MOMENTS)
+    table(city, "moments.csv")
+    more: dict[str, Any] = {"public": city / "public.csv"} if public else {}
+    facts = city.facts(
+        *checking(city, "moments.csv", schema=city / "moments.toml", unit="taxi,when:week", **more)
+    )
+    assert facts["people"] == (100 if public else None)
+    assert facts["warnings"][0] == (
+        "the unit is finer than a person (taxi × when:week): someone in several of them is "
+        "protected in each by itself, and less in all together."
+    )
+
+
+def test_a_run_file_says_it_all(city: Place) -> None:
+    run = runfile(city, public="public.csv")
+    facts = city.facts("check", run)
+    assert facts["people"] == 30
+    assert facts["ledger"].startswith(f"{city / 'trips.ledger'} is yet to be made")
+    # What only synth needs may be left out.
+    city.fine("check", runfile(city, out=None))
+
+
+def test_a_cap_may_be_chosen_from_public_rows(city: Place) -> None:
+    chosen: dict[str, Any] = {
+        "public": city / "public.csv",
+        "bounding": "weights:public",
+        "mechanism": "adagrid",
+    }
+    out = city.fine(*checking(city, epsilon=9, **chosen))
+    assert "weighed down to" in out
+
+
+# Only the private table's structure is looked at
+
+
+@pytest.mark.parametrize("rows", [MALFORMED, b"taxi,colour,hour\n"], ids=["malformed", "none"])
+def test_rows_are_not_read_so_that_even_malformed_ones_are_no_trouble(
+    place: Place, rows: bytes
+) -> None:
+    (place / "trips.csv").write_bytes(rows)
+    place.fine(*checking(place))
+
+
+def test_malformed_rows_are_refused_only_by_synth(place: Place) -> None:
+    (place / "trips.csv").write_bytes(MALFORMED)
+    refused(place, place.synth(), MalformedFileError, ())
+
+
+def test_of_a_parquet_file_only_the_header_is_looked_at(place: Place) -> None:
+    path = place / "trips.parquet"
+    columns = {"taxi": list(range(9999)), "colour": ["red"] * 9999, "hour": [1] * 9999}
+    pq.write_table(pa.table(columns), path, compression="none")
+    torn = bytearray(path.read_bytes())
+    torn[8 : len(torn) // 2] = bytes(len(torn) // 2 - 8)
+    path.write_bytes(torn)
+    place.fine(*checking(place, "trips.parquet"))
+
+
+def test_what_private_rows_hold_changes_nothing(city: Place) -> None:
+    asked = ("rehearsed_on", "people", "mechanism", "model_bytes", "ledger")
+    first = city.facts(*checking(city))
+    (city / "trips.csv").write_text("hour,taxi,more,colour\n" + "9,1,1,green\n" * 50)
+    second = city.facts(*checking(city))
+    for name in asked:
+        assert first[name] == second[name]
+    keys = ("columns", "cells", "standard_error")
+    told = [[{k: m[k] for k in keys} for m in facts["marginals"]] for facts in (first, second)]
+    assert told[0] == told[1]
+
+
+# Nothing is spent
+
+
+def test_no_ledger_is_made_and_nothing_is_left_behind(
+    city: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(scratch))
+    before = contents(city)
+    city.fine(*checking(city, public=city / "public.csv"))
+    assert contents(city) == before
+    assert list(scratch.iterdir()) == []
+
+
+def test_a_ledger_stays_as_it_is_to_the_byte(place: Place) -> None:
+    place.fine("ledger", place / "trips.ledger", "--create", "--epsilon=3", "--delta=1e-6")
+    place.fine(*place.synth())
+    before, spent = contents(place), place.spent()
+    place.fine(*checking(place))
+    assert contents(place) == before
+    assert place.spent() == spent
+
+
+def test_what_a_ledger_has_left_is_told(place: Place) -> None:
+    path = place / "trips.ledger"
+    place.fine("ledger", path, "--create", "--epsilon=1.2", "--delta=1e-6")
+    assert place.facts(*checking(place))["ledger"] == (
+        f"{path} has epsilon 1.2 at delta 1e-06 left, enough for this run"
+    )
+    place.fine(*place.synth())
+    short = place.facts(*checking(place))["ledger"]
+    assert short.startswith(f"{path} has epsilon 0.")
+    assert short.endswith(" at delta 1e-06 left: NOT ENOUGH FOR THIS RUN")
+    assert f"  ledger   {short[:30]}" in place.fine(*checking(place))
+    # Another currency is not enough either, however much of it there is.
+    assert "NOT ENOUGH" in place.facts(*checking(place, epsilon=0.1, delta=0))["ledger"]
+
+
+def test_a_ledger_of_another_table_or_unit_is_told(place: Place) -> None:
+    path = place / "trips.ledger"
+    place.fine("ledger", path, "--create", "--epsilon=9", "--delta=1e-6")
+    place.fine(*place.synth())
+    told = f"{path} IS ANOTHER'S: of trips, unit taxi"
+    assert place.facts(*checking(place, schema=place / "rides.toml"))["ledger"] == told
+    assert place.facts(*checking(place, unit="taxi,hour"))["ledger"] == told
+
+
+# Warnings
+
+
+def test_nothing_is_warned_of_without_need(city: Place) -> None:
+    facts = city.facts(*checking(city, public=city / "public.csv"))
+    assert [w.split()[0] for w in facts["warnings"]] == ["Columns", "Counts"]
+
+
+WARNED: dict[str, tuple[dict[str, Any], str]] = {
+    "delta is near one in the number of people": (
+        {"delta": 0.001, "public": "public.csv"},
+        "delta times the number of people is 0.03: so many may be given away entirely. Take delta "
+        "below 3e-04.",
+    ),
+    "epsilon is large": (
+        {"epsilon": 6},
+        "epsilon 6 promises little: what is found out may be 403 times likelier by one person's "
+        "rows.",
+    ),
+    "epsilon is beyond numbers": (
+        {"epsilon": 1000, "delta": 0},
+        "epsilon 1000 promises little: what is found out may be 1.01e+304 times likelier",
+    ),
+    "each row is a person, and there are ids": (
+        {"unit": "each-row", "bounding": "weights:1"},
+        "every row is taken for another person, but the schema has ids (taxi): whoever has several "
+        "rows is protected row by row only. Is the unit the person?",
+    ),
+    "the unit has a column that is modelled": (
+        {"unit": "taxi,hour"},
+        "the unit is finer than a person (taxi × hour): someone in several of them is protected in "
+        "each by itself, and less in all together.",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", WARNED)
+def test_a_doubtful_promise_is_warned_of(city: Place, case: str) -> None:
+    changes, said = WARNED[case]
+    here: dict[str, Any] = {k: city / v if k == "public" else v for k, v in changes.items()}
+    facts = city.facts(*checking(city, **here))
+    assert sum(w.startswith(said) for w in facts["warnings"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "word"),
+    [({"epsilon": 5}, "promises little"), ({"delta": 3e-4, "public": "P"}, "delta times the num")],
+)
+def test_at_the_very_edge_nothing_is_said(city: Place, changes: dict[str, Any], word: str) -> None:
+    here: dict[str, Any] = {k: city / "public.csv" if v == "P" else v for k, v in changes.items()}
+    facts = city.facts(*checking(city, **here))
+    assert not any(word in w for w in facts["warnings"])
+
+
+def test_a_large_model_is_warned_of(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(check, "LARGE", 1)
+    facts = place.facts(*checking(place))
+    assert "the model takes 0.0 GB: choose smaller cliques." in facts["warnings"]
+
+
+# What is refused
+
+
+def asking(private: str = "trips.csv", **changes: Any) -> Callable[[Place], list[str]]:
+    return lambda place: checking(place, private, **changes)
+
+
+def with_table(content: bytes, name: str = "t.csv") -> Callable[[Place], list[str]]:
+    def make(place: Place) -> list[str]:
+        (place / name).write_bytes(content)
+        return checking(place, name)
+
+    return make
+
+
+def with_public(content: str) -> Callable[[Place], list[str]]:
+    def make(place: Place) -> list[str]:
+        (place / "p.csv").write_text(content)
+        return checking(place, public=place / "p.csv", unit="each-row", bounding="weights:1")
+
+    return make
+
+
+def no_ledger(place: Place) -> list[str]:
+    (place / "other.ledger").write_text("this is no ledger, but long enough\n" * 99)
+    return checking(place, ledger=place / "other.ledger")
+
+
+LACKING = "the table lacks columns that the schema or the unit names"
+REFUSED: dict[str, Case] = {
+    "a table that lacks a column": (
+        with_table(b"taxi,Colour,hour\n1,red,2\n"),
+        MissingColumnError,
+        (LACKING, "got no 'colour'", "Hint: names are compared letter by letter"),
+    ),
+    "a table that lacks the unit": (
+        with_table(b"colour,hour\nred,2\n"),
+        MissingColumnError,
+        (LACKING, "got no 'taxi'"),
+    ),
+    "a parquet file that is none": (
+        with_table(b"PAR1", "t.parquet"),
+        MalformedFileError,
+        ("the table is not well-formed", "or Parquet"),
+    ),
+    "a table without a header": (
+        with_table(b"\xff\xfe\n"),
+        MalformedFileError,
+        ("does not begin with a line of different column names",),
+    ),
+    "an empty table": (with_table(b""), MalformedFileError, ("does not begin with a line",)),
+    "a table that is not there": (asking("none.csv"), MissingFileError, ("there is no file",)),
+    "a public table that is not there": (
+        asking(public="none.csv"),
+        MissingFileError,
+        ("there is no file none.csv",),
+    ),
+    "a public table that lacks a column": (
+        with_public("taxi,hour\n1,2\n"),
+        MissingColumnError,
+        (LACKING, "got no 'colour'"),
+    ),
+    "a public table without rows": (
+        with_public("taxi,colour,hour\n"),
+        UsageError,
+        ("the public table has no rows that the schema can read",),
+    ),
+    "a schema that is not there": (
+        asking(schema="none.toml"),
+        MissingFileError,
+        ("cannot read the schema file none.toml",),
+    ),
+    "a schema of no columns": (asking(schema="/dev/null"), SchemaError, ("",)),
+    "a ledger that is none": (no_ledger, LedgerDamagedError, ("ledger",)),
+    "no epsilon": (asking(epsilon=0), BudgetError, ("epsilon must be positive",)),
+    "norm without a delta": (
+        asking(bounding="norm", delta=0),
+        BudgetError,
+        ("Norm bounds people in L2, and pure epsilon needs L1",),
+    ),
+    "a bounding of no kind": (asking(bounding="none"), BudgetError, ("a bounding needs a cap",)),
+    "a mechanism of no name": (asking(mechanism="magic"), UsageError, ("got magic",)),
+    "settings of no mechanism": (
+        asking(settings="none.toml"),
+        MissingFileError,
+        ("cannot read the settings file none.toml",),
+    ),
+    "a cap by public rows and none of them": (
+        asking(bounding="weights:public", mechanism="adagrid"),
+        UsageError,
+        ("weights:public needs a public table to choose the cap from",),
+    ),
+    "a cap by a mechanism that chooses none": (
+        asking(bounding="weights:public", public="p.csv"),
+        UsageError,
+        ("weights:public needs a mechanism that can choose a cap",),
+    ),
+    "options left out": (
+        lambda p: ["check", str(p / "trips.csv"), "--unit=taxi", "--delta=0"],
+        UsageError,
+        (
+            "the following arguments are required here: --schema, --bounding, --epsilon, --ledger",
+            "Hint: understudy check --help; a run file may say them: understudy init --help",
+        ),
+    ),
+    "keys left out": (
+        lambda p: ["check", str(runfile(p, unit=None))],
+        UsageError,
+        ("the following arguments are required here: --unit",),
+    ),
+    "an option of synth only": (
+        lambda p: [*checking(p), "--out=x"],
+        UsageError,
+        ("unrecognized arguments: --out=x",),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_cannot_be_checked_is_told_in_one_line(place: Place, case: str) -> None:
+    make, kind, said = REFUSED[case]
+    refused(place, make(place), kind, said)
+
+
+def test_a_refusal_is_said_before_anything_is_rehearsed(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    told = place.say(*checking(place, "none.csv"))
+    assert "looking at the private table's header" in told.err
+    assert "rehearsal" not in told.err
+    assert "rehearsal: measuring marginals" in place.say(*checking(place)).err
+    assert json.loads(place.say(*checking(place, "none.csv"), "--json").line)["exit_code"] == 3
+
+
+def test_a_recipe_is_told_that_check_knows_none(place: Place) -> None:
+    path = runfile(place, recipe="acs-2019", schema=None, unit=None, mechanism=None, bounding=None)
+    told = place.say("check", path)
+    assert told.code == 2
+    assert "check knows no recipes" in told.line
+    assert "got recipe acs-2019" in told.line

@@ -1,0 +1,236 @@
+"""The custodian's report: it says what it is, shows what was found, and stays where it is put."""
+
+from __future__ import annotations
+
+import html
+import re
+import stat
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from understudy.errors import OutputExistsError, UsageError
+from understudy.evaluate import Coded, compare
+from understudy.pages import Page, check_place, custodian_report
+from understudy.pages.custodian import BANNER, custodian_page
+from understudy.pages.frontiers import undominated
+
+EVIL = "<script>alert(1)</script>"
+QUOTED = """it's "so" </script><img src=x onerror=alert(2)> & \\ $synthetic"""
+SIZES = {EVIL: 4, "a.b[0]": 3, QUOTED: 5, "hour": 24}
+ROLES: dict[str, Any] = {
+    "place": EVIL,
+    "time": "hour",
+    "edge": (EVIL, QUOTED),
+    "pie": [EVIL],
+    "slices": "a.b[0]",
+}
+
+
+def table(seed: int, *, rows: int = 900, sizes: dict[str, int] | None = None) -> Coded:
+    rng = np.random.default_rng(seed)
+    sizes = sizes or SIZES
+    codes = {n: (k * rng.random(rows) ** (1 + seed / 4)).astype(np.int64) for n, k in sizes.items()}
+    return Coded(codes=codes, sizes=sizes, people=rng.integers(0, 60, rows))
+
+
+def facts(*runs: tuple[str, dict[str, Any] | None], **asked: Any) -> dict[str, Any]:
+    """Give plain facts, as the command line does."""
+    sizes = asked.pop("sizes", SIZES)
+    real, made = table(0, sizes=sizes), [table(i + 1, sizes=sizes) for i in range(len(runs))]
+    return {
+        "private": f"trips-{QUOTED}.csv",
+        "schema": "schema.toml",
+        "unit": "taxi",
+        "rows": real.rows,
+        "people": real.headcount,
+        "runs": [
+            {
+                "name": name,
+                "file": f"out/{name}",
+                "people": each.headcount if i else None,
+                "manifest": manifest,
+                "comparison": compare(real, each, **asked).to_dict(),
+            }
+            for i, ((name, manifest), each) in enumerate(zip(runs, made, strict=True))
+        ],
+        "counts": {
+            name: {
+                "labels": [f"{QUOTED} {i}" for i in range(size)],
+                "real": real.counts([name]).tolist(),
+                "runs": [each.counts([name]).tolist() for each in made],
+            }
+            for name, size in sizes.items()
+        },
+    }
+
+
+def promised(epsilon: float, name: str = "mst") -> dict[str, Any]:
+    return {"mechanism": {"name": name}, "guarantee": {"epsilon": epsilon, "delta": 1e-6}}
+
+
+@pytest.fixture(scope="module")
+def several() -> dict[str, Any]:
+    runs = (("one", promised(1)), (QUOTED, promised(1, "aim")), ("column", promised(8)))
+    return facts(*runs, ("file.csv", None), **ROLES, targets=[EVIL, "hour"])
+
+
+@pytest.fixture(scope="module")
+def text(several: dict[str, Any]) -> str:
+    return custodian_page(several).html()
+
+
+def visible(text: str) -> str:
+    """Give the words of a page without its programs."""
+    return html.unescape(
+        re.sub(r"<script.*?</script>|<style.*?</style>", "", text, flags=re.DOTALL)
+    )
+
+
+def drawn(page: Page) -> list[list[dict[str, Any]]]:
+    """Give the rows of every chart of a page."""
+    return [chart["spec"]["data"]["values"] for chart in page._charts]
+
+
+def test_its_banner_says_what_it_is(text: str) -> None:
+    assert BANNER == "Contains private information: do not publish."
+    assert f'<p class="banner">{BANNER}</p>' in text
+    assert "no part of any release" in text
+
+
+def test_it_says_what_is_compared(text: str, several: dict[str, Any]) -> None:
+    seen = visible(text)
+    for part in (several["private"], "schema.toml", "taxi", "900", "60", "not told", "mst", "aim"):
+        assert part in seen, part
+    assert "out/file.csv" in seen
+
+
+def test_every_part_is_there_with_the_figures_that_were_found(
+    text: str, several: dict[str, Any]
+) -> None:
+    seen = visible(text)
+    for part in (
+        "What each run costs and is worth",
+        "trip score",
+        "trips: k-marginal",
+        "mean pie score",
+        "resample",
+        "10 % of rows",
+        "1 % of rows",
+        "Distance of every column",
+        "The worst pairs",
+        "triples, and the mean of all",
+        "Taught by synthetic rows, tested on real ones",
+        "the commonest value",
+    ):
+        assert part in seen, part
+    for run in several["runs"]:
+        made = run["comparison"]["synthetic"]
+        for found in (made["summary"]["pairs, mean"], made["trips"]["score"]):
+            assert f"{found:,.4g}" in seen
+        for each in run["comparison"]["predictions"]:
+            assert f"{each['synthetic']:.4g}" in seen
+
+
+def test_parts_that_were_not_asked_for_are_not_there() -> None:
+    seen = visible(custodian_page(facts(("one", promised(1)))).html())
+    for part in ("What each run costs", "Contests' scores", "Taught by synthetic"):
+        assert part not in seen
+    assert "by the mean of all runs" not in seen
+    alone = visible(custodian_page(facts(("one", None), sizes={"a": 3})).html())
+    assert "Pairs and triples" not in alone
+    assert "columns, mean" in alone
+    two = visible(custodian_page(facts(("one", None), sizes={"a": 3, "b": 2})).html())
+    assert "The worst pairs" in two
+    assert "triples, and the mean" not in two
+
+
+def test_the_worst_columns_come_first_with_counts_of_both_tables(several: dict[str, Any]) -> None:
+    page = custodian_page(several)
+    columns = [run["comparison"]["synthetic"]["columns"] for run in several["runs"]]
+    worst = sorted(SIZES, key=lambda name: -sum(each[name] for each in columns))
+    dots = next(rows for rows in drawn(page) if rows[0].get("label") in SIZES)
+    assert list(dict.fromkeys(row["label"] for row in dots)) == worst
+    bars = next(rows for rows in drawn(page) if "share" in rows[0])
+    counted = several["counts"][worst[0]]
+    real = [row for row in bars if row["table"] == "real"]
+    at = [counted["labels"].index(row["value"]) for row in real]
+    assert [row["rows"] for row in real] == [counted["real"][i] for i in at]
+    assert [row["share"] for row in real] == pytest.approx(
+        [counted["real"][i] / 900 for i in at], rel=1e-5
+    )
+
+
+def test_runs_are_told_apart_whatever_their_names(several: dict[str, Any]) -> None:
+    # A run may be called as a column of our tables is, or as another one.
+    page = custodian_page(several)
+    dots = next(rows for rows in drawn(page) if rows[0].get("label") in SIZES)
+    named = list(dict.fromkeys(row["which"] for row in dots))
+    assert named[:5] == ["one", QUOTED, "out/column", "file.csv", "resample"]
+    same = facts(("same", None), ("same", None), ("same", None), ("resample", None))
+    seen = visible(custodian_page(same).html())
+    assert "out/same (again)" in seen
+    assert "out/resample" in seen
+
+
+def test_runs_that_are_not_beaten_are_marked(several: dict[str, Any]) -> None:
+    page = custodian_page(several)
+    errors, trips, pies = (rows for rows in drawn(page) if "epsilon" in rows[0])
+    assert [row["epsilon"] for row in errors] == [1, 1, 8]
+    # Our tables lie farther off with every run.
+    for rows in (errors, trips, pies):
+        assert [row["standing"][:3] for row in rows] == ["not", "bea", "bea"]
+    assert errors[0]["run"] == "one · mst"
+
+
+@pytest.mark.parametrize(
+    ("prices", "errors", "best"),
+    [
+        ([1], [0.5], [True]),
+        ([1, 1], [0.5, 0.5], [True, True]),
+        ([1, 2], [0.5, 0.5], [True, False]),
+        ([2, 1, 3], [0.1, 0.2, 0.2], [True, True, False]),
+    ],
+)
+def test_a_run_is_beaten_by_one_that_is_no_worse_and_better_in_something(
+    prices: list[float], errors: list[float], best: list[bool]
+) -> None:
+    assert undominated(prices, errors) == best
+
+
+def test_whatever_comes_from_a_table_is_escaped(text: str) -> None:
+    assert EVIL not in text
+    assert "<img src=x" not in text
+    assert text.count("<script") == 3
+    assert text.count("</script>") == 3
+    assert html.escape(QUOTED) in text
+
+
+def test_it_names_no_place_to_load_from(text: str) -> None:
+    outside = re.sub(r"<script>.*?</script>", "", text, flags=re.DOTALL)
+    told = re.findall(r"""<(?:script|link|img|iframe)[^>]*(?:src|href)=["']?([^"'> ]+)""", outside)
+    assert told == ["data:,"]
+    assert not re.search(r"https?://", outside)
+    assert "default-src 'none'" in outside
+
+
+def test_its_file_is_new_and_its_owners_alone(several: dict[str, Any], tmp_path: Path) -> None:
+    path = custodian_report(several, tmp_path / "far" / "report.html")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert [p.name for p in path.parent.iterdir()] == ["report.html"]
+    with pytest.raises(OutputExistsError):
+        custodian_report(several, path)
+
+
+def test_it_never_lies_in_a_release(several: dict[str, Any], tmp_path: Path) -> None:
+    release = tmp_path / "release"
+    (release / "deep").mkdir(parents=True)
+    (release / "manifest.json").write_text("{}")
+    (tmp_path / "link").symlink_to(release / "deep")
+    for place in ("release/r.html", "release/deep/r.html", "release/new/r.html", "link/r.html"):
+        with pytest.raises(UsageError, match=r"must not lie in a release .*allowed: a new file"):
+            custodian_report(several, tmp_path / place)
+    assert sorted(p.name for p in release.rglob("*")) == ["deep", "manifest.json"]
+    check_place(tmp_path / "release" / ".." / "r.html")

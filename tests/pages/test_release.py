@@ -1,0 +1,231 @@
+"""The release report: all of it from the release, nothing from elsewhere, seen in a browser."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import understudy as us
+from tests.pages.browser import Opened, browser, needs_browser, opened
+from understudy.errors import MissingFileError, MissingPackageError, OutputExistsError
+from understudy.pages import page as frame
+from understudy.pages.release import release_page
+from understudy.schema import Categorical, Id, Integer, Schema
+
+EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&"
+SCHEMA = Schema(
+    f"trips {EVIL}",
+    (
+        Id(name="taxi"),
+        Categorical(name="area", values=("north", "south", "east", EVIL, "west", "middle")),
+        Integer(name="hour", min=0, max=23),
+        Categorical(name="a.b[0]", values=("red", "blue")),
+    ),
+)
+
+
+def made(folder: Path, mechanism: Any, *, delta: float = 1e-6, unit: str = "taxi") -> us.Release:
+    rng = np.random.default_rng(5)
+    count = 2000
+    areas = np.array(["north", "south", "east", EVIL, "west", "middle"], dtype=object)
+    table = {
+        "taxi": rng.integers(0, 300, count),
+        "area": areas[rng.integers(0, 6, count)],
+        "hour": rng.integers(0, 24, count),
+        "a.b[0]": np.array(["red", "blue"], dtype=object)[rng.integers(0, 2, count)],
+    }
+    session = us.open(
+        private=table,
+        schema=SCHEMA,
+        unit=us.Unit(unit) if unit else us.Unit.each_row(),
+        bounding=us.Weights(10),
+        budget=us.Budget(epsilon=5, delta=delta),
+        ledger=folder / "trips.ledger",
+    )
+    return session.run(mechanism)
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory: pytest.TempPathFactory) -> us.Release:
+    return made(tmp_path_factory.mktemp("release"), us.MST())
+
+
+@pytest.fixture(scope="module")
+def written(release: us.Release, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = release.save(tmp_path_factory.mktemp("saved") / "out")
+    return us.report(folder, folder / "report.html")
+
+
+@pytest.fixture(scope="module")
+def page(written: Path) -> Iterator[Opened]:
+    with browser() as driver:
+        yield opened(driver, written)
+
+
+def test_it_says_what_was_promised_and_asked_in_the_manifests_own_words(
+    release: us.Release, written: Path
+) -> None:
+    text = html.unescape(written.read_text(encoding="utf-8"))
+    assert release.manifest["guarantee"]["words"] in text
+    for charge in release.manifest["charges"]:
+        assert charge["asked"] in text
+    for note in release.manifest["notes"]:
+        assert note in text
+    assert release.manifest["ledger"]["head"] in text
+
+
+def test_whatever_comes_from_a_table_is_escaped(written: Path) -> None:
+    text = written.read_text(encoding="utf-8")
+    assert "<img src=x" not in text
+    assert "<script>alert" not in text
+    assert text.count("<script") == 3
+    assert text.count("</script>") == 3
+
+
+def test_it_names_no_place_to_load_from(written: Path) -> None:
+    text = re.sub(r"<script>.*?</script>", "", written.read_text(encoding="utf-8"), flags=re.DOTALL)
+    tags = r"""<(?:script|link|img|iframe)[^>]*(?:src|href)=["']?([^"'> ]+)"""
+    told = re.findall(tags, text)
+    assert told == ["data:,"]
+    assert "default-src 'none'" in text
+
+
+def test_one_in_memory_and_one_on_disk_have_the_same_report(
+    release: us.Release, written: Path
+) -> None:
+    there = release_page(us.Release.read(written.parent)).html()
+    here = release_page(release).html()
+    # Only what is on disk has files, with checksums.
+    assert here.split("The release itself</h2>")[0] == there.split("The release itself</h2>")[0]
+
+
+def test_nothing_is_overwritten_and_what_is_no_release_is_refused(
+    release: us.Release, written: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(OutputExistsError):
+        us.report(release, written)
+    with pytest.raises(MissingFileError, match=r"is no release \(got no manifest.json in it\)"):
+        us.report(tmp_path, tmp_path / "report.html")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "delta", "unit"),
+    [
+        (us.Independent(), 0.0, "taxi"),
+        (us.UserCounts(), 0.0, "taxi"),
+        (us.AdaGrid(), 1e-6, ""),
+        (us.AIM(), 1e-6, "taxi"),
+    ],
+    ids=lambda value: getattr(value, "name", str(value)),
+)
+def test_every_kind_of_release_has_one(
+    tmp_path: Path, mechanism: Any, delta: float, unit: str
+) -> None:
+    release = made(tmp_path, mechanism, delta=delta, unit=unit)
+    text = us.report(release, tmp_path / "report.html").read_text(encoding="utf-8")
+    assert ("Rows per person" in text) == bool(unit)
+    assert "What epsilon means here" in text
+
+
+@needs_browser
+def test_charts_are_drawn_and_nothing_is_complained_of_or_loaded(page: Opened) -> None:
+    assert page.complaints() == []
+    assert page.loaded() == []
+    drawn = page.run(
+        "return [...document.querySelectorAll('.chart')].filter(c => !c.closest('[hidden]'))"
+        ".map(c => c.querySelectorAll('svg').length)"
+    )
+    assert drawn
+    assert set(drawn) == {1}
+
+
+@needs_browser
+def test_every_choice_shows_its_chart(page: Opened) -> None:
+    for select in page.find(".choice select"):
+        count = len(select.find_elements("css selector", "option"))
+        assert count > 1
+        for i in range(count):
+            shown = page.driver.execute_async_script(
+                """const [select, i, done] = arguments;
+                select.value = i; select.dispatchEvent(new Event("change"));
+                const box = select.closest(".choice").nextElementSibling;
+                const wait = () => {
+                  const seen = [...box.children].filter((c) => !c.hidden);
+                  if (seen.length === 1 && seen[0].querySelector("svg")) done(seen.length);
+                  else setTimeout(wait, 20);
+                };
+                wait();""",
+                select,
+                str(i),
+            )
+            assert shown == 1
+    assert page.complaints() == []
+
+
+@needs_browser
+def test_the_slider_goes_through_time(page: Opened) -> None:
+    (slider,) = page.find("#s4 ~ .chosen input[type=range], #s4 ~ figure input[type=range]")[:1]
+    title = "return arguments[0].closest('.chart').querySelector('.role-title text').textContent"
+    before = page.run(title, slider)
+    slider.send_keys("\ue014")
+    assert page.run(title, slider) != before
+
+
+@needs_browser
+def test_all_that_can_be_used_is_reached_by_the_keyboard(page: Opened) -> None:
+    wanted = page.run(
+        "return [...document.querySelectorAll('a, select, summary, input, .chart')]"
+        ".filter(e => e.offsetParent !== null || e.className === 'skip').length"
+    )
+    page.run("document.activeElement.blur(); window.scrollTo(0, 0)")
+    reached = set()
+    for _ in range(wanted + 40):
+        page.driver.switch_to.active_element.send_keys("\ue004")
+        reached.add(page.run("return document.activeElement.outerHTML.slice(0, 300)"))
+    assert len(reached) >= wanted
+
+
+@needs_browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_words_stand_out_from_the_paper_by_day_and_by_night(written: Path, scheme: str) -> None:
+    with browser(f"--blink-settings=preferredColorScheme={int(scheme == 'light')}") as driver:
+        page = opened(driver, written)
+        ink, paper = page.run(
+            "const s = getComputedStyle(document.body); return [s.color, s.backgroundColor]"
+        )
+        assert contrast(ink, paper) > 7
+        soft = page.run("return getComputedStyle(document.querySelector('dt')).color")
+        assert contrast(soft, paper) > 4.5
+        label = page.run(
+            "return getComputedStyle(document.querySelector('.role-axis-label text')).fill"
+        )
+        assert contrast(label, paper) > 4.5
+        bright = luminance(paper)
+    assert bright > 0.8 if scheme == "light" else bright < 0.2
+
+
+def luminance(colour: str) -> float:
+    """Give the relative luminance of a colour, as the guidelines for accessible pages do."""
+    parts = [int(n) / 255 for n in re.findall(r"\d+", colour)[:3]]
+    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return float(np.dot(linear, [0.2126, 0.7152, 0.0722]))
+
+
+def contrast(one: str, other: str) -> float:
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_an_installation_without_the_drawing_program_says_so(
+    release: us.Release, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(frame, "_ROOM", tmp_path)
+    with pytest.raises(MissingPackageError, match="the program that draws charts is not in this"):
+        release_page(release).html()

@@ -1,0 +1,179 @@
+"""More rows of a release: as the model has them, as they are wanted, and free of charge."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import understudy as us
+from understudy.door import Measurement
+from understudy.errors import SchemaError, UsageError
+from understudy.graph import Domain, Model, junction_tree
+from understudy.public import Batches, Synthesis
+from understudy.release import build
+from understudy.schema import Categorical, Id, Integer, Numeric, Schema
+
+SCHEMA = Schema(
+    "shop",
+    (
+        Id(name="who"),
+        Categorical(name="colour", values=("red", "blue", "green"), missing=False, outside="drop"),
+        Integer(name="hour", min=0, max=3, missing=False),
+        Numeric(name="price", edges=(0.0, 1.0, 5.0, 9.0), missing=False),
+    ),
+)
+MERGED = {"colour": np.array([0, 1, 1])}
+"""Blue and green are one code of the model."""
+
+
+def model() -> Model:
+    rng = np.random.default_rng(1)
+    domain = Domain({"colour": 2, "hour": 4, "price": 3})
+    joint = rng.gamma(0.7, size=(2, 4, 3)) * 1000
+    tree = junction_tree(domain, [("colour", "hour"), ("hour", "price")])
+    letters = {"colour": "c", "hour": "h", "price": "p"}
+    tables: dict[Any, Any] = {
+        clique: np.einsum(f"chp->{''.join(letters[name] for name in clique)}", joint)
+        for clique in tree.cliques
+    }
+    return Model(tree, tables)
+
+
+def made(*, rows: int = 4000, people: int | None = 300, modelled: bool = True) -> us.Release:
+    rng = np.random.default_rng(2)
+    drawn = model().sample(rows, rng)
+    # Three of four of the merged ones are green.
+    colour = np.where(drawn["colour"] == 0, 0, 1 + (rng.random(rows) < 0.75)).astype(np.int32)
+    given = None if people is None else np.sort(rng.integers(0, people, rows))
+    return build(
+        Synthesis(
+            batches=Batches.held({**drawn, "colour": colour}, given),
+            measurements=(Measurement(clique=("hour",), values=np.ones(4), scale=1.0),),
+            model=model() if modelled else None,
+            merged=MERGED if modelled else {},
+        ),
+        schema=SCHEMA,
+        unit=us.Unit("who") if people else us.Unit.each_row(),
+        bounding=us.Weights(5),
+        budget=us.Budget(epsilon=1, delta=1e-9),
+        mechanism={"name": "test", "settings": {}},
+        charges=[],
+        ledger={"run": 1, "head": "abc"},
+        rng=rng,
+    )
+
+
+def far(found: Any, expected: Any) -> float:
+    """Give the total variation of counts from a distribution."""
+    found, expected = np.asarray(found, float), np.asarray(expected, float)
+    return float(np.abs(found / found.sum() - expected / expected.sum()).sum() / 2)
+
+
+def test_rows_follow_the_model_and_not_the_rows_that_were_released() -> None:
+    """A few released rows say nothing of the model's pairs; 20,000 new ones do, within 2 %."""
+    release = made(rows=40, people=None)
+    rows = release.sample(20_000, seed=0)
+    codes, kept = SCHEMA.released().encode(rows)
+    assert kept.all()
+    pair = np.zeros((4, 3))
+    np.add.at(pair, (codes["hour"], codes["price"]), 1)
+    assert far(pair, model().marginal(("hour", "price"))) < 0.02
+    assert far(np.bincount(codes["colour"] > 0), model().marginal(("colour",))) < 0.02
+    assert "who" not in rows
+
+
+def test_what_the_model_put_together_is_spread_as_released_rows_are() -> None:
+    rows = made().sample(20_000, seed=0)
+    green, blue = (int((rows["colour"] == c).sum()) for c in ("green", "blue"))
+    assert abs(green / (green + blue) - 0.75) < 0.03
+
+
+@pytest.mark.parametrize("modelled", [True, False])
+def test_all_rows_are_as_they_are_wanted_and_the_rest_follows(modelled: bool) -> None:
+    release = made(rows=30_000, modelled=modelled)
+    rows = release.sample(9000, seed=3, where={"colour": "green", "hour": [1, "2"]})
+    assert set(rows["colour"]) == {"green"}
+    assert set(rows["hour"].tolist()) == {1, 2}
+    codes, _ = SCHEMA.released().encode(rows)
+    # Green is a part of a code of the model, and prices depend on hours alone.
+    given = model().marginal(("colour", "hour", "price"))[1, 1:3]
+    found = np.zeros((2, 3))
+    np.add.at(found, (codes["hour"] - 1, codes["price"]), 1)
+    assert far(found, given) < 0.05
+
+
+def test_a_number_is_wanted_by_its_bin_or_a_value_in_it() -> None:
+    release = made()
+    for wanted in ("[1, 5)", 3.5, "3.5"):
+        rows = release.sample(50, seed=0, where={"price": wanted})
+        assert rows["price"].min() >= 1
+        assert rows["price"].max() < 5
+
+
+@pytest.mark.parametrize("modelled", [True, False])
+def test_people_have_as_many_rows_as_released_ones(modelled: bool) -> None:
+    release = made(modelled=modelled)
+    rows = release.sample(8000, seed=4)
+    sizes = np.unique(rows["who"], return_counts=True)[1]
+    before = np.unique(release.columns["who"], return_counts=True)[1]
+    assert abs(sizes.mean() - before.mean()) < 1
+    assert sizes.max() <= before.max()
+
+
+def test_without_a_model_people_come_again_with_their_own_rows() -> None:
+    release = made(rows=60, people=20, modelled=False)
+
+    def rows_of(columns: Any) -> set[tuple[Any, ...]]:
+        people: dict[int, list[Any]] = {}
+        for row in zip(*(columns[n].tolist() for n in ("who", "colour", "hour")), strict=True):
+            people.setdefault(row[0], []).append(row[1:])
+        return {tuple(sorted(rows)) for rows in people.values()}
+
+    drawn = release.sample(2000, seed=0)
+    last = drawn["who"].max()
+    whole = {n: c[drawn["who"] < last] for n, c in drawn.items()}
+    assert rows_of(whole) <= rows_of(release.columns)
+
+
+def test_a_seed_gives_the_same_rows_and_none_gives_others() -> None:
+    release = made()
+    one, two, other = (release.sample(500, seed=s) for s in (1, 1, 2))
+    assert all(np.array_equal(one[n], two[n]) for n in one)
+    assert any(not np.array_equal(one[n], other[n]) for n in one)
+    assert not np.array_equal(release.sample(500)["price"], release.sample(500)["price"])
+
+
+def test_as_many_rows_as_there_are_where_it_is_not_said() -> None:
+    assert len(made(rows=123).sample()["hour"]) == 123
+    assert len(made().sample(0)["hour"]) == 0
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv"])
+def test_a_release_that_was_saved_gives_the_same_rows(tmp_path: Path, form: Any) -> None:
+    release = made()
+    again = us.Release.read(release.save(tmp_path / "out", format=form))
+    assert again.ids == release.ids == ("who",)
+    here, there = (r.sample(300, seed=5, where={"hour": 2}) for r in (release, again))
+    assert all(np.array_equal(here[n], there[n]) for n in here)
+
+
+def test_what_cannot_be_is_refused_with_what_can() -> None:
+    release = made()
+    with pytest.raises(UsageError, match=r"a number of rows is 0 or more \(got -1\)"):
+        release.sample(-1)
+    with pytest.raises(UsageError, match=r"a seed is 0 or more \(got -1\)"):
+        release.sample(1, seed=-1)
+    with pytest.raises(UsageError, match="the release has no rows"):
+        made(rows=0).sample(1)
+    with pytest.raises(SchemaError, match="no column 'size' with codes"):
+        release.sample(1, where={"size": 1})
+    for name, value in (("colour", "pink"), ("hour", 9), ("price", 100), ("price", "dear")):
+        with pytest.raises(UsageError, match=f"column '{name}' has no such value") as caught:
+            release.sample(1, where={name: value})
+        assert caught.value.allowed
+    for modelled in (True, False):
+        with pytest.raises(UsageError, match="no synthetic row is like that"):
+            made(modelled=modelled).sample(1, where={"colour": []})
