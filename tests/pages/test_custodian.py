@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import base64
 import html
+import io
 import re
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from pypdf import PdfReader
 
+from tests.pages.browser import Opened, browser, needs_browser, opened
 from understudy.errors import OutputExistsError, UsageError
 from understudy.evaluate import Coded, compare
 from understudy.pages import Page, check_place, custodian_report
@@ -234,3 +239,37 @@ def test_it_never_lies_in_a_release(several: dict[str, Any], tmp_path: Path) -> 
             custodian_report(several, tmp_path / place)
     assert sorted(p.name for p in release.rglob("*")) == ["deep", "manifest.json"]
     check_place(tmp_path / "release" / ".." / "r.html")
+
+
+@pytest.fixture(scope="module")
+def seen(several: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opened]:
+    path = custodian_report(several, tmp_path_factory.mktemp("custodian") / "report.html")
+    with browser() as driver:
+        yield opened(driver, path)
+
+
+@needs_browser
+def test_charts_are_drawn_whatever_columns_are_called_and_nothing_is_loaded(seen: Opened) -> None:
+    assert seen.complaints() == []
+    assert seen.loaded() == []
+    drawn = seen.run(
+        "return [...document.querySelectorAll('.chart')].filter(c => !c.closest('[hidden]'))"
+        ".map(c => c.querySelectorAll('svg').length)"
+    )
+    assert len(drawn) > 3
+    assert set(drawn) == {1}
+
+
+@needs_browser
+def test_its_banner_stays_in_sight_and_is_on_every_sheet_that_is_printed(seen: Opened) -> None:
+    seen.run("window.scrollTo(0, document.body.scrollHeight)")
+    top, bottom = seen.run(
+        "const b = document.querySelector('.banner').getBoundingClientRect();"
+        "return [b.top, b.bottom]"
+    )
+    assert top == 0
+    assert bottom > 20
+    printed = PdfReader(io.BytesIO(base64.b64decode(seen.driver.print_page())))
+    sheets = [" ".join(page.extract_text().split()) for page in printed.pages]
+    assert len(sheets) > 2
+    assert all(BANNER in sheet for sheet in sheets)
