@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 
 import understudy as us
 from tests.pages.browser import Opened, browser, needs_browser, opened
+from understudy.door import Measurement, Rows
 from understudy.errors import MissingFileError, MissingPackageError, OutputExistsError
 from understudy.pages import page as frame
 from understudy.pages.release import release_page
@@ -132,6 +134,18 @@ def test_every_kind_of_release_has_one(
     text = us.report(release, tmp_path / "report.html").read_text(encoding="utf-8")
     assert ("Rows per person" in text) == bool(unit)
     assert "What epsilon means here" in text
+
+
+def test_kinds_of_people_are_named_by_their_first_cell_and_how_many_more(
+    release: us.Release,
+) -> None:
+    sums = Rows(np.array([0, 2, 3]), np.array([0, 2, 1]))
+    measured = Measurement(
+        clique=("a.b[0]",), values=np.array([70.0, 9.0]), scale=2.0, rows=sums, counted="people"
+    )
+    page = release_page(replace(release, measurements=(measured,))).html()
+    assert "red and 1 more" in page
+    assert "Counted: people" in page
 
 
 @needs_browser

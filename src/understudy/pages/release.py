@@ -7,6 +7,7 @@ it again.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import combinations, pairwise
 from pathlib import Path
 from statistics import NormalDist
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from understudy.door import Rows
 from understudy.errors import UsageError
 from understudy.pages import charts
 from understudy.pages.counts import Counted
@@ -22,6 +24,7 @@ from understudy.pages.places import maps, place_charts
 from understudy.release import Release, new_file
 
 if TYPE_CHECKING:
+    from understudy.door import Measurement
     from understudy.pages.page import Chart, Table
     from understudy.release import Estimate
 
@@ -285,7 +288,7 @@ def _people(page: Page, release: Release) -> None:
         page.chart(_rows_each(release, ids[0]))
     for measured in asked[:4]:
         order = np.argsort(-measured.values, kind="stable")[:MOST_BARS]
-        names = release.cells(measured)
+        names = _cells(release, measured)
         page.chart(
             charts.bars(
                 f"Counted: {measured.counted}",
@@ -300,6 +303,17 @@ def _people(page: Page, release: Release) -> None:
                 count="people",
             )
         )
+
+
+def _cells(release: Release, measured: Measurement) -> list[str]:
+    """Name what each number counts; sums of cells by the first one, and how many more there are."""
+    if measured.rows is None:
+        return list(release.cells(measured))
+    starts = measured.rows.starts
+    first = Rows(np.arange(len(starts)), measured.rows.cells[starts[:-1]])
+    more = np.diff(starts) - 1
+    named = release.cells(replace(measured, rows=first, weights=None))
+    return [f"{name} and {n} more" if n else name for name, n in zip(named, more, strict=True)]
 
 
 def _rows_each(release: Release, name: str) -> Chart:
