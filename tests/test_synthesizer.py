@@ -123,7 +123,7 @@ def test_settings_are_read_and_changed_by_name(tmp_path: Path) -> None:
 
 def test_it_shows_settings_and_no_table(tmp_path: Path) -> None:
     canary = {"taxi": [1], "colour": ["canary"], "hour": [1]}
-    synthesizer = made(tmp_path, public=canary).fit(canary)
+    synthesizer = made(tmp_path, public=canary).fit(dict(canary))
     shown = repr(synthesizer)
     assert shown.startswith("Synthesizer(MST(")
     assert shown.endswith("public=dict)")

@@ -74,7 +74,7 @@ def test_a_run_is_told_in_words(city: Place) -> None:
     assert [line.split()[:2] for line in out[3:5]] == [["colour", "4"], ["hour", "5"]]
     assert out[5] == "  model    0.0 MB"
     assert out[6].startswith("  error    0.")
-    assert out[6].endswith(" of a pair's rows are in the wrong cell, on average")
+    assert " of a pair's rows are in the wrong cell, on average; the most, of colour × " in out[6]
     assert out[7] == (
         "  promise  epsilon 4, delta 0.0004, for every taxi with all of its rows; bounded by rows "
         "of a person with more than 4 are weighed down to 4 in all"
@@ -83,7 +83,8 @@ def test_a_run_is_told_in_words(city: Place) -> None:
         f"  ledger   {city / 'trips.ledger'} is yet to be made; this run's budget would be the "
         "table's total"
     )
-    assert out[9] == (
+    assert out[9].startswith("  note     Columns are independent")
+    assert out[-2] == (
         "  warning  delta times the number of people is 0.012: so many may be given away entirely. "
         "Take delta below 3e-04."
     )
@@ -101,8 +102,10 @@ def test_the_facts_are_one_object(city: Place) -> None:
         "marginals",
         "model_bytes",
         "expected_pair_error",
+        "worst_pairs",
         "ledger",
         "warnings",
+        "notes",
     ]
     assert (facts["people"], facts["mechanism"]) == (30, "independent")
     assert 0 <= facts["expected_pair_error"] <= 1
@@ -295,7 +298,8 @@ def test_a_ledger_of_another_table_or_unit_is_told(place: Place) -> None:
 
 def test_nothing_is_warned_of_without_need(city: Place) -> None:
     facts = city.facts(*checking(city, public=city / "public.csv"))
-    assert [w.split()[0] for w in facts["warnings"]] == ["Columns", "Counts"]
+    assert facts["warnings"] == []
+    assert [note.split()[0] for note in facts["notes"]] == ["Columns", "Counts"]
 
 
 WARNED: dict[str, tuple[dict[str, Any], str]] = {
@@ -430,7 +434,7 @@ REFUSED: dict[str, Case] = {
         BudgetError,
         ("Norm bounds people in L2, and pure epsilon needs L1",),
     ),
-    "a bounding of no kind": (asking(bounding="none"), BudgetError, ("a bounding needs a cap",)),
+    "a bounding of no kind": (asking(bounding="none"), BudgetError, ("no such bounding",)),
     "a mechanism of no name": (asking(mechanism="magic"), UsageError, ("got magic",)),
     "settings of no mechanism": (
         asking(settings="none.toml"),
@@ -485,9 +489,14 @@ def test_a_refusal_is_said_before_anything_is_rehearsed(
     assert json.loads(place.say(*checking(place, "none.csv"), "--json").line)["exit_code"] == 3
 
 
-def test_a_recipe_is_told_that_check_knows_none(place: Place) -> None:
-    path = runfile(place, recipe="acs-2019", schema=None, unit=None, mechanism=None, bounding=None)
-    told = place.say("check", path)
+def test_a_column_that_the_public_table_is_not_read_by_is_warned_of(place: Place) -> None:
+    public = place / "public.csv"
+    public.write_text("taxi,colour,hour\n" + "".join(f"{i},mauve,{i % 4}\n" for i in range(50)))
+    told = place.fine("check", runfile(place, public="public.csv", epsilon=9))
+    assert "warning  100% of the public rows have no value of colour" in told
+
+
+def test_the_private_table_is_not_rehearsed_on(place: Place) -> None:
+    told = place.say("check", runfile(place, public="trips.csv"))
     assert told.code == 2
-    assert "check knows no recipes" in told.line
-    assert "got recipe acs-2019" in told.line
+    assert "the private table is named as the public one" in told.line

@@ -138,6 +138,16 @@ LONG = "x" * 300
 
 CASES: dict[str, Case] = {
     # Files and columns
+    "private as public": (
+        lambda p: [*p.synth(), f"--public={p / 'trips.csv'}"],
+        UsageError,
+        ("the private table is named as the public one", "Hint: public rows cost nothing"),
+    ),
+    "no such bounding": (
+        synth(bounding="nrom"),
+        BudgetError,
+        ("no such bounding (got nrom; allowed: weights:C, sample:C, weights:public or norm)",),
+    ),
     "missing file": (synth("none.csv"), MissingFileError, ("there is no file",)),
     "unknown kind of file": (
         with_file("t.xlsx", "", private="FILE"),
@@ -176,7 +186,7 @@ CASES: dict[str, Case] = {
     "bounding of nothing": (synth(bounding="weights:0"), BudgetError, ("got 0", "1 to 2^31 - 1")),
     "bounding of no digits": (synth(bounding="weights:²"), BudgetError, ("got weights:²",)),
     "bounding of many digits": (synth(bounding="weights:" + "9" * 5000), BudgetError, ("a cap",)),
-    "unknown bounding": (synth(bounding="magic:5"), BudgetError, ("got magic", "weights, sample")),
+    "unknown bounding": (synth(bounding="magic:5"), BudgetError, ("got magic:5", "weights:C")),
     "norm with a cap": (synth(bounding="norm:5"), BudgetError, ("no cap", "got norm:5", "or norm")),
     "cap of a sample from public rows": (
         synth("none.csv", bounding="sample:public", mechanism="adagrid"),

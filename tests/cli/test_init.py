@@ -66,6 +66,8 @@ def test_a_draft_goes_straight_into_check_and_synth(city: Place, form: str) -> N
     assert out.splitlines() == [
         f"{folder / 'schema.toml'}: 6 columns that will be modelled; read it, and mend what is not "
         "so",
+        "  when goes from 2019-01-01 to 2019-12-31, the public table's years: if the private table "
+        "is of other days, set them, or say --period",
         f"{folder / 'understudy.toml'}: who is protected, how strongly, by which mechanism",
         f"Next: understudy check {folder / 'understudy.toml'}",
     ]

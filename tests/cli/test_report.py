@@ -111,8 +111,8 @@ REFUSED: dict[str, Case] = {
     ),
     "rows that are gone": (
         without("rows.parquet"),
-        MalformedFileError,
-        ("rows.parquet is not as it was written", "Hint: copy the release's folder again"),
+        MissingFileError,
+        ("rows.parquet is missing", "Hint: copy the release's folder again"),
     ),
     "evidence that was changed": (
         without("evidence.npz", b"PK"),

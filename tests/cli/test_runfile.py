@@ -408,11 +408,8 @@ def test_a_run_file_that_cannot_be_is_told_in_one_line(place: Place, case: str) 
     refused(place, arguments, kind, said)
 
 
-def test_check_says_of_a_recipe_that_it_needs_more(place: Place) -> None:
-    path = census(place)
-    refused(
-        place, ["check", str(path)], UsageError, ("required here: --schema, --unit, --bounding",)
-    )
+def test_check_says_of_a_recipe_that_it_knows_none(place: Place) -> None:
+    refused(place, ["check", str(census(place))], UsageError, ("check knows no recipes",))
 
 
 def test_frames_are_as_the_file_says(place: Place) -> None:

@@ -218,8 +218,8 @@ REFUSED: dict[str, Case] = {
     ),
     "a schema that is gone": (
         damaged("schema.toml", None),
-        MalformedFileError,
-        ("schema.toml is not as it was written",),
+        MissingFileError,
+        ("schema.toml is missing",),
     ),
     "a manifest that is none": (
         damaged("manifest.json", b"{"),

@@ -28,6 +28,24 @@ def drafted(values: Array) -> Any:
     return column
 
 
+@pytest.mark.parametrize(
+    ("texts", "written"),
+    [
+        (["01/25/2024 08:37:06 PM", "12/01/2023 01:00:00 AM"], "%m/%d/%Y %I:%M:%S %p"),
+        (["01/25/2024", "12/01/2023", ""], "%m/%d/%Y"),
+        (["25/01/2024 20:37", "01/12/2023 01:00"], "%d/%m/%Y %H:%M"),
+        (["25.01.2024", "01.12.2023"], "%d.%m.%Y"),
+        (["2024-01-25 20:37:06", "2023-12-01 00:00:00"], None),
+    ],
+)
+def test_moments_are_found_however_they_are_written(texts: list[str], written: str | None) -> None:
+    drafted = Schema.from_public({"when": np.array(texts, dtype=object)}, name="t")
+    (column,) = drafted.columns
+    assert isinstance(column, Timestamp)
+    assert column.format == written
+    assert (column.min, column.max) == ("2023-01-01", "2024-12-31")
+
+
 def test_ids_are_ids() -> None:
     table = {"who": np.array([1, 2, 3]), "x": np.array([1, 2, 3])}
     schema = Schema.from_public(table, name="t", ids=("who",))

@@ -192,6 +192,35 @@ def test_a_run_gives_rows_and_says_what_they_cost(
     assert budget.grains * (1 - 1e-12) < run.spent <= budget.grains
 
 
+def test_the_private_table_is_not_taken_for_public(path: Path, tmp_path: Path) -> None:
+    """By whatever name: a path, another path to the same file, or the table itself."""
+    file, link, twin = (tmp_path / name for name in ("t.csv", "link.csv", "twin.csv"))
+    file.write_text("taxi,colour,hour\n1,red,2\n")
+    link.symlink_to(file)
+    twin.hardlink_to(file)
+    held = table()
+    base = us.Database("sqlite:city.db", "trips")
+    pairs: list[tuple[object, object]] = [
+        (file, str(file)),
+        (str(file), link),
+        (file, twin),
+        (held, held),
+        ("sqlite:city.db#trips", base),
+        (tmp_path / "none.csv", tmp_path / "none.csv"),
+    ]
+    for private, public in pairs:
+        with pytest.raises(UsageError, match="the private table is named as the public one"):
+            session(path, private=private, public=public)
+    session(path, private=file, public=tmp_path / "other.csv")
+    session(path, private=held, public=table())
+
+
+@pytest.mark.parametrize("name", ["unit", "bounding", "budget"])
+def test_what_carries_privacy_is_of_its_own_kind(path: Path, name: str) -> None:
+    with pytest.raises(UsageError, match=f"no {name} \\(got str; allowed: such as us"):
+        session(path, **{name: "norm"})
+
+
 def test_a_check_looks_at_columns_only_and_makes_no_ledger(path: Path, tmp_path: Path) -> None:
     """A row that is too short, far down, is not seen; a column that is missing is."""
     torn = tmp_path / "torn.csv"

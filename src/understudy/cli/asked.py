@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from understudy.budget import Budget, Norm, Unit, bounding_from_dict
+from understudy.budget import Budget, Norm, Sample, Unit, Weights, bounding_from_dict
 from understudy.errors import BudgetError, MissingFileError, UsageError
 from understudy.synth import AdaGrid, mechanism_from_dict
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from understudy.synth import Mechanism
 
 BOUNDINGS = "weights:C, sample:C, weights:public or norm"
+CAPPED = (Weights.kind, Sample.kind)
 PUBLIC_CAP = "weights:public"
 """Weights, with a cap that the mechanism chooses from the public table."""
 _OF_A_RUN = ("schema", "unit", "bounding", "epsilon", "delta", "ledger")
@@ -41,6 +42,8 @@ def bounding(text: str) -> Bounding:
     kind, _, cap = text.partition(":")
     if kind == Norm.kind:
         raise BudgetError("norm has no cap", got=text, allowed=BOUNDINGS)
+    if kind not in CAPPED:
+        raise BudgetError("no such bounding", got=text, allowed=BOUNDINGS)
     if not re.fullmatch("[0-9]{1,10}", cap):
         raise BudgetError("a bounding needs a cap", got=text, allowed=BOUNDINGS)
     return bounding_from_dict({"kind": kind, "cap": int(cap)})

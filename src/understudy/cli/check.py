@@ -21,7 +21,7 @@ import numpy as np
 from understudy.budget import Unit
 from understudy.evaluate import compare, read_private, read_synthetic
 from understudy.ledger import Ledger, describe_left
-from understudy.public import Batches, PublicTable
+from understudy.public import Batches, PublicTable, moved
 from understudy.release.decoded import Decoded
 from understudy.session import open_session
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from understudy.public import Progress
     from understudy.release import Release
+    from understudy.schema import Schema
     from understudy.session import Session
     from understudy.synth import Mechanism
 
@@ -40,6 +41,9 @@ LARGE = 2**30
 """A model of more bytes than this is worth a warning."""
 WEAK = 5.0
 """A larger epsilon is worth one too."""
+UNREAD = 0.5
+"""And so is a column of which more of the public rows have no value."""
+WORST = 3
 
 
 def run(
@@ -51,10 +55,10 @@ def run(
     stage = _Stage.of(session, progress)
     with tempfile.TemporaryDirectory(prefix="understudy-check-") as folder:
         release = stage.rehearsed(session, mechanism, Path(folder) / "ledger", progress)
-        error = None
+        errors: dict[tuple[str, str], float] = {}
         if stage.people is not None:
             release.save(Path(folder) / "release", progress=progress)
-            error = _pair_error(session, Path(folder) / "release", progress)
+            errors = _pair_errors(stage, session, Path(folder) / "release", progress)
     chosen = release.manifest["mechanism"].get("chosen", {"name": mechanism.name})
     facts = {
         "rehearsed_on": stage.told,
@@ -62,9 +66,14 @@ def run(
         "mechanism": chosen["name"],
         "marginals": list(_marginals(release)),
         "model_bytes": _bytes(release),
-        "expected_pair_error": error,
+        "expected_pair_error": float(np.mean(list(errors.values()))) if errors else None,
+        "worst_pairs": [
+            {"columns": list(pair), "error": errors[pair]}
+            for pair in sorted(errors, key=lambda pair: -errors[pair])[:WORST]
+        ],
         "ledger": _ledger(session),
-        "warnings": [*_warnings(session, stage.people, release), *release.manifest["notes"]],
+        "warnings": [*_warnings(session, stage.people, release), *stage.warnings],
+        "notes": release.manifest["notes"],
     }
     return facts, _lines(facts, session)
 
@@ -74,21 +83,24 @@ class _Stage:
     """What a rehearsal is held on."""
 
     data: object
-    released: bool
-    """Whether the rows are in the form that a release has."""
+    schema: Schema
+    public: PublicTable | None
     people: int | None
+    """How many people there are, where the public table is rehearsed on."""
     told: str
 
     @classmethod
     def of(cls, session: Session, progress: Progress) -> _Stage:
         """Take the public table, if it tells whose rows are whose, and draw rows otherwise."""
+        read = None
         if session.public is not None:
             progress("reading the public table", 0)
             read = PublicTable.read(session.public, schema=session.schema, unit=session.unit)
             if session.unit.is_row or read.people is not None:
                 people = len(read) if read.people is None else int(read.people[-1]) + 1
                 told = f"the public table, {len(read):,} rows of {people:,} people"
-                return cls(session.public, released=False, people=people, told=told)
+                own = moved(session.public, session.schema)
+                return cls(session.public, own, read, people, told)
         rng = np.random.default_rng(0)
         codes = {
             n: rng.integers(s, size=PEOPLE, dtype=np.int32)
@@ -97,7 +109,7 @@ class _Stage:
         batches = Batches.held(codes, np.arange(PEOPLE))
         rows = Decoded(batches, schema=session.schema, unit=session.unit, within={}, rng=rng)
         told = f"{PEOPLE:,} rows drawn evenly by the schema: nothing public tells who is who"
-        return cls(rows.columns, released=True, people=None, told=told)
+        return cls(rows.columns, session.schema.released(), read, None, told)
 
     def rehearsed(
         self, session: Session, mechanism: Mechanism, ledger: Path, progress: Progress
@@ -106,14 +118,30 @@ class _Stage:
         known = all(":" not in name for name in session.unit.columns)
         rehearsal = open_session(
             private=self.data,
-            public=session.public,
-            schema=session.schema.released() if self.released else session.schema,
-            unit=session.unit if known or not self.released else Unit.each_row(),
+            public=self.public,
+            schema=self.schema,
+            unit=session.unit if known or self.people is not None else Unit.each_row(),
             bounding=session.bounding,
             budget=session.budget,
             ledger=ledger,
         )
         return rehearsal.run(mechanism, progress=lambda s, d: progress(f"rehearsal: {s}", d))
+
+    @property
+    def warnings(self) -> list[str]:
+        """Warn of columns that the schema cannot read in the public table."""
+        if self.public is None:
+            return []
+        unread = {
+            column.name: float(np.mean(self.public.codes[column.name] >= column.values_count))
+            for column in self.public.schema.modelled
+        }
+        return [
+            f"{share:.0%} of the public rows have no value of {name} that the schema declares: are "
+            "its values, range or format right?"
+            for name, share in unread.items()
+            if share > UNREAD
+        ]
 
 
 def _marginals(release: Release) -> Iterator[dict[str, Any]]:
@@ -139,12 +167,13 @@ def _bytes(release: Release) -> int:
     return sum(table.nbytes for table in release.model.tables.values())
 
 
-def _pair_error(session: Session, folder: Path, progress: Progress) -> float | None:
+def _pair_errors(
+    stage: _Stage, session: Session, folder: Path, progress: Progress
+) -> dict[tuple[str, str], float]:
     """Hold the rehearsal's rows against the public table, which anyone may see."""
-    real = read_private(session.public, schema=session.schema, unit=session.unit)
-    made = read_synthetic(folder, schema=session.schema, unit=session.unit)
-    pairs = compare(real, made, count=0, progress=progress).synthetic.pairs
-    return float(np.mean(list(pairs.values()))) if pairs else None
+    real = read_private(stage.data, schema=stage.schema, unit=session.unit)
+    made = read_synthetic(folder, schema=stage.schema, unit=session.unit)
+    return compare(real, made, count=0, progress=progress).synthetic.pairs
 
 
 def _ledger(session: Session) -> str:
@@ -205,20 +234,28 @@ def _lines(facts: dict[str, Any], session: Session) -> list[str]:
         "  " + row[0].ljust(wide[0]) + "".join(f"  {row[i]:>{wide[i]}}" for i in (1, 2, 3))
         for row in (head, *rows)
     ]
-    error = facts["expected_pair_error"]
     return [
         "The private table has the columns that schema and unit name; no row of it was read.",
         f"Rehearsed on {facts['rehearsed_on']}, by {facts['mechanism']}:",
         *table,
         f"  model    {facts['model_bytes'] / 1e6:,.1f} MB",
-        *(
-            [f"  error    {error:.3f} of a pair's rows are in the wrong cell, on average"]
-            if error is not None
-            else []
-        ),
+        *_errors(facts),
         f"  promise  epsilon {session.budget.epsilon:g}, delta {session.budget.delta:g}, for every "
         f"{session.unit} with all of its rows; bounded by {session.bounding}",
         f"  ledger   {facts['ledger']}",
+        *(f"  note     {note}" for note in facts["notes"]),
         *(f"  warning  {warning}" for warning in facts["warnings"]),
         "Nothing was spent. On the private table the choices may be others, the noise is the same.",
+    ]
+
+
+def _errors(facts: dict[str, Any]) -> list[str]:
+    """Say how far rehearsed rows are from public ones."""
+    if facts["expected_pair_error"] is None:
+        return []
+    worst = [f"{' × '.join(p['columns'])} ({p['error']:.2f})" for p in facts["worst_pairs"]]
+    mean = facts["expected_pair_error"]
+    return [
+        f"  error    {mean:.3f} of a pair's rows are in the wrong cell, on average; the most, of "
+        + ", ".join(worst)
     ]

@@ -13,7 +13,7 @@ from understudy.cli import asked
 from understudy.cli.progress import shown
 from understudy.cli.runfile import with_runfile
 from understudy.demo import City
-from understudy.engine import DuckDB
+from understudy.engine import DuckDB, check_apart
 from understudy.engine.sources import lasting
 from understudy.errors import UnderstudyError, UsageError
 from understudy.ledger import Ledger, describe_left
@@ -136,6 +136,7 @@ def report(options: argparse.Namespace) -> None:
 
 def _opened(options: argparse.Namespace, chooser: AdaGrid | None, progress: Progress) -> Session:
     """Open the session of `synth`; a cap that is to be chosen is chosen by public rows alone."""
+    check_apart(options.private, options.public)
     schema = Schema.read(options.schema)
     unit = asked.unit(options.unit, options.null_ids)
     budget = Budget(epsilon=options.epsilon, delta=options.delta)

@@ -44,8 +44,8 @@ _WHY = (
 _MEANS = {
     "kind": "what sort of column it is: see the page on schemas",
     "values": "all values that are told apart; any other becomes (other)",
-    "min": "the lowest that is told apart; beyond it counts as it",
-    "max": "the highest that is told apart; beyond it counts as it",
+    "min": "the lowest that there is; what is below counts as the lowest",
+    "max": "the highest that there is; what is above counts as the highest",
     "edges": "where bins begin and end; values within one are drawn evenly",
     "whole": "whole numbers come out",
     "resolution": "how fine the moments are that come out",
@@ -84,11 +84,29 @@ def run(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     lines = [
         f"{folder / SCHEMA}: {len(schema.modelled)} columns that will be modelled; read it, and "
         "mend what is not so",
+        *_left_out(schema),
+        *([] if period else _of_public_years(schema)),
         f"{folder / RUNFILE}: who is protected, how strongly, by which mechanism",
         f"Next: understudy check {folder / RUNFILE}",
     ]
     facts = {"schema": str(folder / SCHEMA), "run_file": str(folder / RUNFILE), "unit": str(unit)}
     return facts, lines
+
+
+def _left_out(schema: Schema) -> list[str]:
+    """Name the columns that are left out, since nobody may miss them."""
+    names = [c.name for c in schema.columns if isinstance(c, Ignored)]
+    return [f"  left out: {', '.join(names)}; declare what you need"] if names else []
+
+
+def _of_public_years(schema: Schema) -> list[str]:
+    """Say which days were taken for the private table's, where nobody said them."""
+    return [
+        f"  {c.name} goes from {c.min} to {c.max}, the public table's years: if the private "
+        "table is of other days, set them, or say --period"
+        for c in schema.columns
+        if isinstance(c, Timestamp)
+    ]
 
 
 def _check_folder(options: argparse.Namespace, folder: Path) -> None:

@@ -4,6 +4,15 @@ from understudy.engine.coded import CodedTable
 from understudy.engine.duckdb import DuckDB
 from understudy.engine.engine import Columns, Engine
 from understudy.engine.opening import engine_for
-from understudy.engine.sources import Database, SparkTable
+from understudy.engine.sources import Database, SparkTable, check_apart
 
-__all__ = ["CodedTable", "Columns", "Database", "DuckDB", "Engine", "SparkTable", "engine_for"]
+__all__ = [
+    "CodedTable",
+    "Columns",
+    "Database",
+    "DuckDB",
+    "Engine",
+    "SparkTable",
+    "check_apart",
+    "engine_for",
+]

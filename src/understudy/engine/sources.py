@@ -6,7 +6,9 @@ may be resumed.  So they never hold a password.
 
 from __future__ import annotations
 
+import os
 import re
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
@@ -154,6 +156,25 @@ def source(text: str) -> Path | Database | SparkTable:
     if not text.startswith((SQLITE, *POSTGRESQL)):
         return Path(text)
     return Database(address, table) if mark else Database(text, "")
+
+
+def check_apart(private: object, public: object) -> None:
+    """Refuse a public table that is the private one: what is public is used as it stands."""
+    private, public = (source(t) if isinstance(t, str) else t for t in (private, public))
+    same = public is not None and private is public
+    if isinstance(private, Path) and isinstance(public, Path):
+        same = os.path.realpath(private) == os.path.realpath(public)
+        with suppress(OSError, ValueError):
+            same = same or private.samefile(public)
+    elif isinstance(private, (Database, SparkTable)):
+        same = private == public
+    if same:
+        raise UsageError(
+            "the private table is named as the public one",
+            allowed="another table, which anyone may see",
+            hint="public rows cost nothing, and values of theirs may come out as they are; leave "
+            "the public table out where there is none",
+        )
 
 
 def lasting(data: str | Path | Database | SparkTable) -> str:

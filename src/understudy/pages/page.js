@@ -11,7 +11,7 @@
       background: "transparent",
       font: "system-ui, sans-serif",
       axis: { labelColor: soft, titleColor: ink, gridColor: line, domainColor: line, tickColor: line, labelLimit: 160 },
-      legend: { labelColor: ink, titleColor: ink },
+      legend: { labelColor: ink, titleColor: ink, labelLimit: 320 },
       header: { labelColor: ink, titleColor: ink },
       title: { color: ink },
       text: { color: ink },

@@ -247,7 +247,9 @@ def _pairs(page: Page, release: Release, counted: Counted) -> None:
     page.section(
         "Pair by pair",
         "What was measured of two columns together, and what the synthetic rows have. A cell that "
-        "is within 95 % of the noise agrees with what was measured.",
+        "is within 95 % of the noise agrees with what was measured. That says how well the rows "
+        "follow the measurements, not how far these are from the truth: where noise is large, or "
+        "people were weighed down, both may be off together.",
     )
     agree: Table = {
         "pair": [" × ".join(pair) for pair, _, _ in found],

@@ -1,6 +1,7 @@
 """What anyone may see: public tables, and the tables that mechanisms make."""
 
 from understudy.public.batches import Batch, Batches, Draw, in_parts
+from understudy.public.moved import moved
 from understudy.public.shapes import Shapes
 from understudy.public.synthesis import Progress, Synthesis
 from understudy.public.table import PublicTable, read_public
@@ -17,5 +18,6 @@ __all__ = [
     "Within",
     "bins_within",
     "in_parts",
+    "moved",
     "read_public",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from understudy.budget import Unit
 from understudy.engine import CodedTable, engine_for
 from understudy.errors import MissingColumnError, UsageError
+from understudy.public.moved import moved
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -51,12 +52,13 @@ class PublicTable:
     @classmethod
     def read(cls, data: object, *, schema: Schema, unit: Unit) -> PublicTable:
         """Read and encode a table; without the unit's columns its people are not known."""
+        own = moved(data, schema)
         try:
-            return cls._read(data, schema, unit, told=True)
+            return replace(cls._read(data, own, unit, told=True), schema=schema)
         except MissingColumnError:
             if unit.is_row:
                 raise
-        return cls._read(data, schema, Unit.each_row(), told=False)
+        return replace(cls._read(data, own, Unit.each_row(), told=False), schema=schema)
 
     @classmethod
     def _read(cls, data: object, schema: Schema, unit: Unit, *, told: bool) -> PublicTable:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from understudy.budget import Budget, Weights, bounding_to_dict, epsilon_of
-from understudy.engine.sources import Database, lasting
+from understudy.engine.sources import Database, check_apart, lasting
 from understudy.errors import BudgetError, BudgetExhaustedError, UsageError
 from understudy.ledger import Ledger, describe_left
 from understudy.public import PublicTable
@@ -130,6 +130,7 @@ def run_recipe(
     recipe, target = Recipe.named(name), Path(out)
     if published and not (bounding is None or isinstance(bounding, Weights)):
         raise UsageError("the document bounds people by weights", got=bounding.kind)
+    check_apart(private, public)
     schema, runs = recipe.read(parameters, lists=lists, groups=groups, budget=budget)
     files = _files(recipe, target, runs)
     for file in (*files, manifest_path(target)):

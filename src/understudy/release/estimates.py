@@ -289,7 +289,8 @@ def _holds(measured: Measurement, columns: Sequence[str]) -> bool:
 
 def _check_columns(schema: Schema, columns: Sequence[str]) -> None:
     known = schema.domain
-    if not columns or len(set(columns)) < len(columns) or not set(columns) <= set(known):
+    named_right = all(isinstance(name, str) and name in known for name in columns)
+    if not columns or not named_right or len(set(columns)) < len(columns):
         raise UsageError(
             "an estimate needs names of columns, each once",
             got=", ".join(map(str, columns)) or "none",

@@ -66,7 +66,11 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         raise MalformedFileError(f"the manifest in {folder} is none of ours") from None
     for name, facts in files.items():
         path = folder / Path(name).name
-        if not path.is_file() or checksum(path) != facts:
+        if not path.is_file():
+            raise MissingFileError(
+                f"{path} is missing", hint="copy the release's folder again, all of it"
+            )
+        if checksum(path) != facts:
             raise MalformedFileError(
                 f"{path} is not as it was written",
                 hint="copy the release's folder again, all of it",

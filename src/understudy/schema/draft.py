@@ -30,6 +30,12 @@ if TYPE_CHECKING:
 LISTED = 256
 """A column with at most this many different values becomes a list."""
 BINS = 20
+DAYS = ("%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y", "%Y/%m/%d", "%m-%d-%Y")
+TIMES = ("", " %H:%M:%S", " %H:%M", " %I:%M:%S %p", " %I:%M %p")
+WRITTEN = tuple(day + time for day in DAYS for time in TIMES)
+"""How moments are often written, where not by ISO 8601; American dates before British ones."""
+LOOKED_AT = 1000
+"""So many values tell how all are written."""
 CALENDAR = {"month": (1, 12), "day": (1, 31), "hour": (0, 23), "minute": (0, 59)}
 """What whole numbers of these names may be."""
 
@@ -74,6 +80,7 @@ def _apart(column: Timestamp, taken: set[str]) -> Timestamp:
 
 def _column(name: str, values: Array, written: str | None, kind: str | None) -> Declaration:
     if kind not in {"categorical", "numerical"}:
+        written = _written(values) if written is None else written
         read, absent = reading.seconds(values, written, NULLS)
         if kind == "datetime" or values.dtype.kind == "M" or _mostly(read, absent):
             return _moment(name, read[~np.isnan(read)], written)
@@ -90,6 +97,17 @@ def _column(name: str, values: Array, written: str | None, kind: str | None) -> 
         return Ignored(name=name)
     common = sorted(counted, key=lambda t: (-counted[t], t))[:LISTED]
     return Categorical(name=name, values=tuple(sorted(common)))
+
+
+def _written(values: Array) -> str | None:
+    """Find how the moments of a column are written, by its first ones; None for ISO 8601.
+
+    >>> _written(np.array(["01/25/2024 08:37:06 PM", "12/01/2024 01:00:00 AM"], dtype=object))
+    '%m/%d/%Y %I:%M:%S %p'
+    """
+    first = values[:LOOKED_AT]
+    fits = (w for w in (None, *WRITTEN) if _mostly(*reading.seconds(first, w, NULLS)))
+    return next(fits, None)
 
 
 def _mostly(read: Array, absent: Array) -> bool:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from understudy.budget import Budget, Norm, Unit, bounding_from_dict, bounding_to_dict
-from understudy.engine import CodedTable, engine_for
-from understudy.errors import BudgetError, LedgerMismatchError, UnderstudyError
+from understudy.budget import Bounding, Budget, Norm, Unit, bounding_from_dict, bounding_to_dict
+from understudy.engine import CodedTable, check_apart, engine_for
+from understudy.errors import BudgetError, LedgerMismatchError, UnderstudyError, UsageError
 from understudy.ledger import Ledger, new_key
 from understudy.public import PublicTable
 from understudy.release import build
@@ -25,7 +25,6 @@ from understudy.vault import PrivateDoor, PrivateTable
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from understudy.budget import Bounding
     from understudy.engine import Engine
     from understudy.ledger import Run
     from understudy.public import Progress
@@ -34,6 +33,11 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
+_SUCH = {
+    "unit": 'us.Unit("taxi_id")',
+    "bounding": "us.Norm() or us.Weights(150)",
+    "budget": "us.Budget(epsilon=1.0, delta=1e-9)",
+}
 
 
 def _silent(stage: str, done: float) -> None:
@@ -61,6 +65,11 @@ class Session:
 
     def __post_init__(self) -> None:
         """Say whom the unit means in the table's own terms; refuse what cannot go together."""
+        check_apart(self.private, self.public)
+        for name, kind in (("unit", Unit), ("bounding", Bounding), ("budget", Budget)):
+            if not isinstance(getattr(self, name), kind):
+                got = type(getattr(self, name)).__name__
+                raise UsageError(f"no {name}", got=got, allowed=f"such as {_SUCH[name]}")
         if isinstance(self.bounding, Norm) and self.budget.currency == "pure":
             raise BudgetError(
                 "Norm bounds people in L2, and pure epsilon needs L1",
