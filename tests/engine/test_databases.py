@@ -617,10 +617,11 @@ def test_a_server_that_dies_once_the_rows_are_here_is_not_missed(
 def test_the_command_line_takes_sqlite_and_resumes_from_anywhere(
     place: Place, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    sqlite_of(place / "city.db", (place / "trips.csv").read_text())
+    for name in ("city.db", "old.db"):
+        sqlite_of(place / name, (place / "trips.csv").read_text())
     _, _, *options = place.synth()
     monkeypatch.chdir(place.folder)
-    place.fine("synth", "sqlite:city.db#t", "--public", "sqlite:city.db#t", *options)
+    place.fine("synth", "sqlite:city.db#t", "--public", "sqlite:old.db#t", *options)
     monkeypatch.chdir(tmp_path)
     place.fine("resume", place / "trips.ledger", "--out", place / "again")
     same = ("manifest.json", "rows.parquet")
