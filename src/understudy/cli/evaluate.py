@@ -23,9 +23,9 @@ from understudy.evaluate import (
     read_values,
     worth_predicting,
 )
-from understudy.pages.custodian import MANIFEST, check_place, custodian_report
+from understudy.pages.custodian import check_place, custodian_report
 from understudy.recipes import Recipe
-from understudy.release import manifest_path
+from understudy.release import MANIFEST, manifest_path
 from understudy.schema import Integer, Schema
 
 if TYPE_CHECKING:

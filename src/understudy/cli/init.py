@@ -19,6 +19,7 @@ from understudy.budget import Budget, Unit
 from understudy.cli import asked
 from understudy.cli.progress import shown
 from understudy.cli.runfile import located
+from understudy.engine.sources import is_same
 from understudy.errors import MissingColumnError, UsageError
 from understudy.public import PublicTable, read_public
 from understudy.release import check_target, new_file
@@ -118,15 +119,13 @@ def _check_folder(options: argparse.Namespace, folder: Path) -> None:
             allowed="--public FILE, a table of the kind that anyone may see",
             hint=f"if {folder.name} is private, {_WHY}",
         )
-    if options.public is not None and options.private is not None:
-        public, private = Path(options.public), Path(options.private)
-        if public == private or (public.exists() and private.exists() and public.samefile(private)):
-            raise UsageError(
-                "the private table is named as the public one",
-                got=options.private,
-                allowed="another table, which anyone may see",
-                hint=_WHY,
-            )
+    if options.public is not None and is_same(options.private, options.public):
+        raise UsageError(
+            "the private table is named as the public one",
+            got=options.private,
+            allowed="another table, which anyone may see",
+            hint=_WHY,
+        )
     if options.public is None and options.metadata is None:
         raise UsageError(
             "init needs something public to draft from",

@@ -158,17 +158,21 @@ def source(text: str) -> Path | Database | SparkTable:
     return Database(address, table) if mark else Database(text, "")
 
 
+def is_same(one: object, other: object) -> bool:
+    """Whether two tables are one: the same file by whatever path, or the same object."""
+    one, other = (source(table) if isinstance(table, str) else table for table in (one, other))
+    if isinstance(one, Path) and isinstance(other, Path):
+        with suppress(OSError, ValueError):
+            return one.samefile(other)
+        return os.path.realpath(one) == os.path.realpath(other)
+    if isinstance(one, (Database, SparkTable)):
+        return one == other
+    return one is other
+
+
 def check_apart(private: object, public: object) -> None:
     """Refuse a public table that is the private one: what is public is used as it stands."""
-    private, public = (source(t) if isinstance(t, str) else t for t in (private, public))
-    same = public is not None and private is public
-    if isinstance(private, Path) and isinstance(public, Path):
-        same = os.path.realpath(private) == os.path.realpath(public)
-        with suppress(OSError, ValueError):
-            same = same or private.samefile(public)
-    elif isinstance(private, (Database, SparkTable)):
-        same = private == public
-    if same:
+    if public is not None and is_same(private, public):
         raise UsageError(
             "the private table is named as the public one",
             allowed="another table, which anyone may see",

@@ -222,29 +222,6 @@ def _tile(place: str, most: int) -> list[dict[str, Any]]:
     ]
 
 
-def points(
-    title: str, about: str, data: Table, *, x: str, y: str, by: str, label: str | None = None
-) -> Chart:
-    """Draw a point for every row, with the diagonal of no difference left to the eye."""
-    named = {} if label is None else {label: None}
-    return Chart(
-        title=title,
-        about=about,
-        data=data,
-        spec={
-            "width": 460,
-            "height": 320,
-            "mark": {"type": "point", "filled": True, "size": 60, "opacity": 0.8},
-            "encoding": {
-                "x": {"field": _field(x), "type": "quantitative", "title": x},
-                "y": {"field": _field(y), "type": "quantitative", "title": y},
-                "color": {"field": _field(by), "type": "nominal", "title": None, **ORDER},
-                "tooltip": _tooltip({**named, by: None, x: ".3g", y: ".3g"}),
-            },
-        },
-    )
-
-
 def _number(name: str) -> dict[str, str]:
     return {"field": name, "type": "quantitative"}
 

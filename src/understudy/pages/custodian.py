@@ -15,7 +15,7 @@ from understudy.errors import UsageError
 from understudy.pages import contrasts
 from understudy.pages.frontiers import SCORES, add_frontiers, promise_of
 from understudy.pages.page import MOST_ROWS, Page
-from understudy.release import check_target, new_file
+from understudy.release import MANIFEST, check_target, new_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     Facts = Mapping[str, Any]
 
 BANNER = "Contains private information: do not publish."
-MANIFEST = "manifest.json"
 OWNER_ONLY = 0o600
 WORST_COLUMNS, WORST_PAIRS, WORST_TRIPLES = 6, 15, 5
 MOST_BARS = 24
