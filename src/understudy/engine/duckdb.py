@@ -118,7 +118,10 @@ class DuckDB:
         # A moment's text must not depend on where the machine stands.
         self.run("SET TimeZone = 'UTC'")
         # How far a query is would be told on a terminal, and with it how long the table is.
-        self.run("SET enable_progress_bar = false")
+        # Where it is off it is left alone: in a notebook even that would ask for ipywidgets.
+        (bar,) = self.fetch("SELECT current_setting('enable_progress_bar') AS bar")["bar"]
+        if bar:
+            self.run("SET enable_progress_bar = false")
 
     def attach(
         self, data: object, *, name: str, delimiter: str, quote_mark: str
