@@ -21,9 +21,9 @@ import pytest
 from tests.engine.tables import CLIQUES, FORMS, Rows, columns, counted, people, rows, schema
 from understudy.budget import Unit, Weights
 from understudy.engine import DuckDB
-from understudy.engine import duckdb as room
 from understudy.engine.coded import CodedTable
-from understudy.engine.held import filled
+from understudy.engine.duckdb import _filled as filled
+from understudy.engine.files import LONGEST_LINE
 from understudy.errors import (
     EngineError,
     MalformedFileError,
@@ -132,20 +132,22 @@ def test_kinds_of_columns(engine: DuckDB) -> None:
         "whole": [pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint64()],
         "double": [pa.float64()],
         "boolean": [pa.bool_()],
-        "moment": [
-            pa.date32(),
-            *(pa.timestamp(u, z) for u in ("s", "ms", "us", "ns") for z in (None, "UTC")),
-        ],
-        "text": [pa.string(), pa.float32(), pa.decimal128(9, 2), pa.time64("us")],
+        "moment": [*(pa.timestamp(u, z) for u in ("s", "ms", "us", "ns") for z in (None, "UTC"))],
+        "float": [pa.float32()],
+        "date": [pa.date32(), pa.date64()],
+        "time": [pa.time32("s"), pa.time64("us"), pa.time64("ns")],
+        "duration": [pa.duration("s"), pa.duration("ns")],
+        "bytes": [pa.binary(), pa.large_binary()],
+        "text": [pa.string(), pa.decimal128(9, 2), pa.list_(pa.time32("s"))],
     }
-    filling: dict[str, Any] = {"moment": moment, "text": [None]}
+    filling: dict[str, Any] = {"moment": moment}
     found = attach(
         engine,
         pa.table(
             {
                 f"{kind}{i}": pa.array(filling.get(kind, [1]), pa.int64()).cast(t)
                 if kind in {"whole", "double", "boolean"}
-                else pa.array(filling[kind], t)
+                else pa.array(filling.get(kind, [None]), t)
                 for kind, listed in types.items()
                 for i, t in enumerate(listed)
             }
@@ -184,7 +186,7 @@ def test_csv_is_read_by_the_letter(text: str, counts: list[int], tmp_path: Path)
 def test_a_cell_of_many_megabytes_is_a_cell(tmp_path: Path) -> None:
     long = "x" * 3_000_000
     assert count(a_file(tmp_path, f"c\na\n{long}\nb\n")) == [1, 1, 0, 1]
-    longer = "x" * (room.LONGEST_LINE + 1000)
+    longer = "x" * (LONGEST_LINE + 1000)
     refused(MalformedFileError, lambda: count(a_file(tmp_path, f"c\na\n{longer}\n")))
 
 
@@ -271,8 +273,8 @@ def test_cells_of_any_object_are_read_on_their_own() -> None:
         date(9999, 12, 31),
         "b",
     ]
-    assert count({"c": cells}) == [1, 1, 3, 10]
-    assert count(pd.DataFrame({"c": pd.Series(cells, dtype=object)})) == [1, 1, 3, 10]
+    assert count({"c": cells}) == [1, 1, 4, 9]
+    assert count(pd.DataFrame({"c": pd.Series(cells, dtype=object)})) == [1, 1, 4, 9]
     ones = [1] * 3
     assert people({"id": ["\udc80", "\udc81", "\\udc80"], "x": ones}) == 2
 
@@ -297,7 +299,7 @@ def test_cells_of_any_object_are_read_on_their_own() -> None:
         np.array([5, 0]).astype(">M8[D]"),
         pd.Categorical(["1", "2"]),
         pd.period_range("2020-01", periods=2),
-        pd.to_timedelta([1, 2]),
+        pd.to_timedelta([1, 2], unit="us"),
         (1, 2),
     ],
     ids=lambda c: f"{type(c).__name__} {getattr(c, 'dtype', '')}",

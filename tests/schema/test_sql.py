@@ -12,7 +12,7 @@ from understudy.engine import DuckDB
 from understudy.schema import Array, reading
 from understudy.schema.calendar import PARTS
 from understudy.schema.dialect import literal, quote
-from understudy.schema.sql import part_of, seconds_of, text_of
+from understudy.schema.expressions import part_of, seconds_of, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,7 +15,8 @@ from understudy.errors import MissingColumnError
 from understudy.schema.calendar import PARTS
 from understudy.schema.columns import NULLS, DateTime, Numeric
 from understudy.schema.dialect import literal, quote
-from understudy.schema.sql import encoder, number_of, part_of, seconds_of, text_of
+from understudy.schema.expressions import number_of, part_of, seconds_of, text_of
+from understudy.schema.sql import encoder
 
 if TYPE_CHECKING:
     from understudy.budget import Unit
@@ -114,7 +115,7 @@ class CodedTable:
     def _number(self, name: str, kinds: dict[str, Kind]) -> str:
         column = self.schema[name].table_column
         x, kind = f"s.{quote(column)}", kinds[column]
-        return number_of(x, text_of(x, kind, self.engine.dialect), kind)
+        return number_of(x, text_of(x, kind, self.engine.dialect), kind, self.engine.dialect)
 
     def _encode(self, kinds: dict[str, Kind]) -> None:
         e, source = self.engine, "source" if self.unit.is_row else "keyed"

@@ -7,26 +7,20 @@ kind, and our own error is raised after the handler has ended.
 
 from __future__ import annotations
 
-import csv
-import gzip
 import os
-import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+import numpy as np
+
 from understudy.engine import databases
-from understudy.engine.folder import PARQUET, read_folder, unglobbed
-from understudy.engine.held import filled, held, read_once
-from understudy.engine.sources import CSV, Database, source
+from understudy.engine.files import malformed, scan
+from understudy.engine.folder import read_folder
+from understudy.engine.in_memory import InMemory, in_memory, read_once
+from understudy.engine.sources import Database, source
 from understudy.engine.spill import Spill
-from understudy.errors import (
-    EngineError,
-    MalformedFileError,
-    MissingFileError,
-    MissingPackageError,
-    StorageError,
-    UnderstudyError,
-)
+from understudy.errors import EngineError, MissingPackageError, StorageError, UnderstudyError
+from understudy.schema import reading
 from understudy.schema.dialect import Dialect, literal, quote
 
 if TYPE_CHECKING:
@@ -45,15 +39,23 @@ DUCKDB = Dialect(
     # Seconds of a far date may be too many for microseconds: those have no timestamp.
     moment="make_timestamp(TRY_CAST(CAST({} AS HUGEINT) * 1000000 AS BIGINT))",
     double_text="CAST({x} AS VARCHAR)",
+    duration="epoch_us({})",
+    utf8="TRY(decode({}))",
     place="CAST(enum_code(TRY_CAST({} AS {name})) AS INTEGER)",
     number="rowid",
     numbers_people=True,
 )
 MEMORY = "1200MB"
-LONGEST_LINE = 2**24
-"""The most bytes of a line of CSV.  DuckDB's own 2 MB would refuse a table for one long cell."""
-_SIGNED = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
-_WHOLE = frozenset((*_SIGNED, *(f"U{name}" for name in _SIGNED)))
+_SIGNED = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT")
+_KINDS: dict[str, Kind] = {
+    **dict.fromkeys((*_SIGNED, *(f"U{name}" for name in _SIGNED)), "whole"),
+    "DOUBLE": "double",
+    "FLOAT": "float",
+    "BOOLEAN": "boolean",
+    "DATE": "date",
+    "INTERVAL": "duration",
+    "BLOB": "bytes",
+}
 _MOMENTS = {
     "TIMESTAMP": "TIMESTAMP",
     "TIMESTAMP_S": "TIMESTAMP",
@@ -77,13 +79,12 @@ def _moment(x: str, declared: str) -> str:
 
 
 def _kind(declared: str) -> Kind:
-    if declared in _WHOLE:
-        return "whole"
-    if declared == "DOUBLE":
-        return "double"
-    if declared == "BOOLEAN":
-        return "boolean"
-    return "moment" if declared.startswith(("TIMESTAMP", "DATE")) else "text"
+    if declared in _KINDS:
+        return _KINDS[declared]
+    if declared.startswith("TIME") and not declared.endswith("]"):
+        return "moment" if declared.startswith("TIMESTAMP") else "time"
+    # All other types, the longest whole numbers and decimals among them, go by their text.
+    return "text"
 
 
 class DuckDB:
@@ -140,9 +141,18 @@ class DuckDB:
             return self._opened(place)
         if isinstance(place, Path):
             is_folder = os.path.isdir(place)  # noqa: PTH112  no name makes it fail
-            return self._gathered(place) if is_folder else _scan(place, delimiter, quote_mark)
+            return self._gathered(place) if is_folder else scan(place, delimiter, quote_mark)
         relation = f"{name}_held"
-        self._try(lambda: self._connection.register(relation, held(data)), reading_input=True)
+
+        def register() -> str:
+            table = in_memory(data)
+            if not isinstance(table, InMemory):
+                self._connection.register(relation, table)
+                return relation
+            self._connection.register(relation, table.arrays())
+            return table.relation(relation)
+
+        relation = self._try(register, reading_input=True)
         if read_once(data):
             kept = f"{name}_kept"
             self.run(f"CREATE TABLE {kept} AS SELECT * FROM {relation}", reading_input=True)
@@ -266,7 +276,7 @@ class DuckDB:
         found = self._try(
             lambda: self._connection.execute(sql).fetchnumpy(), reading_input=reading_input
         )
-        return {name: filled(column) for name, column in found.items()}
+        return {name: _filled(column) for name, column in found.items()}
 
     def _try(self, call: Callable[[], T], *, reading_input: bool) -> T:
         try:
@@ -283,6 +293,20 @@ class DuckDB:
         self._spill.close()
 
 
+def _filled(column: Array) -> Array:
+    """Put NaN, NaT or None where a masked array has nothing, and drop the mask."""
+    if not isinstance(column, np.ma.MaskedArray):
+        return np.asarray(column)
+    values, absent = np.asarray(column.data), np.ma.getmaskarray(column)
+    if not absent.any():
+        return values
+    if values.dtype.kind == "M":
+        return np.where(absent, np.datetime64("NaT"), values)
+    if values.dtype.kind == "f":
+        return np.where(absent, np.nan, values)
+    return reading.nullable(values, absent)
+
+
 def _failure(error: Exception, *, reading_input: bool, database: Database | None) -> BaseException:
     """Sort a failure by its kind; nothing of its text goes on."""
     kind = type(error).__name__
@@ -296,92 +320,10 @@ def _failure(error: Exception, *, reading_input: bool, database: Database | None
             "the engine ran out of memory", hint="close other programs, or use fewer columns"
         )
     if reading_input:
-        return _malformed() if database is None else databases.unread(database, str(error))
+        return malformed() if database is None else databases.unread(database, str(error))
     if kind == "IOException":
         return StorageError(
             "a file could not be read or written",
             hint="is there space where the release and TMPDIR are?",
         )
     return EngineError("the engine failed", got=kind)
-
-
-def _malformed() -> MalformedFileError:
-    return MalformedFileError(
-        "the table is not well-formed",
-        allowed="UTF-8 CSV with the declared delimiter and quote, every row as long as the "
-        f"header and of at most {LONGEST_LINE >> 20} MiB, or Parquet",
-        hint="check the file with a tool of your own; no line or value is named here",
-    )
-
-
-def _scan(path: Path, delimiter: str, quote_mark: str) -> str:
-    """Compose the SQL that reads a file, after a look at its beginning."""
-    lower = path.name.lower()
-    if not lower.endswith((*CSV, *PARQUET)):
-        raise MissingFileError(
-            f"{path} is of no kind that is read here", allowed=", ".join((*CSV, *PARQUET))
-        )
-    if not os.path.isfile(path):  # noqa: PTH113  Path.is_file fails for a name that is too long
-        raise MissingFileError(f"there is no file {path}")
-    # The folders' names say nothing of the rows, even if one is called id=5.
-    options = f"{literal(unglobbed(str(path)))}, hive_partitioning = false"
-    if lower.endswith(PARQUET):
-        return f"read_parquet({options})"
-    names = _header(path, delimiter, quote_mark)
-    columns = ", ".join(f"{literal(n)}: 'VARCHAR'" for n in names)
-    mark = literal(quote_mark)
-    packed = "gzip" if lower.endswith(".gz") else "none"
-    if packed == "gzip":
-        _unpack(path)
-    return (
-        f"read_csv({options}, auto_detect = false, header = true, delim = {literal(delimiter)}, "
-        f"quote = {mark}, escape = {mark}, strict_mode = true, null_padding = false, "
-        f"compression = '{packed}', max_line_size = {LONGEST_LINE}, "
-        f"buffer_size = {4 * LONGEST_LINE}, columns = {{{columns}}})"
-    )
-
-
-def _header(path: Path, delimiter: str, quote_mark: str) -> list[str]:
-    """Read the first line of a CSV file, and nothing else."""
-    opener = gzip.open if path.name.lower().endswith(".gz") else open
-    names: list[str] = []
-    unread: str | None = None
-    try:
-        # Bytes that are no UTF-8 become surrogates: those of later lines are not judged here.
-        with opener(
-            path, "rt", encoding="utf-8-sig", errors="surrogateescape", newline=""
-        ) as lines:
-            names = next(csv.reader(lines, delimiter=delimiter, quotechar=quote_mark), [])
-    except (gzip.BadGzipFile, EOFError, zlib.error, csv.Error):
-        names = []
-    except OSError as error:
-        unread = error.strerror
-    if unread is not None:
-        raise MissingFileError(f"{path} cannot be read", got=unread)
-    # An empty or doubled name is told without quoting it: a file without a header has
-    # values where the names should be.
-    if not names or len({n.lower() for n in names}) < len(names) or not all(map(_is_name, names)):
-        raise MalformedFileError(
-            f"{path} does not begin with a line of different column names",
-            allowed="UTF-8 text with a header line",
-            hint="declare the delimiter and quote in the schema's [csv] table",
-        )
-    return names
-
-
-def _unpack(path: Path) -> None:
-    """Read a packed file through: DuckDB takes one that was cut off for a short one."""
-    torn = False
-    try:
-        with gzip.open(path) as file:
-            while file.read(2**22):
-                pass
-    except (gzip.BadGzipFile, EOFError, zlib.error, OSError):
-        torn = True
-    if torn:
-        raise _malformed()
-
-
-def _is_name(text: str) -> bool:
-    whole = text.encode("utf-8", "ignore").decode() == text
-    return whole and bool(text.strip()) and "\x00" not in text

@@ -51,6 +51,12 @@ SPARK = Dialect(
         f"CASE WHEN instr({_SCIENTIFIC}, 'E-') > 0 THEN '-' ELSE '+' END || "
         f"lpad({_EXPONENT}, greatest(2, length({_EXPONENT})), '0') END"
     ),
+    duration=(
+        "(CAST(extract(DAY FROM {0}) * 86400 + extract(HOUR FROM {0}) * 3600 "
+        "+ extract(MINUTE FROM {0}) * 60 AS BIGINT) * 1000000 "
+        "+ CAST(extract(SECOND FROM {0}) * 1000000 AS BIGINT))"
+    ),
+    utf8="CASE WHEN is_valid_utf8(CAST({0} AS STRING)) THEN CAST({0} AS STRING) END",
     # A list is kept as a table of hashes: to look through a long one row by row takes minutes.
     place=(
         f"{_BUCKET}.places[CAST(nullif(array_position({_BUCKET}.texts, {{0}}), 0) - 1 AS INTEGER)]"
@@ -83,8 +89,12 @@ _SETTINGS = {
 _KINDS: dict[str, Kind] = {
     **dict.fromkeys(("tinyint", "smallint", "int", "bigint"), "whole"),
     "double": "double",
+    "float": "float",
     "boolean": "boolean",
-    **dict.fromkeys(("timestamp", "timestamp_ntz", "date"), "moment"),
+    **dict.fromkeys(("timestamp", "timestamp_ntz"), "moment"),
+    "date": "date",
+    "interval day to second": "duration",
+    "binary": "bytes",
 }
 _QUOTED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*\"""")
 LOOK_EVERY, ALONE_FOR = 0.25, 60.0

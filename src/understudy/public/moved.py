@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from understudy.engine import engine_for
-from understudy.engine.held import read_once
+from understudy.engine.in_memory import read_once
 from understudy.schema import Timestamp, reading
 from understudy.schema.dialect import quote
 

@@ -95,13 +95,13 @@ class Categorical(Column):
     def spellings(self) -> dict[str, int]:
         """The code of every text that is a declared value; true is also True and TRUE.
 
-        >>> Categorical(name="x", values=(False, True)).spellings["True"]
+        >>> Categorical(name="x", values=("False", "True")).spellings["true"]
         1
         """
         codes = {key: code for code, key in enumerate(self.keys)}
-        for value, key in zip(self.values, self.keys, strict=True):
-            if isinstance(value, bool):
-                for other in (key.title(), key.upper()):
+        for key in self.keys:
+            for spelled in (reading.TRUE, reading.FALSE):
+                for other in spelled if key in spelled else ():
                     codes.setdefault(other, codes[key])
         return codes
 

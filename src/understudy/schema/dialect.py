@@ -7,8 +7,12 @@ from typing import Literal
 
 from understudy.errors import SchemaError
 
-Kind = Literal["whole", "double", "boolean", "moment", "text"]
-"""What a table's column holds: whole numbers, float64, booleans, date-times, anything else."""
+Kind = Literal[
+    "whole", "double", "float", "boolean", "moment", "date", "time", "duration", "bytes",
+    "text",
+]  # fmt: skip
+"""What a table's column holds: whole numbers, float64, float32, booleans, date-times, dates, times
+of day, durations, bytes, or anything else, which goes by the text that its engine writes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +25,10 @@ class Dialect:
     """The timestamp of whole seconds since 1970."""
     double_text: str
     """The text of a DOUBLE ``{x}`` that is no whole number, as Python writes it."""
+    duration: str
+    """A duration in whole microseconds."""
+    utf8: str
+    """The text of bytes, NULL where they are no UTF-8."""
     place: str
     """Where a text ``{}`` stands in a list of a name ``{name}``, from 0; NULL if it does not."""
     number: str

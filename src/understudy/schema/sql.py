@@ -8,18 +8,28 @@ DuckDB and Spark share; the few functions that differ are named in a `Dialect`.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from understudy.schema.calendar import MONTHS, compile_format
+from understudy.schema.calendar import compile_format
 from understudy.schema.columns import DROP, Categorical, DateTime, Integer, Numeric, Remainder
 from understudy.schema.dialect import literal, quote
-from understudy.schema.reading import FIRST, LAST, NUMBER, WHOLE, WRITTEN_OUT, null_numbers
+from understudy.schema.expressions import (
+    STAMPED,
+    double,
+    group,
+    number_of,
+    part_of,
+    seconds_at,
+    seconds_in,
+    text_of,
+)
+from understudy.schema.reading import STAMP, null_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from understudy.schema.calendar import Format
     from understudy.schema.columns import Modelled
     from understudy.schema.dialect import Dialect, Kind
 
@@ -28,187 +38,20 @@ if TYPE_CHECKING:
 
 SHORT = 4
 """How many texts are listed in one IN."""
-END = r"\z"
-"""The very end of a text in a regular expression; Java's $ also stands before a last line break."""
-
-
-def text_of(x: str, kind: Kind, dialect: Dialect) -> str:
-    """Read a value as its text: trimmed, whole numbers without a decimal point."""
-    if kind == "whole":
-        return f"CAST({x} AS STRING)"
-    if kind == "boolean":
-        return f"CASE WHEN {x} THEN 'true' WHEN NOT {x} THEN 'false' END"
-    if kind == "double":
-        return _double_text(x, dialect)
-    if kind == "moment":
-        return _moment_text(x)
-    t = _trimmed(x)
-    # Most texts have no point in them, and need no closer look.
-    return (
-        f"CASE WHEN {_is_short(x)} THEN {_double_text(_widened(x), dialect)} "
-        f"WHEN instr({t}, '.') = 0 THEN {t} "
-        f"WHEN regexp_extract({t}, '^(?:{WHOLE}){END}', 0) <> '' "
-        f"THEN substr({t}, 1, instr({t}, '.') - 1) ELSE {t} END"
-    )
-
-
-def _double_text(x: str, dialect: Dialect) -> str:
-    written = dialect.double_text.format(x=x)
-    return (
-        f"CASE WHEN isnan({x}) THEN NULL WHEN abs({x}) < {WRITTEN_OUT} AND floor({x}) = {x} "
-        f"THEN CAST(TRY_CAST({x} AS BIGINT) AS STRING) ELSE {written} END"
-    )
-
-
-def _trimmed(x: str) -> str:
-    # DuckDB's plain trim() takes every kind of space away, Spark's and Python's only this one.
-    return f"trim(BOTH ' ' FROM CAST({x} AS STRING))"
-
-
-def _is_short(x: str) -> str:
-    """Say whether a column holds float32; engines know as they plan, and drop the branch."""
-    return f"lower(typeof({x})) = 'float'"
-
-
-def _widened(x: str) -> str:
-    """Make a DOUBLE of a FLOAT; a fraction in it is known by its seven digits.
-
-    It goes by way of a text so that columns of every type have a plan, if one never run.
-    """
-    wide = f"TRY_CAST(TRY_CAST(CAST({x} AS STRING) AS FLOAT) AS DOUBLE)"
-    digits = f"TRY_CAST(printf('%.6e', {wide}) AS DOUBLE)"
-    return f"CASE WHEN floor({wide}) = {wide} OR isnan({wide}) THEN {wide} ELSE {digits} END"
-
-
-def _clock(x: str) -> str:
-    """Take a timestamp to its whole second, NULL where it is out of range.
-
-    A TIMESTAMP_NS cast to TIMESTAMP would be rounded, and the last nanosecond of a day be
-    the next day's.
-    """
-    return (
-        f"CASE WHEN typeof({x}) = 'TIMESTAMP_NS' "
-        f"THEN TRY_CAST(substr(CAST({x} AS STRING), 1, 19) AS TIMESTAMP) "
-        f"ELSE date_trunc('second', TRY_CAST({x} AS TIMESTAMP)) END"
-    )
-
-
-def _moment_text(x: str) -> str:
-    t = _clock(x)
-    return f"CASE WHEN extract(year FROM {t}) BETWEEN 1 AND 9999 THEN CAST({t} AS STRING) END"
-
-
-def number_of(x: str, t: str, kind: Kind) -> str:
-    """Read a value ``x`` of text ``t`` as a DOUBLE, NULL where it is none."""
-    if kind in ("whole", "boolean"):
-        return f"CAST({x} AS DOUBLE)"
-    if kind == "double":
-        return f"CASE WHEN isnan({x}) THEN NULL ELSE {x} END"
-    if kind == "moment":
-        return "CAST(NULL AS DOUBLE)"
-    found = f"regexp_extract({t}, '^({NUMBER}){END}', 0)"
-    return f"CASE WHEN {found} <> '' THEN TRY_CAST({t} AS DOUBLE) END"
-
-
-def seconds_of(x: str, kind: Kind, written: str | None, dialect: Dialect) -> str:
-    """Read a value as whole seconds since 1970, NULL where it is no date-time."""
-    if kind == "moment":
-        return _seconds_at(x, dialect)
-    compiled, t = compile_format(written), text_of(x, kind, dialect)
-    groups = [_group(t, compiled, n) for n in range(len(compiled.fields) + 1)]
-    return _seconds_in(groups, compiled, dialect)
-
-
-def _seconds_at(x: str, dialect: Dialect) -> str:
-    read = dialect.seconds.format(_clock(x))
-    return f"CASE WHEN {read} BETWEEN {FIRST} AND {LAST} THEN {read} END"
-
-
-def _group(t: str, written: Format, number: int) -> str:
-    """Take a group of a format's regular expression, the empty text where there is no match."""
-    return f"regexp_extract({t}, {literal(f'^(?:{written.regex}){END}')}, {number})"
-
-
-def _seconds_in(groups: Sequence[str], written: Format, dialect: Dialect) -> str:
-    """Read the groups of a match as seconds; fields that the format lacks are zero."""
-
-    def text(name: str) -> str | None:
-        group = written.group(name)
-        return None if group is None else groups[group]
-
-    def number(name: str) -> str:
-        found = text(name)
-        return "0" if found is None else f"coalesce(TRY_CAST({found} AS BIGINT), 0)"
-
-    year = text("year")
-    if year is None:
-        y = number("short_year")
-        year = f"CAST(CASE WHEN {y} >= 69 THEN 1900 + {y} ELSE 2000 + {y} END AS STRING)"
-    name = text("month_name")
-    month = f"CAST({number('month')} AS STRING)" if name is None else _month(name)
-    day = f"CAST({number('day')} AS STRING)"
-    date = f"{year} || '-' || lpad({month}, 2, '0') || '-' || lpad({day}, 2, '0')"
-    midnight = dialect.seconds.format(f"TRY_CAST({date} AS TIMESTAMP)")
-    hour, minute, second = number("hour"), number("minute"), number("second")
-    sound = [f"{groups[0]} <> ''", f"{year} <> '0000'"]
-    if text("half_hour") is not None:
-        half = number("half_hour")
-        evening = f"lower({text('half')}) = 'pm'" if text("half") else "1 = 0"
-        hour = f"({half} % 12 + CASE WHEN {evening} THEN 12 ELSE 0 END)"
-        sound.append(f"{half} BETWEEN 1 AND 12")
-    sound += [f"{hour} < 24", f"{minute} < 60", f"{second} < 60"]
-    clock = f"{hour} * 3600 + {minute} * 60 + {second} - {_offset(text('offset'))}"
-    return f"CASE WHEN {' AND '.join(sound)} THEN {midnight} + {clock} END"
-
-
-def _month(name: str) -> str:
-    place = f"instr('{MONTHS}', lower({name}))"
-    return (
-        f"CASE WHEN {place} % 3 = 1 THEN CAST(CAST(({place} + 2) / 3 AS BIGINT) AS STRING) "
-        f"ELSE '0' END"
-    )
-
-
-def _offset(found: str | None) -> str:
-    if found is None:
-        return "0"
-    hours = f"coalesce(TRY_CAST(substr({found}, 2, 2) AS BIGINT), 0)"
-    minutes = f"coalesce(TRY_CAST(substr(replace({found}, ':', ''), 4, 2) AS BIGINT), 0)"
-    sign = f"CASE WHEN substr({found}, 1, 1) = '-' THEN -1 ELSE 1 END"
-    return f"({sign}) * ({hours} * 3600 + {minutes} * 60)"
-
-
-def part_of(s: str, name: str, dialect: Dialect) -> str:
-    """Take one part of a date-time given in seconds."""
-    moment = dialect.moment.format(s)
-    year = f"extract(year FROM {moment})"
-    days = f"floor({s} / 86400.0)"
-    return {
-        "year": year,
-        "quarter": f"extract(quarter FROM {moment})",
-        "month": f"extract(month FROM {moment})",
-        "day": f"extract(day FROM {moment})",
-        "weekday": f"({days} + 3) - 7 * floor(({days} + 3) / 7.0)",
-        "hour": f"floor({s} / 3600.0) - 24 * {days}",
-        "minute": f"floor({s} / 60.0) - 60 * floor({s} / 3600.0)",
-        "date": days,
-        "week": f"floor(({days} + 3) / 7.0)",
-        "month_index": f"({year} - 1970) * 12 + extract(month FROM {moment}) - 1",
-    }[name]
 
 
 def _absent(column: Measured, read: _Read, kind: Kind) -> str:
     """Say when a value is absent."""
     dated = isinstance(column, DateTime)
     tests = [f"{read.x} IS NULL"]
-    if dated and kind == "moment":
+    if dated and kind in STAMPED:
         # One out of the calendar is absent too: an engine may have no number for it.
         tests.append(f"{read.r} IS NULL")
-    elif dated or kind in ("text", "moment"):
-        tests += [f"{read.t} IS NULL", _in(read.t, column.null_keys)]
-    elif kind == "double":
+    if dated or kind not in ("whole", "boolean", "double", "float", "duration"):
+        tests += [f"{read.t} IS NULL", _in(read.t, column.null_keys)] if read.t else []
+    elif kind in ("double", "float"):
         tests.append(f"isnan({read.x})")
-    listed = ", ".join(map(_double, null_numbers(column.null_keys)))
+    listed = ", ".join(map(double, null_numbers(column.null_keys)))
     if listed and not dated:
         tests.append(f"coalesce({read.r} IN ({listed}), FALSE)")
     return " OR ".join(tests)
@@ -228,28 +71,24 @@ def _bin(r: str, edges: Sequence[float], first: int) -> str:
         return str(first)
     middle = len(edges) // 2
     below, above = _bin(r, edges[:middle], first), _bin(r, edges[middle + 1 :], first + middle + 1)
-    return f"CASE WHEN {r} < {_double(edges[middle])} THEN {below} ELSE {above} END"
-
-
-def _double(value: float) -> str:
-    return f"CAST({literal(repr(float(value)))} AS DOUBLE)"
+    return f"CASE WHEN {r} < {double(edges[middle])} THEN {below} ELSE {above} END"
 
 
 def _code(column: Measured, r: str, absent: str) -> str:
     """Turn a reading into a code."""
     head = f"CASE WHEN {absent} THEN {column.if_missing} WHEN {r} IS NULL THEN {column.if_invalid} "
     if isinstance(column, Numeric):
-        low, high = _double(column.edges[0]), _double(column.edges[-1])
+        low, high = double(column.edges[0]), double(column.edges[-1])
         inside, last = _bin(r, column.edges[1:-1], 0), column.bins - 1
         for place, value in enumerate(column.special):
-            head += f"WHEN {r} = {_double(value)} THEN {column.bins + place} "
+            head += f"WHEN {r} = {double(value)} THEN {column.bins + place} "
     elif isinstance(column, Remainder):
         low, high = str(column.min), str(column.max)
         above_low = f"(floor({r}) - {low})"
         inside = f"{above_low} - {column.step} * floor({above_low} / CAST({column.step} AS DOUBLE))"
         last = (column.max - column.min) % column.step
         for value in column.special:
-            head += f"WHEN {r} = {_double(value)} THEN {column.step} "
+            head += f"WHEN {r} = {double(value)} THEN {column.step} "
     else:
         low, high = str(column.min), str(column.max)
         inside, last = f"CAST({r} - {low} AS BIGINT)", column.values_count - 1
@@ -293,14 +132,20 @@ class _Read:
 def _read(column: Measured, kind: Kind, layers: _Layers, dialect: Dialect) -> _Read:
     x = layers.put(0, f"s.{quote(column.table_column)}")
     dated = isinstance(column, DateTime)
-    if dated and kind == "moment":
-        return _Read(x, "", layers.put(3, _seconds_at(x, dialect)))
+    if dated and kind in STAMPED:
+        # Its text is needed only where a text of its kind means a missing value.
+        named = any(re.fullmatch(STAMP, key) for key in column.null_keys)
+        t = layers.put(1, text_of(x, kind, dialect)) if named else ""
+        return _Read(x, t, layers.put(3, seconds_at(x, dialect)))
     t = layers.put(1, text_of(x, kind, dialect))
     if not isinstance(column, DateTime):
-        return _Read(x, t, layers.put(3, number_of(x, t, kind)))
-    written = compile_format(column.format)
-    groups = [layers.put(2, _group(t, written, n)) for n in range(len(written.fields) + 1)]
-    return _Read(x, t, layers.put(3, _seconds_in(groups, written, dialect)))
+        return _Read(x, t, layers.put(3, number_of(x, t, kind, dialect)))
+    read = []
+    for form in dict.fromkeys((column.format, None)):
+        written = compile_format(form)
+        groups = [layers.put(2, group(t, written, n)) for n in range(len(written.fields) + 1)]
+        read.append(seconds_in(groups, written, dialect))
+    return _Read(x, t, layers.put(3, f"coalesce({', '.join(read)})"))
 
 
 def _listed(column: Categorical, kind: Kind, name: str, layers: _Layers, dialect: Dialect) -> str:
@@ -312,11 +157,9 @@ def _listed(column: Categorical, kind: Kind, name: str, layers: _Layers, dialect
     x = layers.put(0, f"s.{quote(column.table_column)}")
     if kind == "text":
         written = f"CAST({x} AS STRING)"
-        at_once = dialect.place.format(written, name=name)
-        q = layers.put(1, f"CASE WHEN {_is_short(x)} THEN NULL ELSE {at_once} END")
+        q = layers.put(1, dialect.place.format(written, name=name))
         t = layers.put(2, f"CASE WHEN {q} IS NULL THEN {text_of(x, kind, dialect)} END")
-        other = f"{_is_short(x)} OR {t} <> {written}"
-        again = f"CASE WHEN {other} THEN {dialect.place.format(t, name=name)} END"
+        again = f"CASE WHEN {t} <> {written} THEN {dialect.place.format(t, name=name)} END"
         place = layers.put(4, f"coalesce({q}, {again})")
     else:
         t = layers.put(1, text_of(x, kind, dialect))

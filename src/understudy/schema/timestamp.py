@@ -58,7 +58,7 @@ class DateTime(Column):
                 got=repr(self.part),
                 allowed=", ".join(PARTS),
             )
-        compile_format(self.format)
+        check_format(self.name, self.format)
         low, high = PARTS[self.part]
         for end, default in (("min", low), ("max", high)):
             if getattr(self, end) is None:
@@ -133,7 +133,7 @@ class Timestamp:
                 got=repr(self.resolution),
                 allowed=", ".join(map(repr, reversed(RESOLUTIONS))),
             )
-        compile_format(self.format)
+        check_format(self.name, self.format)
         first, last = (day_of(self.name, end) for end in (self.min, self.max))
         if first > last:
             raise SchemaError(
@@ -213,6 +213,19 @@ class Timestamp:
         start = low + _until(low, wanted)
         drawn: Array = start + 7 * rng.integers(0, (high - start + 6) // 7)
         return drawn
+
+
+def check_format(name: str, text: str | None) -> None:
+    """Raise unless a format can be read, and reads the text of a typed date-time as that one."""
+    compile_format(text)
+    other = reading.misread(text)
+    if other is not None:
+        raise SchemaError(
+            f"column {name!r}: the format takes {other} for another day or time than ISO 8601 does",
+            got=repr(text),
+            hint="a date-time of a typed column and its text must mean the same; write such texts "
+            "with the month after the year",
+        )
 
 
 def day_of(name: str, text: str) -> date:
