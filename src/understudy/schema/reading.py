@@ -220,7 +220,7 @@ def _moment_texts(values: Array) -> Array:
 def numbers(values: Array, nulls: Iterable[str]) -> tuple[Array, Array]:
     """Read a column as numbers: (float64 with NaN where invalid, where absent)."""
     numeric_nulls = null_numbers(nulls)
-    if values.dtype.kind in "iub":
+    if values.dtype.kind in "iu":
         read = values.astype(np.float64)
         absent = np.zeros(len(values), dtype=bool)
     elif values.dtype.kind in "fm":

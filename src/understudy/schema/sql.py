@@ -47,7 +47,7 @@ def _absent(column: Measured, read: _Read, kind: Kind) -> str:
     if dated and kind in STAMPED:
         # One out of the calendar is absent too: an engine may have no number for it.
         tests.append(f"{read.r} IS NULL")
-    if dated or kind not in ("whole", "boolean", "double", "float", "duration"):
+    if dated or kind not in ("whole", "double", "float", "duration"):
         tests += [f"{read.t} IS NULL", _in(read.t, column.null_keys)] if read.t else []
     elif kind in ("double", "float"):
         tests.append(f"isnan({read.x})")
