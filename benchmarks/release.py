@@ -12,7 +12,7 @@ import numpy as np
 from _figures import apart, figure, show, timed
 from _problems import TAXI, taxi
 
-from understudy.budget import Budget, Unit, Weights
+from understudy.budget import Budget, ResolvedUnit, Weights
 from understudy.door import Measurement
 from understudy.engine import DuckDB
 from understudy.graph import Domain, estimate, load, save
@@ -66,7 +66,7 @@ def release(folder: str, rows: int) -> Release:
     return build(
         Synthesis(batches=drawn(urn, rows, given, rng=rng), measurements=(measured,)),
         schema=declared,
-        unit=Unit("taxi"),
+        unit=ResolvedUnit.of("taxi"),
         bounding=Weights(200),
         budget=Budget(epsilon=1, delta=1e-12),
         mechanism={"name": "benchmark", "settings": {}},

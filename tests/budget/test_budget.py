@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import FrozenInstanceError, fields
 from fractions import Fraction
@@ -19,6 +20,7 @@ from understudy.budget import (
     Gaussian,
     Laplace,
     Norm,
+    ResolvedUnit,
     Sample,
     Selection,
     Unit,
@@ -31,10 +33,12 @@ from understudy.budget import (
     mu_upper,
     price_grains,
     price_lower,
+    resolve,
     split,
 )
+from understudy.budget.unit import UnitColumn
 from understudy.errors import BudgetError
-from understudy.schema import Categorical, DateTime, Schema
+from understudy.schema import Categorical, DateTime, Id, Schema
 
 currencies = st.sampled_from(["gdp", "pure"])
 events: st.SearchStrategy[Event] = st.one_of(
@@ -138,10 +142,19 @@ def test_a_pure_ledger_takes_no_gaussian() -> None:
 
 
 def test_a_budget_and_a_unit_survive_being_written_down() -> None:
-    budget, unit = Budget(epsilon=1, delta=1e-9), Unit("a", "b:week", nulls="one")
+    budget = Budget(epsilon=1, delta=1e-9)
     assert Budget.from_dict(budget.to_dict()) == budget
-    assert Unit.from_dict(unit.to_dict()) == unit
-    assert Unit.from_dict(Unit.each_row().to_dict()).is_row
+    parts = (UnitColumn("a"), UnitColumn("b", "week", "%d/%m/%Y"), UnitColumn("c:week"))
+    for unit in (ResolvedUnit(parts, "one"), ResolvedUnit((), "drop")):
+        assert ResolvedUnit.from_dict(json.loads(json.dumps(unit.to_dict()))) == unit
+
+
+def test_a_unit_of_a_ledger_made_before_is_read() -> None:
+    found = ResolvedUnit.from_dict({"columns": ["a", "b:week", "c:d"], "nulls": "one"})
+    assert found == ResolvedUnit(
+        (UnitColumn("a"), UnitColumn("b", "week"), UnitColumn("c:d")), "one"
+    )
+    assert ResolvedUnit.from_dict({"columns": ["(each row)"], "nulls": "drop"}).is_row
 
 
 @pytest.mark.parametrize("columns", [(), ("",), ("a", "a")])
@@ -180,9 +193,59 @@ def test_a_unit_means_what_the_schema_declares() -> None:
         ),
     )
     unit = Unit("plane", "when", "crew", nulls="one").resolved(schema)
-    assert unit == Unit("tailnum", "when:week", "crew", nulls="one")
-    assert unit.resolved(schema) == unit
+    parts = (UnitColumn("tailnum"), UnitColumn("when", "week"), UnitColumn("crew"))
+    assert unit == ResolvedUnit(parts, "one")
+    assert unit.columns == ("tailnum", "when:week", "crew")
     assert Unit.each_row().resolved(schema).is_row
+
+
+def test_a_unit_is_resolved_once() -> None:
+    """Columns may be read from columns of each other's names."""
+    crossed = Schema(
+        "crossed",
+        (
+            Categorical(name="driver", source="person", values=("x",)),
+            Categorical(name="person", source="car", values=("x",)),
+        ),
+    )
+    unit = Unit("driver").resolved(crossed)
+    assert unit == ResolvedUnit.of("person")
+    assert resolve(unit, crossed) is unit
+    assert not hasattr(unit, "resolved")
+
+
+def test_a_part_of_a_date_is_read_as_the_schema_says_and_is_no_column_of_that_name() -> None:
+    schema = Schema(
+        "t",
+        (
+            DateTime(name="hour", source="start", part="hour", format="%d/%m/%Y %H:%M"),
+            Id(name="odd:week"),
+        ),
+    )
+    read = UnitColumn("start", "week", "%d/%m/%Y %H:%M")
+    assert Unit("start:week").resolved(schema).parts == (read,)
+    assert Unit("hour:week").resolved(schema).parts == (read,)
+    assert Unit("odd:week").resolved(schema).parts == (UnitColumn("odd:week"),)
+    assert Unit("other:week").resolved(schema).parts == (UnitColumn("other", "week"),)
+    assert Unit("other:weak").resolved(schema).parts == (UnitColumn("other:weak"),)
+
+
+def test_two_names_of_one_column_are_refused() -> None:
+    schema = Schema("t", (Categorical(name="plane", source="tail", values=("x",)),))
+    with pytest.raises(BudgetError, match="two names of a unit mean the same column"):
+        Unit("plane", "tail").resolved(schema)
+
+
+def test_units_that_differ_in_what_defines_a_person_are_described_apart() -> None:
+    week = (UnitColumn("start", "week"),)
+    told = {
+        ResolvedUnit(week, "drop").described,
+        ResolvedUnit(week, "one").described,
+        ResolvedUnit((UnitColumn("start", "week", "%d/%m/%Y"),), "drop").described,
+        ResolvedUnit((UnitColumn("start:week"),), "drop").described,
+    }
+    assert len(told) == 4
+    assert "week of start (%d/%m/%Y); rows without an id are dropped" in told
 
 
 @pytest.mark.parametrize(

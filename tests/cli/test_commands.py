@@ -18,7 +18,7 @@ import pytest
 
 import understudy as us
 from tests.cli.place import Place, process
-from understudy.budget import Budget, Unit
+from understudy.budget import Budget, ResolvedUnit
 from understudy.ledger import Ledger
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def test_synth_with_a_unit_of_two_columns(place: Place) -> None:
     facts = place.facts(*place.synth(unit="taxi, hour"))
     assert facts["guarantee"]["unit"] == "taxi × hour"
     with closing(Ledger(place / "trips.ledger")) as ledger:
-        assert ledger.state().unit == Unit("taxi", "hour")
+        assert ledger.state().unit == ResolvedUnit.of("taxi", "hour")
 
 
 def test_synth_with_each_row_a_person(place: Place) -> None:

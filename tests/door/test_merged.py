@@ -13,7 +13,7 @@ import pytest
 from tests.vault.obvious import People
 from tests.vault.worlds import KEY, obvious
 from understudy.audit import FixedEntropy
-from understudy.budget import Bounding, Budget, Norm, Sample, Unit, Weights
+from understudy.budget import Bounding, Budget, Norm, ResolvedUnit, Sample, Unit, Weights
 from understudy.door import Candidate, Distances, Merge, MergedDoor, Query, Rows, plan
 from understudy.engine import DuckDB
 from understudy.errors import QuestionError, SchemaError
@@ -43,7 +43,7 @@ BUDGET = Budget(epsilon=1e9, delta=1e-9)
 @pytest.fixture
 def ledger(tmp_path: Path) -> Iterator[Ledger]:
     with closing(Ledger.create(tmp_path / "l.ledger", budget=BUDGET, key=KEY)) as held:
-        held.bind(name="world", unit=Unit("id"))
+        held.bind(name="world", unit=ResolvedUnit.of("id"))
         yield held
 
 
@@ -136,7 +136,7 @@ def test_a_release_of_merged_codes_names_them_as_the_door_did(behind: PrivateDoo
     release = build(
         Synthesis(batches=Batches.held(codes), measurements=measured),
         schema=SCHEMA,
-        unit=Unit("id"),
+        unit=ResolvedUnit.of("id"),
         bounding=Weights(2),
         budget=BUDGET,
         mechanism={"name": "test", "settings": {}},

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from understudy.budget import Budget, Unit, noise_charge
+from understudy.budget import Budget, ResolvedUnit, noise_charge
 from understudy.errors import (
     LedgerDamagedError,
     LedgerLockedError,
@@ -39,7 +39,7 @@ BUDGET = Budget(epsilon=1.0, delta=1e-6)
 def write_ledger(path: Path) -> None:
     """Write a ledger with an entry of every kind: eight in all."""
     with closing(Ledger.create(path, budget=BUDGET)) as ledger:
-        ledger.bind(name="trips", unit=Unit("taxi"))
+        ledger.bind(name="trips", unit=ResolvedUnit.of("taxi"))
         run = ledger.begin(Budget(epsilon=0.5, delta=1e-6), {"mechanism": {"name": "none"}})
         for ordinal in range(2):
             charge = noise_charge(50.0, "gdp", bound=Fraction(1))

@@ -21,8 +21,8 @@ from understudy.budget import (
     Charge,
     Gaussian,
     Laplace,
+    ResolvedUnit,
     Selection,
-    Unit,
     epsilon_of,
     mu_lower,
     mu_upper,
@@ -31,6 +31,7 @@ from understudy.budget import (
     scale_upper,
     split,
 )
+from understudy.budget.unit import UnitColumn
 from understudy.errors import (
     BudgetError,
     BudgetExhaustedError,
@@ -82,7 +83,7 @@ def test_a_new_ledger_belongs_to_nobody_and_has_a_key_of_its_own(tmp_path: Path)
 
 def test_it_says_whose_it_is_and_what_is_left_also_when_it_is_closed(path: Path) -> None:
     with ledger_of(path, GDP) as ledger:
-        ledger.bind(name="<trips>", unit=Unit("taxi"))
+        ledger.bind(name="<trips>", unit=ResolvedUnit.of("taxi"))
         ledger.begin(Budget(epsilon=0.5, delta=1e-6), {"mechanism": {"name": "mst"}}).close()
         told, page, key = repr(ledger), ledger._repr_html_(), ledger.state().key
         assert f"Ledger {path}: <trips>, unit taxi, epsilon 1 at delta 1e-06 left" in told
@@ -105,26 +106,28 @@ def test_the_key_stays(path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "unit", "told"),
     [
-        ("flights", Unit("taxi"), ["another table", "flights", "trips"]),
-        ("Trips", Unit("taxi"), ["another table", "Trips", "trips"]),
-        ("trips", Unit("driver"), ["another unit", "driver", "taxi"]),
-        ("trips", Unit("taxi", "day"), ["another unit", "taxi × day"]),
-        ("trips", Unit("taxi", nulls="one"), ["another unit"]),
-        ("trips", Unit.each_row(), ["another unit", "row"]),
+        ("flights", ResolvedUnit.of("taxi"), ["another table", "flights", "trips"]),
+        ("Trips", ResolvedUnit.of("taxi"), ["another table", "Trips", "trips"]),
+        ("trips", ResolvedUnit.of("driver"), ["another unit", "driver", "taxi"]),
+        ("trips", ResolvedUnit.of("taxi", "day"), ["another unit", "taxi × day"]),
+        ("trips", ResolvedUnit.of("taxi", nulls="one"), ["another unit"]),
+        ("trips", ResolvedUnit.of(), ["another unit", "row"]),
+        ("trips", ResolvedUnit((UnitColumn("taxi", "week"),), "drop"), ["week of taxi (ISO 8601)"]),
+        ("trips", ResolvedUnit.of("taxi", nulls="one"), ["are one person together", "dropped"]),
     ],
 )
 def test_a_ledger_is_for_one_table_and_one_unit(
-    path: Path, name: str, unit: Unit, told: list[str]
+    path: Path, name: str, unit: ResolvedUnit, told: list[str]
 ) -> None:
     with ledger_of(path, GDP) as ledger:
         for _ in range(2):
-            ledger.bind(name="trips", unit=Unit("taxi"))
+            ledger.bind(name="trips", unit=ResolvedUnit.of("taxi"))
         before = ledger.state()
         with pytest.raises(LedgerMismatchError) as error:
             ledger.bind(name=name, unit=unit)
         assert all(part in str(error.value) for part in told)
         assert ledger.state() == before
-        assert (before.name, before.unit) == ("trips", Unit("taxi"))
+        assert (before.name, before.unit) == ("trips", ResolvedUnit.of("taxi"))
 
 
 @pytest.mark.parametrize(("total", "asked"), [(GDP, PURE), (PURE, GDP)])

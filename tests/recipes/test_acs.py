@@ -20,7 +20,7 @@ from tests.recipes.people import (
     written,
 )
 from tests.schema.data import data_file
-from understudy.budget import Budget, Unit
+from understudy.budget import Budget, ResolvedUnit
 from understudy.errors import MissingColumnError, SchemaError, UnderstudyError
 from understudy.ledger import Ledger, State
 from understudy.recipes import ContestRun, Recipe, run_recipe
@@ -193,7 +193,7 @@ def test_the_manifest_names_the_file(made: tuple[Path, dict[str, Any]]) -> None:
     assert (run["mechanism"]["name"], run["table"]) == ("tworound", "acs-2019")
     assert run["mechanism"]["settings"]["weigh"] == "by cells"
     state = booked(folder)
-    assert (state.name, state.unit) == (NAME, Unit.each_row())
+    assert (state.name, state.unit) == (NAME, ResolvedUnit.of())
     assert state.budget == Budget(epsilon=10, delta=1e-9)
 
 

@@ -23,7 +23,7 @@ from tests.recipes.people import (
 )
 from tests.recipes.taxis import write_parameters
 from tests.schema.data import data_file
-from understudy.budget import Budget, Sample, Unit, Weights
+from understudy.budget import Budget, ResolvedUnit, Sample, Weights
 from understudy.errors import (
     BudgetExhaustedError,
     MissingFileError,
@@ -381,7 +381,7 @@ def test_the_manifest_names_every_file_and_what_is_in_it(made: tuple[Path, dict[
 def test_all_runs_are_on_one_ledger_which_they_spend(made: tuple[Path, dict[str, Any]]) -> None:
     state = booked(made[0])
     assert [run.budget.epsilon for run in state.runs.values()] == list(EPSILONS)
-    assert (state.name, state.unit) == ("census-1940", Unit.each_row())
+    assert (state.name, state.unit) == ("census-1940", ResolvedUnit.of())
     assert all(run.closed and len(run.reservations) == 2 for run in state.runs.values())
     assert 0 <= state.left < state.total / 10**9
 

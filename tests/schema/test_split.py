@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from understudy.budget import Budget, Unit, Weights
+from understudy.budget import Budget, ResolvedUnit, Unit, Weights
 from understudy.door import Measurement
 from understudy.errors import SchemaError
 from understudy.public import Batches, PublicTable, Synthesis, bins_within
@@ -269,7 +269,7 @@ def released(codes: dict[str, Codes], **other: Any) -> Release:
     return build(
         Synthesis(batches=Batches.held(codes), measurements=(measured,), **other),
         schema=PEOPLE,
-        unit=Unit("id"),
+        unit=ResolvedUnit.of("id"),
         bounding=Weights(1),
         budget=Budget(epsilon=1, delta=1e-9),
         mechanism={"name": "test", "settings": {}},

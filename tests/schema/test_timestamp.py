@@ -358,7 +358,7 @@ def test_from_a_table_to_a_release(tmp_path: Path) -> None:
     )
     release = session.run(us.Independent())
     ledger = Ledger(tmp_path / "trips.ledger")
-    assert ledger.state().unit == us.Unit("taxi", "start:week")
+    assert ledger.state().unit == us.Unit("taxi", "start:week").resolved(TRIPS)
     ledger.close()
     months = release.histogram("start_month")
     assert months[0] > 0.95 * len(release)
@@ -372,7 +372,8 @@ def test_a_part_of_it_in_a_unit() -> None:
     """A part of the unit that the schema names is read with the schema's format."""
     column = Timestamp(**YEAR, source="When", format="%d.%m.%Y")
     schema = Schema("t", (Id(name="who"), column))
-    assert us.Unit("who", "when_month").resolved(schema) == us.Unit("who", "When:month_index")
+    unit = us.Unit("who", "When:month_index")
+    assert us.Unit("who", "when_month").resolved(schema) == unit.resolved(schema)
     table = {"who": objects("a", "a", "b"), "When": objects("01.02.2020", "29.02.2020", "x")}
     found = read_private(table, schema=schema, unit=us.Unit("who", "When:month_index"))
     assert found.people is not None

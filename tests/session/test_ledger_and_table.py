@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import pytest
 
-from understudy.budget import Budget, Unit, Weights, scale_upper, split
+from understudy.budget import Budget, ResolvedUnit, Unit, Weights, scale_upper, split
 from understudy.errors import BudgetExhaustedError, LedgerMismatchError
 from understudy.ledger import Ledger, State
 from understudy.public import Batches, Synthesis
@@ -90,7 +90,7 @@ def test_a_refused_first_run_binds_an_unbound_ledger_and_spends_nothing(path: Pa
     with pytest.raises(BudgetExhaustedError, match="less left than the run asks for"):
         session(path, budget=Budget(epsilon=2.0, delta=1e-6)).run(Independent())
     bound = read(path)
-    assert (bound.name, bound.unit) == ("trips", Unit("taxi"))
+    assert (bound.name, bound.unit) == ("trips", ResolvedUnit.of("taxi"))
     assert (bound.runs, bound.left) == ({}, TOTAL.grains)
     for other in ({"schema": replace(SCHEMA, name="flights")}, {"unit": Unit.each_row()}):
         with pytest.raises(LedgerMismatchError, match="belongs to another"):

@@ -12,7 +12,16 @@ import numpy as np
 import pytest
 
 import understudy as us
-from understudy.budget import Budget, Gaussian, Sample, Unit, Weights, scale_upper, split
+from understudy.budget import (
+    Budget,
+    Gaussian,
+    ResolvedUnit,
+    Sample,
+    Unit,
+    Weights,
+    scale_upper,
+    split,
+)
 from understudy.engine import DuckDB
 from understudy.errors import (
     BudgetError,
@@ -255,7 +264,7 @@ def test_a_release_has_the_noisy_number_of_rows(path: Path) -> None:
 def test_a_new_ledger_gets_the_runs_budget_as_its_total(path: Path) -> None:
     session(path).run(Independent())
     state = read(path)
-    assert (state.budget, state.name, state.unit) == (BUDGET, "trips", Unit("taxi"))
+    assert (state.budget, state.name, state.unit) == (BUDGET, "trips", ResolvedUnit.of("taxi"))
     with pytest.raises(BudgetExhaustedError, match="allowed: nothing"):
         session(path).run(Independent())
     with pytest.raises(BudgetExhaustedError, match="allowed: nothing"):

@@ -21,7 +21,7 @@ from tests.synth.crowds import door_to, random_crowd
 from tests.vault.obvious import People
 from tests.vault.worlds import KEY, opened
 from tests.vault.worlds import SCHEMA as WORLD
-from understudy.budget import Budget, Currency, Event, Gaussian, Laplace, Weights
+from understudy.budget import Budget, Currency, Event, Gaussian, Laplace, ResolvedUnit, Weights
 from understudy.door import UnitCounts
 from understudy.errors import (
     BudgetExhaustedError,
@@ -205,7 +205,7 @@ def test_the_documents_noise_costs_twenty_times_as_much_and_is_refused(
         closing(Ledger.create(tmp_path / "calls.ledger", budget=budget, key=KEY)) as ledger,
         opened(OTHERS) as table,
     ):
-        ledger.bind(name="world", unit=us.Unit("id"))
+        ledger.bind(name="world", unit=ResolvedUnit.of("id"))
         door = PrivateDoor(table, run=ledger.begin(budget, {}), bounding=Weights(1))
 
         def ask(most: int) -> None:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from tests.vault.obvious import People
 from tests.vault.worlds import KEY, candidates, domain, merge, obvious, opened, worlds
-from understudy.budget import Budget, Capped, Sample, Unit, Weights
+from understudy.budget import Budget, Capped, ResolvedUnit, Sample, Weights
 from understudy.door import Candidate, Clique, Distances, Merge, Select
 from understudy.ledger import Ledger
 from understudy.vault import PrivateDoor, PrivateTable
@@ -237,7 +237,7 @@ def test_a_closed_door_has_forgotten_what_was_kept(table: PrivateTable, tmp_path
     rich = Budget(epsilon=1e9, delta=1e-9)
     made = [Candidate(clique=("b",), expected=np.zeros(2))]
     with closing(Ledger.create(tmp_path / "l.ledger", budget=rich, key=KEY)) as ledger:
-        ledger.bind(name="world", unit=Unit("id"))
+        ledger.bind(name="world", unit=ResolvedUnit.of("id"))
         door = PrivateDoor(table, run=ledger.begin(rich, {}), bounding=Weights(4))
         for merged in MERGES:
             door.select(made, epsilon=1.0, bounding=Sample(2), merged=merged)

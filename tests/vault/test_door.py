@@ -15,7 +15,16 @@ import pytest
 from tests.vault.obvious import People
 from tests.vault.worlds import KEY, obvious, opened
 from understudy.audit import FixedEntropy
-from understudy.budget import Budget, Gaussian, Laplace, Norm, Sample, Unit, Weights, scale_upper
+from understudy.budget import (
+    Budget,
+    Gaussian,
+    Laplace,
+    Norm,
+    ResolvedUnit,
+    Sample,
+    Weights,
+    scale_upper,
+)
 from understudy.door import (
     Candidate,
     Distances,
@@ -53,7 +62,7 @@ RICH = Budget(epsilon=1e9, delta=1e-9)
 @pytest.fixture
 def ledger(tmp_path: Path) -> Iterator[Ledger]:
     held = Ledger.create(tmp_path / "l.ledger", budget=RICH, key=KEY)
-    held.bind(name="world", unit=Unit("id"))
+    held.bind(name="world", unit=ResolvedUnit.of("id"))
     yield held
     held.close()
 
@@ -129,7 +138,7 @@ def test_distances_are_those_of_the_candidates_but_for_their_noise_and_cost_the_
         closing(Ledger.create(tmp_path / "d.ledger", budget=budget, key=KEY)) as held,
         opened(PEOPLE) as table,
     ):
-        held.bind(name="world", unit=Unit("id"))
+        held.bind(name="world", unit=ResolvedUnit.of("id"))
         door = PrivateDoor(table, run=held.begin(budget, {}), bounding=Weights(1))
         found = door.distances(CANDIDATES, scale=scale, bounding=bounding)
         (booked,) = held.state().runs[1].reservations
@@ -162,7 +171,7 @@ def test_an_answer_is_the_count_and_the_samplers_own_noise(tmp_path: Path, delta
     """Step by step of the lattice: the scale charged, a draw a number, nothing rounded off."""
     budget = Budget(epsilon=1e9, delta=delta)
     held = Ledger.create(tmp_path / "n.ledger", budget=budget, key=KEY)
-    held.bind(name="world", unit=Unit("id"))
+    held.bind(name="world", unit=ResolvedUnit.of("id"))
     with opened(PEOPLE) as table:
         run = held.begin(budget, {})
         door = PrivateDoor(table, run=run, bounding=Weights(4), entropy=FixedEntropy(3))
@@ -249,7 +258,7 @@ def test_a_resumed_run_replays_its_answers_and_draws_nothing(ledger: Ledger) -> 
 def test_a_pure_ledger_draws_laplace_noise(tmp_path: Path) -> None:
     budget = Budget(epsilon=1e6, delta=0)
     held = Ledger.create(tmp_path / "p.ledger", budget=budget, key=KEY)
-    held.bind(name="world", unit=Unit("id"))
+    held.bind(name="world", unit=ResolvedUnit.of("id"))
     with opened(PEOPLE) as table:
         door = PrivateDoor(table, run=held.begin(budget, {}), bounding=Sample(4))
         assert door.currency == "pure"

@@ -37,7 +37,16 @@ from tests.vault.worlds import (
     worlds,
 )
 from understudy.audit import FixedEntropy
-from understudy.budget import Bounding, Budget, Capped, Currency, Norm, Sample, Unit, Weights
+from understudy.budget import (
+    Bounding,
+    Budget,
+    Capped,
+    Currency,
+    Norm,
+    ResolvedUnit,
+    Sample,
+    Weights,
+)
 from understudy.door import Candidate, Distances, Measure, Merge, Query, Rows, Select, merged_schema
 from understudy.errors import LedgerMismatchError, QuestionError
 from understudy.ledger import Ledger
@@ -323,7 +332,7 @@ def test_a_charge_is_that_of_a_table_declared_with_these_codes(
 @pytest.fixture
 def ledger(tmp_path: Path) -> Iterator[Ledger]:
     with closing(Ledger.create(tmp_path / "l.ledger", budget=RICH, key=KEY)) as held:
-        held.bind(name="world", unit=Unit("id"))
+        held.bind(name="world", unit=ResolvedUnit.of("id"))
         yield held
 
 
@@ -442,7 +451,7 @@ def test_an_answer_of_merged_codes_is_the_count_and_the_samplers_own_noise(
     budget = Budget(epsilon=1e6, delta=delta)
     asked = [Query(clique=("c", "a"), scale=0.3), Query(clique=("a",), scale=40.0)]
     with closing(Ledger.create(tmp_path / "n.ledger", budget=budget, key=KEY)) as held:
-        held.bind(name="world", unit=Unit("id"))
+        held.bind(name="world", unit=ResolvedUnit.of("id"))
         with opened(PEOPLE) as table:
             run = held.begin(budget, {})
             door = PrivateDoor(table, run=run, bounding=Weights(4), entropy=FixedEntropy(3))

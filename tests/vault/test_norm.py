@@ -33,7 +33,7 @@ from tests.vault.worlds import (
     worlds,
 )
 from understudy.audit import FixedEntropy
-from understudy.budget import Budget, Capped, Gaussian, Norm, Sample, Unit, Weights
+from understudy.budget import Budget, Capped, Gaussian, Norm, ResolvedUnit, Sample, Unit, Weights
 from understudy.door import Clique, Measure, Measurement, Query, Rows, Select
 from understudy.engine import DuckDB
 from understudy.errors import BudgetError, BudgetExhaustedError, QuestionError
@@ -384,7 +384,7 @@ def test_a_selection_takes_no_norm() -> None:
 def test_the_door_books_the_price_and_weighs_for_each_question_anew(tmp_path: Path) -> None:
     budget = Budget(epsilon=1e9, delta=1e-9)
     held = Ledger.create(tmp_path / "n.ledger", budget=budget, key=KEY)
-    held.bind(name="world", unit=Unit("id"))
+    held.bind(name="world", unit=ResolvedUnit.of("id"))
     with opened(EXTREME) as table:
         run = held.begin(budget, {})
         door = PrivateDoor(table, run=run, bounding=Norm(), entropy=FixedEntropy(5))
@@ -404,7 +404,7 @@ def test_the_door_refuses_a_price_beyond_what_is_left_and_pure_epsilon(tmp_path:
     for number, delta in enumerate((1e-9, 0)):
         budget = Budget(epsilon=1.0, delta=delta)
         held = Ledger.create(tmp_path / f"{number}.ledger", budget=budget, key=KEY)
-        held.bind(name="world", unit=Unit("id"))
+        held.bind(name="world", unit=ResolvedUnit.of("id"))
         with opened({"p": [(0, 0, 0)]}) as table:
             run = held.begin(budget, {})
             door = PrivateDoor(table, run=run, bounding=Norm())

@@ -34,11 +34,12 @@ from understudy.budget.gaussian import (
     mu_of_pure_upper,
     mu_of_selection_upper,
 )
-from understudy.budget.unit import Unit
+from understudy.budget.unit import AnyUnit, ResolvedUnit, Unit, resolve
 
 __all__ = [
     "GRAIN",
     "RULES",
+    "AnyUnit",
     "Bounding",
     "Budget",
     "Capped",
@@ -48,6 +49,7 @@ __all__ = [
     "Gaussian",
     "Laplace",
     "Norm",
+    "ResolvedUnit",
     "Rule",
     "Sample",
     "Selection",
@@ -65,6 +67,7 @@ __all__ = [
     "noise_charge",
     "price_grains",
     "price_lower",
+    "resolve",
     "scale_upper",
     "selection_epsilon_lower",
     "split",

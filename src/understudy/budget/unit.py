@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from understudy.errors import BudgetError
-from understudy.schema import DateTime
+from understudy.schema import PARTS, DateTime
 
 if TYPE_CHECKING:
     from understudy.schema import Schema
@@ -51,24 +51,23 @@ class Unit:
         """Declare that every row is a person of its own."""
         return cls(EACH_ROW)
 
-    def resolved(self, schema: Schema) -> Self:
-        """Name the table's own columns and parts in the place of the schema's columns.
+    def resolved(self, schema: Schema) -> ResolvedUnit:
+        """Say once what the names mean in the table, by the schema alone.
 
         A name of the schema always means what the schema declares, so that a date-time
         column stands for its part and not for its moment; and what a ledger is bound to
-        does not change its meaning with the schema.
+        does not change its meaning with the schema, nor with what else is in the table.
         """
         if self.is_row:
-            return self
-        declared = {c.name: c for c in schema.modelled}
-        names = []
-        for name in self.columns:
-            column = declared.get(name)
-            if isinstance(column, DateTime):
-                names.append(f"{column.table_column}:{column.part}")
-            else:
-                names.append(name if column is None else column.table_column)
-        return type(self)(*names, nulls=self.nulls)
+            return ResolvedUnit((), self.nulls)
+        parts = tuple(_resolved(name, schema) for name in self.columns)
+        if len(set(parts)) < len(parts):
+            raise BudgetError(
+                "two names of a unit mean the same column of the table",
+                got=str(self),
+                hint="a column of the schema is the table's column that it is read from",
+            )
+        return ResolvedUnit(parts, self.nulls)
 
     @property
     def is_row(self) -> bool:
@@ -79,11 +78,99 @@ class Unit:
         """Name the unit in one short phrase."""
         return "row" if self.is_row else " × ".join(self.columns)
 
+
+@dataclass(frozen=True, slots=True)
+class UnitColumn:
+    """A column of the table that tells people apart, or a part of its date-times."""
+
+    column: str
+    part: str | None = None
+    format: str | None = None
+    """How a text of a date-time is read; ISO 8601 where it is None."""
+
+    def __str__(self) -> str:
+        """Name the column, and the part."""
+        return self.column if self.part is None else f"{self.column}:{self.part}"
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedUnit:
+    """A unit in the table's own terms: all that defines who a person is.
+
+    It has no way to be resolved again: names that mean one thing in a schema may mean another
+    in a table.
+    """
+
+    parts: tuple[UnitColumn, ...]
+    """The table's columns; none where every row is a person of its own."""
+    nulls: Nulls
+
+    @classmethod
+    def of(cls, *columns: str, nulls: Nulls = "drop") -> Self:
+        """Name columns of the table as they stand; none where every row is a person."""
+        return cls(tuple(map(UnitColumn, columns)), nulls)
+
+    @property
+    def is_row(self) -> bool:
+        """Whether every row is a person of its own."""
+        return not self.parts
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns, each perhaps with the part of a date-time."""
+        return tuple(map(str, self.parts))
+
+    def __str__(self) -> str:
+        """Name the unit in one short phrase."""
+        return "row" if self.is_row else " × ".join(self.columns)
+
+    @property
+    def described(self) -> str:
+        """The unit with all that defines it, for those who must tell two of them apart."""
+        told = [
+            each.column
+            if each.part is None
+            else f"{each.part} of {each.column} ({each.format or 'ISO 8601'})"
+            for each in self.parts
+        ]
+        rows = {"drop": "dropped", "one": "one person together"}[self.nulls]
+        return f"{' × '.join(told) or 'row'}; rows without an id are {rows}"
+
     def to_dict(self) -> dict[str, Any]:
         """Write the unit as plain data."""
-        return {"columns": list(self.columns), "nulls": self.nulls}
+        return {"columns": [asdict(part) for part in self.parts], "nulls": self.nulls}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
         """Read the unit from plain data."""
-        return cls(*data["columns"], nulls=data["nulls"])
+        parts = [_from_plain(part) for part in data["columns"] if part != EACH_ROW]
+        return cls(tuple(parts), data["nulls"])
+
+
+AnyUnit = Unit | ResolvedUnit
+
+
+def _resolved(name: str, schema: Schema) -> UnitColumn:
+    declared = {c.name: c for c in (*schema.columns, *schema.modelled)}
+    column = declared.get(name)
+    if isinstance(column, DateTime):
+        return UnitColumn(column.table_column, column.part, column.format)
+    base, _, part = name.rpartition(":")
+    if column is not None or not base or part not in PARTS:
+        return UnitColumn(getattr(column, "table_column", name))
+    source = getattr(declared.get(base), "table_column", base)
+    dated = [c for c in schema.modelled if isinstance(c, DateTime) and c.table_column == source]
+    return UnitColumn(source, part, dated[0].format if dated else None)
+
+
+def _from_plain(part: str | dict[str, Any]) -> UnitColumn:
+    if isinstance(part, dict):
+        return UnitColumn(**part)
+    # Ledgers of before kept the names alone.
+    base, _, last = part.rpartition(":")
+    return UnitColumn(base, last) if base and last in PARTS else UnitColumn(part)
+
+
+def resolve(unit: AnyUnit, schema: Schema) -> ResolvedUnit:
+    """Resolve a unit that has been declared; one that is resolved stays as it is."""
+    return unit.resolved(schema) if isinstance(unit, Unit) else unit

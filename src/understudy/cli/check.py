@@ -107,7 +107,7 @@ class _Stage:
             for n, s in session.schema.domain.items()
         }
         batches = Batches.held(codes, np.arange(PEOPLE))
-        rows = Decoded(batches, schema=session.schema, unit=session.unit, within={}, rng=rng)
+        rows = Decoded(batches, schema=session.schema, unit=session.person, within={}, rng=rng)
         told = f"{PEOPLE:,} rows drawn evenly by the schema: nothing public tells who is who"
         return cls(rows.columns, session.schema.released(), read, None, told)
 
@@ -115,7 +115,7 @@ class _Stage:
         self, session: Session, mechanism: Mechanism, ledger: Path, progress: Progress
     ) -> Release:
         """Run the mechanism here as if it were on the private table."""
-        known = all(":" not in name for name in session.unit.columns)
+        known = all(column.part is None for column in session.person.parts)
         rehearsal = open_session(
             private=self.data,
             public=self.public,

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from understudy.budget import Bounding, Budget, Capped, Currency, Unit
+    from understudy.budget import Bounding, Budget, Capped, Currency, ResolvedUnit
     from understudy.door.questions import Candidate, Merge, Query
     from understudy.graph import Clique, Measurement
     from understudy.schema import Schema
@@ -27,7 +27,7 @@ class Door(Protocol):
         """The declared columns."""
 
     @property
-    def unit(self) -> Unit:
+    def unit(self) -> ResolvedUnit:
         """Who is protected."""
 
     @property

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from understudy.budget import Bounding, Budget, Capped, Currency, Unit
+    from understudy.budget import Bounding, Budget, Capped, Currency, ResolvedUnit
     from understudy.door.door import Door
     from understudy.door.questions import Candidate, Merge, Query
     from understudy.graph import Measurement
@@ -43,7 +43,7 @@ class MergedDoor:
         self.schema: Schema = merged_schema(door.schema, self._merged)
 
     @property
-    def unit(self) -> Unit:
+    def unit(self) -> ResolvedUnit:
         """Who is protected."""
         return self._door.unit
 

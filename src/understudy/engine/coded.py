@@ -5,21 +5,25 @@ Tables made in the engine: ``rows`` (person, c0, c1, …: one code a modelled co
 number ids, and else goes by the id itself; each row's number where each row is one.  Private and
 public tables are laid out alike; what may leave the engine is the business of
 `understudy.vault` and `understudy.public`.
+
+Of the table's own columns those that are needed are taken once, as s0, s1, …; from there on all
+names are ours, so that nothing a column is called can stand for anything else.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from understudy.budget import resolve
 from understudy.errors import MissingColumnError
-from understudy.schema.calendar import PARTS
-from understudy.schema.columns import NULLS, DateTime, Numeric
+from understudy.schema.columns import NULLS, Numeric
 from understudy.schema.dialect import literal, quote
 from understudy.schema.expressions import number_of, part_of, seconds_of, text_of
 from understudy.schema.sql import encoder
 
 if TYPE_CHECKING:
-    from understudy.budget import Unit
+    from understudy.budget import AnyUnit
     from understudy.engine.engine import Engine
     from understudy.schema import Schema
     from understudy.schema.dialect import Kind
@@ -38,7 +42,7 @@ class CodedTable:
         data: object,
         *,
         schema: Schema,
-        unit: Unit,
+        unit: AnyUnit,
         numbers: bool = False,
         rows: bool = True,
     ) -> None:
@@ -49,7 +53,7 @@ class CodedTable:
         """
         self.engine = engine
         self.schema = schema
-        self.unit = unit.resolved(schema)
+        self.unit = resolve(unit, schema)
         self.code = {c.name: f"c{i}" for i, c in enumerate(schema.modelled)}
         self.number = {
             c.name: f"v{i}"
@@ -59,15 +63,15 @@ class CodedTable:
         kinds = engine.attach(
             data, name="source", delimiter=schema.delimiter, quote_mark=schema.quote
         )
+        needed = {c.table_column: "" for c in schema.modelled}
+        needed |= {part.column: "" for part in self.unit.parts}
+        self._own = {name: f"s{i}" for i, name in enumerate(needed)}
         self._check_columns(kinds)
         if rows:
-            self._encode(kinds)
+            self._encode({own: kinds[name] for name, own in self._own.items()})
 
     def _check_columns(self, kinds: dict[str, Kind]) -> None:
-        needed = {c.table_column for c in self.schema.modelled}
-        if not self.unit.is_row:
-            needed |= {self._unit_column(name, kinds)[0] for name in self.unit.columns}
-        missing = sorted(needed - set(kinds))
+        missing = sorted(set(self._own) - set(kinds))
         if missing:
             # The table's own names are not listed: a file without a header has values there.
             raise MissingColumnError(
@@ -76,83 +80,79 @@ class CodedTable:
                 hint="names are compared letter by letter; is the first line the header?",
             )
 
-    def _unit_column(self, name: str, kinds: dict[str, Kind]) -> tuple[str, str | None, str | None]:
-        """Resolve a name of the unit: the table's column, and perhaps a part and a format."""
-        base, _, part = name.rpartition(":")
-        if name in kinds or not base or part not in PARTS:
-            return name, None, None
-        dated = [c for c in self.schema.modelled if isinstance(c, DateTime)]
-        formats = [c.format for c in dated if c.table_column == base]
-        return base, part, formats[0] if formats else None
-
-    def _unit_key(self, kinds: dict[str, Kind]) -> str:
-        """Compose the text that names a row's person, NULL for none.
-
-        The readings it is made of are added to the source as columns of a view ``keyed``,
-        so that a long expression is written once.
-        """
-        readings, texts = ["s.*"], []
-        for i, name in enumerate(self.unit.columns):
-            column, part, written = self._unit_column(name, kinds)
-            x, kind, read = f"s.{quote(column)}", kinds[column], quote(f"unit {i} ")
-            if part is None:
+    def _unit_key(self, kinds: dict[str, Kind]) -> tuple[dict[str, str], str]:
+        """Compose the readings that name a row's person, and the text they make, NULL for none."""
+        dialect = self.engine.dialect
+        readings, texts = {}, []
+        for i, each in enumerate(self.unit.parts):
+            own, read = self._own[each.column], f"u{i}"
+            if each.part is None:
                 nulls = ", ".join(literal(n) for n in NULLS)
-                readings.append(f"{text_of(x, kind, self.engine.dialect)} AS {read}")
-                texts.append(f"CASE WHEN s.{read} IN ({nulls}) THEN NULL ELSE s.{read} END")
+                readings[read] = text_of(own, kinds[own], dialect)
+                texts.append(f"CASE WHEN {read} IN ({nulls}) THEN NULL ELSE {read} END")
             else:
-                seconds = seconds_of(x, kind, written, self.engine.dialect)
-                readings.append(f"{seconds} AS {read}")
-                taken = part_of(f"s.{read}", part, self.engine.dialect)
+                readings[read] = seconds_of(own, kinds[own], each.format, dialect)
+                taken = part_of(read, each.part, dialect)
                 texts.append(f"CAST(CAST({taken} AS BIGINT) AS STRING)")
-        keyed = f"SELECT {', '.join(readings)} FROM source AS s"
-        self.engine.view("keyed", keyed, reading_input=True)
         if len(texts) > 1:
             # Lengths keep ("1", "23") and ("12", "3") apart; || gives NULL if any part is.
             texts = [" || ".join(f"CAST(length({t}) AS STRING) || ':' || {t}" for t in texts)]
         # The empty text is itself a null id, so it can name the one person of all null ids.
-        return f"coalesce({texts[0]}, '')" if self.unit.nulls == "one" else texts[0]
+        return readings, f"coalesce({texts[0]}, '')" if self.unit.nulls == "one" else texts[0]
 
-    def _number(self, name: str, kinds: dict[str, Kind]) -> str:
-        column = self.schema[name].table_column
-        x, kind = f"s.{quote(column)}", kinds[column]
-        return number_of(x, text_of(x, kind, self.engine.dialect), kind, self.engine.dialect)
+    def _taken(self, kinds: dict[str, Kind]) -> str:
+        """Take the columns that are needed, with the id, as a view; give the id's column if any."""
+        listed = ", ".join(f"s.{quote(name)} AS {own}" for name, own in self._own.items())
+        source = f"SELECT {listed} FROM source AS s"
+        if not self.unit.is_row:
+            readings, key = self._unit_key(kinds)
+            # One above the other, so that a long expression is written once.
+            read = ", ".join(f"{sql} AS {name}" for name, sql in readings.items())
+            source = f"SELECT k.*, {key} AS id FROM (SELECT t.*, {read} FROM ({source}) AS t) AS k"
+        self.engine.view("taken", source, reading_input=True)
+        return "" if self.unit.is_row else "s.id"
 
     def _encode(self, kinds: dict[str, Kind]) -> None:
-        e, source = self.engine, "source" if self.unit.is_row else "keyed"
-        extra = {} if self.unit.is_row else {"id ": self._unit_key(kinds)}
-        extra |= {f"number {name}": self._number(name, kinds) for name in self.number}
-        query = encoder(self.schema.modelled, kinds, table=source, dialect=e.dialect, extra=extra)
+        e, key = self.engine, self._taken(kinds)
+        columns = [
+            replace(c, name=self.code[c.name], source=self._own[c.table_column])
+            for c in self.schema.modelled
+        ]
+        extra = {"id": key} if key else {}
+        for column, name in zip(columns, self.code, strict=True):
+            if name in self.number:
+                x, kind = f"s.{column.source}", kinds[column.source]
+                text = text_of(x, kind, e.dialect)
+                extra[self.number[name]] = number_of(x, text, kind, e.dialect)
+        query = encoder(columns, kinds, table="taken", dialect=e.dialect, extra=extra)
         for name, texts in query.lists.items():
             e.declare(name, texts)
-        codes_sql = ", ".join(
-            f"CAST(e.{quote(c.name)} AS {_width(c.size)}) AS {self.code[c.name]}"
-            for c in self.schema.modelled
+        kept = ", ".join(
+            [f"CAST(e.{c.name} AS {_width(c.size)}) AS {c.name}" for c in columns]
+            + [f"e.{number}" for number in self.number.values()]
         )
-        for name, kept in self.number.items():
-            codes_sql += f", e.{quote(f'number {name}')} AS {kept}"
         if self.unit.is_row:
-            e.table("coded", f"SELECT {codes_sql} FROM ({query.sql}) AS e", reading_input=True)
+            e.table("coded", f"SELECT {kept} FROM ({query.sql}) AS e", reading_input=True)
             e.view("rows", f"SELECT {e.dialect.number} AS person, * FROM coded")
             e.view("sizes", "SELECT person, CAST(1 AS BIGINT) AS n FROM rows")
         else:
-            self._known(codes_sql, f"({query.sql}) AS e", extra["id "])
+            self._known(kept, f"({query.sql}) AS e")
         if self.unit.is_row or not e.dialect.numbers_people:
             e.view("people", "SELECT person, CAST(person AS STRING) AS id FROM sizes")
 
-    def _known(self, codes: str, encoded: str, key: str) -> None:
+    def _known(self, codes: str, encoded: str) -> None:
         """Keep the rows of people who have an id."""
         e = self.engine
         if e.dialect.numbers_people:
-            ids = f"SELECT DISTINCT {key} AS id FROM keyed AS s"
             e.table(
                 "people",
                 "SELECT CAST(row_number() OVER () - 1 AS INTEGER) AS person, id "
-                f"FROM ({ids}) AS i WHERE id IS NOT NULL",
+                "FROM (SELECT DISTINCT id FROM taken) AS i WHERE id IS NOT NULL",
                 reading_input=True,
             )
-            rows = f'SELECT p.person, {codes} FROM {encoded} JOIN people AS p ON p.id = e."id "'
+            rows = f"SELECT p.person, {codes} FROM {encoded} JOIN people AS p ON p.id = e.id"
         else:
-            rows = f'SELECT e."id " AS person, {codes} FROM {encoded} WHERE e."id " IS NOT NULL'
+            rows = f"SELECT e.id AS person, {codes} FROM {encoded} WHERE e.id IS NOT NULL"
         e.table("rows", rows, reading_input=True)
         e.table("sizes", "SELECT person, count(*) AS n FROM rows GROUP BY person")
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from understudy.budget import AnyUnit
     from understudy.engine import Engine
     from understudy.schema import Array, Schema
 
@@ -33,13 +34,13 @@ EPSILON = "epsilon"
 """The column of a submission that tells its runs apart."""
 
 
-def read_private(data: object, *, schema: Schema, unit: Unit) -> Coded:
+def read_private(data: object, *, schema: Schema, unit: AnyUnit) -> Coded:
     """Read a private table: its rows as codes, and the number of each row's person."""
     return _read(data, schema, unit)
 
 
 def read_synthetic(
-    path: Path, *, schema: Schema, unit: Unit, epsilon: float | None = None
+    path: Path, *, schema: Schema, unit: AnyUnit, epsilon: float | None = None
 ) -> Coded:
     """Read the rows of a release's folder or of a file, encoded as the private ones are.
 
@@ -174,7 +175,7 @@ def _check_epsilon(path: Path, epsilons: list[float], epsilon: float | None) -> 
         )
 
 
-def _read(data: object, schema: Schema, unit: Unit, *, without: str | None = None) -> Coded:
+def _read(data: object, schema: Schema, unit: AnyUnit, *, without: str | None = None) -> Coded:
     with closing(engine_for(data)) as engine:
         table = CodedTable(engine, data, schema=schema, unit=unit)
         kept = {name: code for name, code in table.code.items() if name != without}

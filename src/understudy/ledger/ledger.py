@@ -21,7 +21,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from understudy.budget import Budget, Charge, Unit, epsilon_of
+from understudy.budget import Budget, Charge, ResolvedUnit, epsilon_of
 from understudy.errors import (
     BudgetExhaustedError,
     LedgerDamagedError,
@@ -90,7 +90,7 @@ class State:
     head: str
     name: str | None = None
     """The table, once it is bound to one."""
-    unit: Unit | None = None
+    unit: ResolvedUnit | None = None
     runs: dict[int, RunState] = field(default_factory=dict)
 
     @property
@@ -117,7 +117,7 @@ def _state(entries: list[Entry]) -> State:
     for entry in entries[1:]:
         body = entry.body
         if entry.kind == "identity":
-            state.name, state.unit = body["name"], Unit.from_dict(body["unit"])
+            state.name, state.unit = body["name"], ResolvedUnit.from_dict(body["unit"])
             continue
         if entry.kind == "run":
             number, budget = entry.run or 0, Budget.from_dict(body["budget"])
@@ -194,7 +194,7 @@ class Ledger:
         """Say the same in a notebook."""
         return f"<pre>{escape(repr(self))}</pre>"
 
-    def bind(self, *, name: str, unit: Unit) -> None:
+    def bind(self, *, name: str, unit: ResolvedUnit) -> None:
         """Give the ledger to a table and a unit; refuse where it belongs to others."""
         with self._journal.transaction() as entries:
             state = _state(entries)
@@ -205,8 +205,8 @@ class Ledger:
                 if asked != found:
                     raise LedgerMismatchError(
                         f"the ledger {self.path} belongs to another {what}",
-                        got=f"{what} {asked}",
-                        allowed=str(found),
+                        got=f"{what} {getattr(asked, 'described', asked)}",
+                        allowed=str(getattr(found, "described", found)),
                         hint="one table and unit, one ledger; a table keeps its ledger for life",
                     )
 

@@ -16,6 +16,7 @@ from understudy.public.moved import moved
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from understudy.budget import AnyUnit
     from understudy.graph import Clique
     from understudy.schema import Array, Schema
 
@@ -50,7 +51,7 @@ class PublicTable:
     """What numeric columns read, NaN where it is no number."""
 
     @classmethod
-    def read(cls, data: object, *, schema: Schema, unit: Unit) -> PublicTable:
+    def read(cls, data: object, *, schema: Schema, unit: AnyUnit) -> PublicTable:
         """Read and encode a table; without the unit's columns its people are not known."""
         own = moved(data, schema)
         try:
@@ -61,7 +62,7 @@ class PublicTable:
         return replace(cls._read(data, own, Unit.each_row(), told=False), schema=schema)
 
     @classmethod
-    def _read(cls, data: object, schema: Schema, unit: Unit, *, told: bool) -> PublicTable:
+    def _read(cls, data: object, schema: Schema, unit: AnyUnit, *, told: bool) -> PublicTable:
         with closing(engine_for(data)) as engine:
             table = CodedTable(engine, data, schema=schema, unit=unit, numbers=True)
             # By id and codes, so that the order of a file decides nothing; rows that are people

@@ -6,7 +6,7 @@ import platform
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from understudy.budget import Charge, epsilon_of
+from understudy.budget import Charge, epsilon_of, resolve
 from understudy.release.decoded import Decoded
 from understudy.release.guarantee import guarantee
 from understudy.release.release import Release
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from understudy.budget import Bounding, Budget, Unit
+    from understudy.budget import AnyUnit, Bounding, Budget
     from understudy.public import Batches, Synthesis
     from understudy.schema import Schema
 
@@ -27,7 +27,7 @@ def build(
     synthesis: Synthesis,
     *,
     schema: Schema,
-    unit: Unit,
+    unit: AnyUnit,
     bounding: Bounding,
     budget: Budget,
     mechanism: dict[str, Any],
@@ -36,13 +36,13 @@ def build(
     rng: np.random.Generator,
 ) -> Release:
     """Say in a manifest what a synthesis is and what it cost; its rows are decoded when needed."""
-    batches = synthesis.batches
-    decoded = Decoded(batches, schema=schema, unit=unit, within=synthesis.within, rng=rng)
+    batches, person = synthesis.batches, resolve(unit, schema)
+    decoded = Decoded(batches, schema=schema, unit=person, within=synthesis.within, rng=rng)
     manifest = {
         "what": "synthetic rows made by Understudy; none of them is anybody's",
         "table": schema.name,
         "rows": batches.rows,
-        "guarantee": guarantee(budget, unit=unit, bounding=bounding),
+        "guarantee": guarantee(budget, unit=person, bounding=bounding),
         "mechanism": {**mechanism, **synthesis.details},
         "charges": [_charge(what, charge, budget) for what, charge in charges],
         "notes": [*synthesis.notes, *_warnings(batches, budget)],

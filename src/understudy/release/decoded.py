@@ -11,7 +11,7 @@ from understudy.schema import Split, Timestamp
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from understudy.budget import Unit
+    from understudy.budget import ResolvedUnit
     from understudy.public import Batch, Batches, Within
     from understudy.schema import Array, Codes, Modelled, Schema
 
@@ -24,7 +24,7 @@ class Decoded:
         batches: Batches,
         *,
         schema: Schema,
-        unit: Unit,
+        unit: ResolvedUnit,
         within: Mapping[str, Within],
         rng: np.random.Generator,
     ) -> None:
@@ -82,10 +82,10 @@ class Decoded:
         return drawn if within is None else within.redraw(drawn, codes, rng)
 
 
-def _first_ids(schema: Schema, unit: Unit) -> dict[str, int]:
+def _first_ids(schema: Schema, unit: ResolvedUnit) -> dict[str, int]:
     """Give the first synthetic person's id, in the unit's columns that are ids."""
     declared = {c.name: c.min for c in schema.ids}
     drawn = {c.name for c in (*schema.modelled, *schema.released_columns)}
-    named = [n for n in unit.columns if n not in drawn and ":" not in n]
+    named = [p.column for p in unit.parts if p.part is None and p.column not in drawn]
     firsts = {name: declared.get(name) for name in named}
     return {name: 1 if first is None else first for name, first in firsts.items()}

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from understudy.budget import epsilon_of, mu_upper
 
 if TYPE_CHECKING:
-    from understudy.budget import Bounding, Budget, Unit
+    from understudy.budget import AnyUnit, Bounding, Budget
 
 DELTAS = tuple(10.0**-k for k in range(3, 16))
 
 
-def guarantee(budget: Budget, *, unit: Unit, bounding: Bounding) -> dict[str, Any]:
+def guarantee(budget: Budget, *, unit: AnyUnit, bounding: Bounding) -> dict[str, Any]:
     """Say what is promised: the run's whole budget, whatever was used of it."""
     promise: dict[str, Any] = {
         "words": _words(budget, unit),
@@ -33,7 +33,7 @@ def guarantee(budget: Budget, *, unit: Unit, bounding: Bounding) -> dict[str, An
     return promise
 
 
-def _words(budget: Budget, unit: Unit) -> str:
+def _words(budget: Budget, unit: AnyUnit) -> str:
     who = "row" if unit.is_row else f"'{unit}'"
     odds = f"{math.exp(budget.epsilon):.3g}" if budget.epsilon < 700 else "more than 1e300"
     text = (

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from understudy.budget import Unit
+from understudy.budget import ResolvedUnit
 from understudy.errors import UsageError
 from understudy.public import Batches, PublicTable, bins_within
 from understudy.release.decoded import Decoded
@@ -41,7 +41,7 @@ def sampled(
     if not len(release):
         raise UsageError("the release has no rows, so that more of them cannot be drawn")
     wanted = {name: _wanted(release.schema, name, given) for name, given in where.items()}
-    unit = Unit(*release.ids) if release.ids else Unit.each_row()
+    unit = ResolvedUnit.of(*release.ids)
     known = PublicTable.read(release.columns, schema=release.schema.released(), unit=unit)
     if release.model is None:
         codes, people = _again(known, rows, wanted, rng)

@@ -1,5 +1,6 @@
 """Columns, domains, value ⇄ code (NumPy and SQL), and the files they are read from."""
 
+from understudy.schema.calendar import PARTS
 from understudy.schema.columns import (
     Categorical,
     Column,
@@ -20,6 +21,7 @@ from understudy.schema.reading import Array, Codes, Scalar
 from understudy.schema.schema import Schema
 
 __all__ = [
+    "PARTS",
     "Array",
     "Categorical",
     "Codes",

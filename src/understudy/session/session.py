@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from understudy.budget import Bounding, Budget, Norm, Unit, bounding_from_dict, bounding_to_dict
+from understudy.budget import (
+    AnyUnit,
+    Bounding,
+    Budget,
+    Norm,
+    ResolvedUnit,
+    bounding_from_dict,
+    bounding_to_dict,
+    resolve,
+)
 from understudy.engine import CodedTable, check_apart, engine_for
 from understudy.errors import BudgetError, LedgerMismatchError, UnderstudyError, UsageError
 from understudy.ledger import Ledger, new_key
@@ -56,7 +65,8 @@ class Session:
     public: object = field(default=None, repr=False, compare=False)
     """A table that anyone may see, with the private one's columns; None for none."""
     schema: Schema
-    unit: Unit
+    unit: AnyUnit
+    """Who is protected: as it is declared, and from then on in the table's own terms."""
     bounding: Bounding
     budget: Budget
     ledger: Path
@@ -66,7 +76,7 @@ class Session:
     def __post_init__(self) -> None:
         """Say whom the unit means in the table's own terms; refuse what cannot go together."""
         check_apart(self.private, self.public)
-        for name, kind in (("unit", Unit), ("bounding", Bounding), ("budget", Budget)):
+        for name, kind in (("unit", AnyUnit), ("bounding", Bounding), ("budget", Budget)):
             if not isinstance(getattr(self, name), kind):
                 got = type(getattr(self, name)).__name__
                 raise UsageError(f"no {name}", got=got, allowed=f"such as {_SUCH[name]}")
@@ -75,7 +85,12 @@ class Session:
                 "Norm bounds people in L2, and pure epsilon needs L1",
                 hint="use Weights or Sample, or a delta above 0",
             )
-        object.__setattr__(self, "unit", self.unit.resolved(self.schema))
+        object.__setattr__(self, "unit", self.person)
+
+    @property
+    def person(self) -> ResolvedUnit:
+        """Who is protected, in the table's own terms."""
+        return resolve(self.unit, self.schema)
 
     def check(self) -> None:
         """See that the private table has the columns that are needed; no row of it is read."""
@@ -95,7 +110,7 @@ class Session:
         """
         public = self._public(progress)
         with self._vault(progress, create=True) as (table, ledger):
-            ledger.bind(name=self.schema.name, unit=self.unit)
+            ledger.bind(name=self.schema.name, unit=self.person)
             request = {
                 "mechanism": mechanism_to_dict(mechanism),
                 "bounding": bounding_to_dict(self.bounding),
@@ -115,7 +130,7 @@ class Session:
         public = self._public(progress)
         with self._vault(progress, create=False) as (table, ledger):
             run = ledger.reopen(number)
-            ledger.bind(name=self.schema.name, unit=self.unit)
+            ledger.bind(name=self.schema.name, unit=self.person)
             request = run.state().request
             for what, asked, found in (
                 ("schema", self.schema.to_dict(), request["schema"]),
@@ -150,7 +165,7 @@ class Session:
     def _read(self, kind: Callable[..., T], engine: Engine, **more: object) -> T:
         """Open the private table; a refusal leaves without the frames that saw its first line."""
         try:
-            return kind(engine, self.private, schema=self.schema, unit=self.unit, **more)
+            return kind(engine, self.private, schema=self.schema, unit=self.person, **more)
         except UnderstudyError as error:
             refusal = error
         raise refusal.with_traceback(None)
@@ -190,7 +205,7 @@ class Session:
         return build(
             synthesis,
             schema=self.schema,
-            unit=self.unit,
+            unit=self.person,
             bounding=self.bounding,
             budget=state.budget,
             mechanism=mechanism_to_dict(mechanism),
@@ -205,7 +220,7 @@ def open_session(
     private: object,
     public: object = None,
     schema: Schema | str | Path,
-    unit: Unit,
+    unit: AnyUnit,
     bounding: Bounding,
     budget: Budget,
     ledger: str | Path,

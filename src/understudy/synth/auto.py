@@ -29,7 +29,7 @@ from understudy.synth.settings import check_share
 from understudy.synth.tworound import TwoRound
 
 if TYPE_CHECKING:
-    from understudy.budget import Budget, Unit
+    from understudy.budget import AnyUnit, Budget
     from understudy.door import Door
     from understudy.public import Progress, PublicTable, Synthesis
     from understudy.schema import Schema
@@ -60,7 +60,12 @@ class Choice:
 
 
 def auto(
-    schema: Schema, *, unit: Unit, budget: Budget, people: float, public: PublicTable | None = None
+    schema: Schema,
+    *,
+    unit: AnyUnit,
+    budget: Budget,
+    people: float,
+    public: PublicTable | None = None,
 ) -> Choice:
     """Choose a mechanism for a table of about so many people, and say why; it costs nothing.
 

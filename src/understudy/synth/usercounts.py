@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from understudy.budget import Currency, Unit
+    from understudy.budget import Currency, ResolvedUnit
     from understudy.door import Door
     from understudy.public import Draw, Progress, PublicTable
     from understudy.schema import Codes
@@ -253,7 +253,7 @@ class UserCounts:
         rows: Whole,
         noisy: Numbers,
         *,
-        unit: Unit,
+        unit: ResolvedUnit,
         public: PublicTable | None,
         rng: np.random.Generator,
     ) -> Batches:

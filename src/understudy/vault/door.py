@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from understudy.budget import Bounding, Budget, Capped, Charge, Currency, Unit
+    from understudy.budget import Bounding, Budget, Capped, Charge, Currency, ResolvedUnit
     from understudy.door import Candidate, Clique, Merge, Query, Question
     from understudy.ledger import Run
     from understudy.noise import Entropy, Shape
@@ -83,7 +83,7 @@ class PrivateDoor:
         return self._table.schema
 
     @property
-    def unit(self) -> Unit:
+    def unit(self) -> ResolvedUnit:
         """Who is protected."""
         return self._table.unit
 

@@ -26,7 +26,7 @@ from understudy.schema.dialect import literal
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from understudy.budget import Capped, Unit
+    from understudy.budget import AnyUnit, Capped
     from understudy.door import Merge
     from understudy.engine import Engine
     from understudy.graph import Clique
@@ -42,7 +42,7 @@ class PrivateTable(CodedTable):
     """A private table in an engine, behind its unit."""
 
     def __init__(
-        self, engine: Engine, data: object, *, schema: Schema, unit: Unit, key: str
+        self, engine: Engine, data: object, *, schema: Schema, unit: AnyUnit, key: str
     ) -> None:
         """Encode every row, and number the people."""
         super().__init__(engine, data, schema=schema, unit=unit)
