@@ -33,6 +33,7 @@ from understudy.budget.gaussian import (
     mu_lower,
     mu_of_pure_upper,
     mu_of_selection_upper,
+    probabilistic_delta_upper,
 )
 from understudy.budget.unit import Unit
 
@@ -65,6 +66,7 @@ __all__ = [
     "noise_charge",
     "price_grains",
     "price_lower",
+    "probabilistic_delta_upper",
     "scale_upper",
     "selection_epsilon_lower",
     "split",
