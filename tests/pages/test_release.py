@@ -18,6 +18,7 @@ from understudy.door import Measurement, Rows
 from understudy.errors import MissingFileError, MissingPackageError, OutputExistsError
 from understudy.pages import page as frame
 from understudy.pages.release import release_page
+from understudy.release.guarantee import rounded_up
 from understudy.schema import Categorical, Id, Integer, Schema
 
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&"
@@ -80,6 +81,16 @@ def test_it_says_what_was_promised_and_asked_in_the_manifests_own_words(
     for note in release.manifest["notes"]:
         assert note in text
     assert release.manifest["ledger"]["head"] in text
+
+
+def test_it_says_what_an_attacker_gains(release: us.Release, written: Path) -> None:
+    text = html.unescape(written.read_text(encoding="utf-8"))
+    promise = release.manifest["guarantee"]
+    assert "What an attacker gains</h3>" in text
+    for share in (promise["attacker"][0]["true_positive_rate"], promise["best_accuracy"]):
+        assert f"<td>{rounded_up(100 * share)} %</td>" in text
+    assert f"with probability {rounded_up(promise['probabilistic_delta'])}." in text
+    assert promise["probabilistic_delta"] > promise["delta"]
 
 
 def test_whatever_comes_from_a_table_is_escaped(written: Path) -> None:
