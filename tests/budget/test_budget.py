@@ -35,6 +35,7 @@ from understudy.budget import (
 )
 from understudy.errors import BudgetError
 from understudy.schema import Categorical, DateTime, Schema
+from understudy.schema.calendar import PARTS
 
 currencies = st.sampled_from(["gdp", "pure"])
 events: st.SearchStrategy[Event] = st.one_of(
@@ -142,6 +143,33 @@ def test_a_budget_and_a_unit_survive_being_written_down() -> None:
     assert Budget.from_dict(budget.to_dict()) == budget
     assert Unit.from_dict(unit.to_dict()) == unit
     assert Unit.from_dict(Unit.each_row().to_dict()).is_row
+
+
+@pytest.mark.parametrize(
+    ("unit", "part", "period"),
+    [
+        (Unit("taxi"), False, None),
+        (Unit("taxi", nulls="one"), False, None),
+        (Unit("a:b"), False, None),
+        (Unit(":week"), False, None),
+        (Unit("week"), False, None),
+        (Unit("time:week"), True, "week"),
+        (Unit("taxi", "time:week"), True, "week"),
+        (Unit("taxi", "time:week", "time:hour"), True, "hour"),
+        (Unit("patient", "hospital"), True, None),
+        (Unit.each_row(), True, None),
+    ],
+    ids=str,
+)
+def test_a_unit_knows_whether_it_may_be_a_part_of_a_person(
+    unit: Unit, part: bool, period: str | None
+) -> None:
+    assert (unit.is_part, unit.period) == (part, period)
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_every_part_of_a_date_is_a_period(part: str) -> None:
+    assert Unit("taxi", f"time:{part}").period == part
 
 
 @pytest.mark.parametrize("columns", [(), ("",), ("a", "a")])

@@ -144,6 +144,8 @@ def test_every_kind_of_release_has_one(
     release = made(tmp_path, mechanism, delta=delta, unit=unit)
     text = us.report(release, tmp_path / "report.html").read_text(encoding="utf-8")
     assert ("Rows per person" in text) == bool(unit)
+    assert ("What a whole person is promised" in text) == (not unit)
+    assert release.manifest["guarantee"].get("whole_person_words", "") in html.unescape(text)
     assert "What epsilon means here" in text
 
 

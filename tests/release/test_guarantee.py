@@ -12,7 +12,9 @@ import pytest
 from scipy.stats import norm
 
 import understudy as us
+from understudy.budget import epsilon_upper
 from understudy.release.guarantee import FALSE_POSITIVES, guarantee, rounded_up
+from understudy.schema.calendar import PARTS
 
 PROMISE = Path(__file__).parents[2] / "docs" / "promise.md"
 DELTA = 1e-9
@@ -122,3 +124,58 @@ def test_pure_gains_are_those_of_randomised_response(epsilon: float) -> None:
 )
 def test_figures_for_people_are_rounded_up(value: float, written: str) -> None:
     assert rounded_up(value) == written
+
+
+# Whole people
+
+
+def test_a_whole_persons_price_is_that_of_all_of_its_parts() -> None:
+    """k parts are k neighbours in a row, so that μ is multiplied by k."""
+    promise = promised(unit=us.Unit("tailnum", "time_hour:week"))
+    assert [point["parts"] for point in promise["whole_person"]] == [2, 4, 12, 52]
+    for point in promise["whole_person"]:
+        exact = point["parts"] * promise["mu"]
+        assert exact * (1 - 1e-15) <= point["mu"] <= exact * (1 + 1e-15)
+        assert point["epsilon"] == pytest.approx(epsilon_upper(exact, DELTA), rel=1e-12)
+        assert point["delta"] == DELTA
+    assert promise["whole_person_words"] == (
+        "The promise is for one 'tailnum × time_hour:week', which may be only a part of a person. "
+        "For a person with k of them it is weaker, and costs k·mu: epsilon = 2.08 for 2, 4.37 for "
+        "4, 15.1 for 12, 101 for 52, each at delta = 1e-09."
+    )
+
+
+def test_k_draws_of_gaussian_noise_are_what_k_parts_are_promised() -> None:
+    """A person whose k parts each move an answer by 1 moves it by k: N(0, σ²) against N(k, σ²)."""
+    promise = promised(unit=us.Unit("taxi", "time:month_index"))
+    mu, ends = promise["mu"], np.linspace(-40, 40, 100_001)
+    for point in promise["whole_person"]:
+        without, present = norm.sf(ends), norm.sf(ends - point["parts"] * mu)
+        beyond = (present - math.exp(point["epsilon"]) * without).max()
+        assert beyond <= DELTA * (1 + 1e-6)
+        # At the price of a single part the statement would be false.
+        assert (present - math.exp(promise["epsilon"]) * without).max() > 100 * DELTA
+
+
+def test_a_pure_whole_person_has_k_times_epsilon() -> None:
+    promise = promised(0.1, 0, us.Unit.each_row())
+    assert promise["whole_person"] == [
+        {"parts": k, "epsilon": pytest.approx(k * 0.1, rel=1e-15)} for k in (10, 100, 1000)
+    ]
+    assert promise["whole_person_words"].endswith(
+        "For a person with k rows it is weaker, and costs k·epsilon: epsilon = 1 for 10, 10 for "
+        "100, 100 for 1,000."
+    )
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_every_part_of_a_date_has_numbers_of_parts_to_price(part: str) -> None:
+    whole = promised(unit=us.Unit(f"time:{part}"))["whole_person"]
+    low, high = PARTS[part]
+    assert len(whole) >= 2
+    assert low is None or high is None or whole[-1]["parts"] == high - low + 1
+
+
+def test_columns_together_are_priced_too_and_a_person_needs_no_second_price() -> None:
+    assert len(promised(unit=us.Unit("patient", "hospital"))["whole_person"]) == 3
+    assert not promised().keys() & {"whole_person", "whole_person_words"}

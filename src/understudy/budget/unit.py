@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 Nulls = Literal["drop", "one"]
 
 EACH_ROW = "(each row)"
+_FINEST_FIRST = (
+    *("minute", "hour", "date", "day", "weekday"),
+    *("week", "month_index", "month", "quarter", "year"),
+)
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -74,6 +78,17 @@ class Unit:
     def is_row(self) -> bool:
         """Whether every row is a person of its own."""
         return self.columns == (EACH_ROW,)
+
+    @property
+    def period(self) -> str | None:
+        """The finest part of a date that the unit names: ``week`` of ``"time:week"``."""
+        named = {name.rpartition(":")[2] for name in self.columns if name.rpartition(":")[0]}
+        return next((part for part in _FINEST_FIRST if part in named), None)
+
+    @property
+    def is_part(self) -> bool:
+        """Whether one person may have several of these units: rows, periods or combinations."""
+        return self.is_row or len(self.columns) > 1 or self.period is not None
 
     def __str__(self) -> str:
         """Name the unit in one short phrase."""

@@ -30,6 +30,8 @@ def add_promise(page: Page, promise: dict[str, Any]) -> None:
             "how people are bounded": promise["bounding"],
         }
     )
+    if "whole_person" in promise:
+        _whole_person(page, promise)
     _attacker(page, promise)
     page.chart(_trade_off(promise))
     if "curve" in promise:
@@ -40,6 +42,20 @@ def add_promise(page: Page, promise: dict[str, Any]) -> None:
             },
             caption="The same promise at other deltas: all of these hold at once.",
         )
+
+
+def _whole_person(page: Page, promise: dict[str, Any]) -> None:
+    """Price people who have several of the units."""
+    page.heading("What a whole person is promised")
+    page.text(promise["whole_person_words"])
+    points = promise["whole_person"]
+    table: Table = {"parts of one person": [point["parts"] for point in points]}
+    if "mu" in promise:
+        table["mu"] = [rounded_up(point["mu"], 4) for point in points]
+    table[f"epsilon at delta {promise['delta']:g}"] = [
+        rounded_up(point["epsilon"], 4) for point in points
+    ]
+    page.table(table, caption="The promise to a person who has several of the units")
 
 
 def _attacker(page: Page, promise: dict[str, Any]) -> None:

@@ -19,6 +19,21 @@ if TYPE_CHECKING:
 DELTAS = tuple(10.0**-k for k in range(3, 16))
 FALSE_POSITIVES = (0.001, 0.01, 0.05)
 """The shares of people outside the table that an attacker is taken to accuse."""
+_COUNTS = {
+    "minute": (2, 10, 60),
+    "hour": (2, 8, 24),
+    "date": (7, 30, 90, 365),
+    "day": (2, 7, 31),
+    "weekday": (2, 5, 7),
+    "week": (2, 4, 12, 52),
+    "month_index": (2, 3, 6, 12),
+    "month": (2, 3, 6, 12),
+    "quarter": (2, 4),
+    "year": (2, 5, 10),
+}
+"""How many parts a whole person is priced for, by the finest part of a date in the unit."""
+_ROWS = (10, 100, 1000)
+_COMBINATIONS = (2, 5, 10)
 
 
 def guarantee(budget: Budget, *, unit: Unit, bounding: Bounding) -> dict[str, Any]:
@@ -43,6 +58,9 @@ def guarantee(budget: Budget, *, unit: Unit, bounding: Bounding) -> dict[str, An
         promise["curve"] = [
             {"delta": d, "epsilon": epsilon_of(budget.grains, "gdp", d)} for d in DELTAS
         ]
+    if unit.is_part:
+        promise["whole_person"] = whole_person(budget, unit)
+        promise["whole_person_words"] = whole_person_words(budget, unit)
     return promise
 
 
@@ -60,6 +78,45 @@ def best_accuracy(budget: Budget) -> float:
     if not budget.delta:
         return _share_upper(1 / (1 + 1 / _factor(budget)))
     return _share_upper(NormalDist().cdf(mu_upper(budget.grains) / 2))
+
+
+def whole_person(budget: Budget, unit: Unit) -> list[dict[str, Any]]:
+    """Price a person who has several of the units, where that may be: k of them have k·μ, or k·ε.
+
+    k neighbours in a row lead from the table with all of them to the one without, which is
+    the group privacy of μ-GDP (Dong, Roth, Su, thm 2.14) and of pure ε.
+    """
+    if not unit.is_part:
+        return []
+    if not budget.delta:
+        return [
+            {"parts": k, "epsilon": epsilon_of(budget.grains * k, "pure", 0)} for k in _counts(unit)
+        ]
+    squared = {k: budget.grains * k**2 for k in _counts(unit)}
+    return [
+        {
+            "parts": k,
+            "mu": mu_upper(grains),
+            "epsilon": epsilon_of(grains, "gdp", budget.delta),
+            "delta": budget.delta,
+        }
+        for k, grains in squared.items()
+    ]
+
+
+def whole_person_words(budget: Budget, unit: Unit) -> str:
+    """Say what a person who has several of the units is promised."""
+    many = "rows" if unit.is_row else "of them"
+    price = "k·mu" if budget.delta else "k·epsilon"
+    each = ", ".join(
+        f"{rounded_up(point['epsilon'])} for {point['parts']:,}"
+        for point in whole_person(budget, unit)
+    )
+    at = f", each at delta = {_exact(budget.delta)}" if budget.delta else ""
+    return (
+        f"The promise is for one {_who(unit)}, which may be only a part of a person. For a person "
+        f"with k {many} it is weaker, and costs {price}: epsilon = {each}{at}."
+    )
 
 
 def rounded_up(value: float, digits: int = 3) -> str:
@@ -106,6 +163,12 @@ def _words(budget: Budget, unit: Unit) -> str:
 
 def _probabilistic_delta(budget: Budget) -> float:
     return probabilistic_delta_upper(mu_upper(budget.grains), budget.epsilon)
+
+
+def _counts(unit: Unit) -> tuple[int, ...]:
+    if unit.is_row:
+        return _ROWS
+    return _COMBINATIONS if unit.period is None else _COUNTS[unit.period]
 
 
 def _who(unit: Unit) -> str:
