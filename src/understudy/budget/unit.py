@@ -28,7 +28,9 @@ class Unit:
     column is its part), a column of the table, or ``"column:part"``.  Ids are compared as
     texts without outer blanks; a whole number is the same with or without ``.0``.  Rows
     without an id are dropped, or with ``nulls="one"`` together form a single person; they
-    are never a person each.
+    are never a person each.  Someone who is only a part of what these rules make one unit (their
+    rows lie under an id that others share) can move answers by up to twice the bound, and so has
+    2μ, or 2ε in pure differential privacy.
 
     >>> print(Unit("tailnum", "time_hour:week"))
     tailnum × time_hour:week
