@@ -200,7 +200,7 @@ def test_a_unit_with_a_part_of_a_moment_is_rehearsed_too(city: Place, *, public:
 def test_a_whole_person_is_priced_where_the_unit_is_a_part(
     city: Place, delta: float, told: str
 ) -> None:
-    rows = {"unit": "each-row", "bounding": "weights:1", "epsilon": 1, "delta": delta}
+    rows: dict[str, Any] = {"unit": "each-row", "bounding": "weights:1", "delta": delta}
     (line,) = [x for x in city.fine(*checking(city, **rows)).splitlines() if "k·" in x]
     assert line == (
         "  person   The promise is for one row, which may be only a part of a person. For a person "
