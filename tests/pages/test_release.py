@@ -91,6 +91,9 @@ def test_it_says_what_an_attacker_gains(release: us.Release, written: Path) -> N
         assert f"<td>{rounded_up(100 * share)} %</td>" in text
     assert f"with probability {rounded_up(promise['probabilistic_delta'])}." in text
     assert promise["probabilistic_delta"] > promise["delta"]
+    found = rounded_up(100 * promise["attacker"][-1]["true_positive_rate"])
+    assert f"they accuse 5; of 100 who are, they then find at most {found}." in text
+    assert f"finds at most {found} % of those who are" in promise["words"]
 
 
 def test_whatever_comes_from_a_table_is_escaped(written: Path) -> None:

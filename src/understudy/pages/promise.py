@@ -14,8 +14,6 @@ from understudy.release.guarantee import rounded_up
 if TYPE_CHECKING:
     from understudy.pages.page import Chart, Page, Table
 
-ACCUSED = 0.05
-
 
 def add_promise(page: Page, promise: dict[str, Any]) -> None:
     """Add the manifest's own words, its figures, and what they mean to an attacker."""
@@ -75,7 +73,7 @@ def _attacker(page: Page, promise: dict[str, Any]) -> None:
             f"{rounded_up(100 * share)} %" for share in (*found, promise["best_accuracy"])
         ],
     }
-    page.table(table, caption="What an attacker gains")
+    page.table(table, caption="The best that any attack can do")
     if "probabilistic_delta" in promise:
         page.text(
             "For Gaussian noise with this mu, the privacy loss exceeds epsilon with probability "
@@ -93,7 +91,7 @@ def _trade_off(promise: dict[str, Any]) -> Chart:
     else:
         odds = math.exp(min(promise["epsilon"], 700))
         found = [min(odds * a, 1 - (1 - a) / odds) for a in wrong]
-    at = float(np.interp(ACCUSED, wrong, found))
+    told = {name: rounded_up(100 * rate) for name, rate in promise["attacker"][-1].items()}
     kinds = ["at most, by this promise", "by guessing"]
     data: Table = {
         "wrongly accused": [*wrong, 0.0, 1.0],
@@ -103,8 +101,9 @@ def _trade_off(promise: dict[str, Any]) -> Chart:
     return charts.lines(
         "What epsilon means here",
         f"Someone who knows all about everyone else tries to tell who is in the table. Of 100 who "
-        f"are not, they accuse {100 * ACCUSED:.0f}; of 100 who are, they then find at most "
-        f"{100 * at:.1f}. The nearer the curve is to guessing, the stronger the promise.",
+        f"are not, they accuse {told['false_positive_rate']}; of 100 who are, they then find at "
+        f"most {told['true_positive_rate']}. The nearer the curve is to guessing, the stronger "
+        "the promise.",
         data,
         x="wrongly accused",
         y="rightly found",
