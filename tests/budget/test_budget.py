@@ -39,7 +39,9 @@ from understudy.budget import (
 from understudy.budget.unit import UnitColumn
 from understudy.errors import BudgetError
 from understudy.schema import Categorical, DateTime, Id, Schema
+from understudy.schema.calendar import PARTS
 
+PLAIN = Schema("t", (Categorical(name="colour", values=("red",)),))
 currencies = st.sampled_from(["gdp", "pure"])
 events: st.SearchStrategy[Event] = st.one_of(
     st.builds(
@@ -155,6 +157,34 @@ def test_a_unit_of_a_ledger_made_before_is_read() -> None:
         (UnitColumn("a"), UnitColumn("b", "week"), UnitColumn("c:d")), "one"
     )
     assert ResolvedUnit.from_dict({"columns": ["(each row)"], "nulls": "drop"}).is_row
+
+
+@pytest.mark.parametrize(
+    ("unit", "part", "period"),
+    [
+        (Unit("taxi"), False, None),
+        (Unit("taxi", nulls="one"), False, None),
+        (Unit("a:b"), False, None),
+        (Unit(":week"), False, None),
+        (Unit("week"), False, None),
+        (Unit("time:week"), True, "week"),
+        (Unit("taxi", "time:week"), True, "week"),
+        (Unit("taxi", "time:week", "time:hour"), True, "hour"),
+        (Unit("patient", "hospital"), True, None),
+        (Unit.each_row(), True, None),
+    ],
+    ids=str,
+)
+def test_a_unit_knows_whether_it_may_be_a_part_of_a_person(
+    unit: Unit, part: bool, period: str | None
+) -> None:
+    resolved = unit.resolved(PLAIN)
+    assert (resolved.is_part, resolved.period) == (part, period)
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_every_part_of_a_date_is_a_period(part: str) -> None:
+    assert Unit("taxi", f"time:{part}").resolved(PLAIN).period == part
 
 
 @pytest.mark.parametrize("columns", [(), ("",), ("a", "a")])

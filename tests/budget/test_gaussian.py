@@ -17,6 +17,7 @@ from understudy.budget import (
     mu_lower,
     mu_of_pure_upper,
     mu_of_selection_upper,
+    probabilistic_delta_upper,
 )
 from understudy.errors import BudgetError
 
@@ -51,6 +52,30 @@ def test_delta_is_rounded_up_from_the_exact_value(mu: float, epsilon: float) -> 
     exact, ours = delta_slow(mu, epsilon), delta_upper(mu, epsilon)
     assert ours >= exact or ours == 1.0
     assert ours <= exact * (1 + mpmath.mpf(2) ** -50) + mpmath.mpf(10) ** -300
+
+
+@given(st.floats(1e-3, 50), st.floats(1e-3, 50))
+@settings(max_examples=60, deadline=None)
+def test_the_chance_of_a_larger_loss_is_rounded_up_from_the_exact_value(
+    mu: float, epsilon: float
+) -> None:
+    """The loss of N(μ, 1) against N(0, 1) at x is μx − μ²/2: above ε beyond x = ε/μ + μ/2."""
+    with mpmath.workdps(200):
+        m, e = mpmath.mpf(mu), mpmath.mpf(epsilon)
+        exact = mpmath.erfc((e / m + m / 2 - m) / mpmath.sqrt(2)) / 2
+        ours = mpmath.mpf(probabilistic_delta_upper(mu, epsilon))
+        assert exact <= ours <= exact * (1 + mpmath.mpf(2) ** -50) + mpmath.mpf(10) ** -300
+    assert ours >= delta_upper(mu, epsilon)
+
+
+@pytest.mark.parametrize(("epsilon", "times"), [(0.1, 270.706), (1.0, 32.535), (10.0, 4.918)])
+def test_a_larger_loss_is_likelier_than_delta_by_far(epsilon: float, times: float) -> None:
+    chance = probabilistic_delta_upper(mu_lower(epsilon, 1e-9), epsilon)
+    assert chance / 1e-9 == pytest.approx(times, rel=1e-4)
+
+
+def test_nothing_is_lost_where_mu_is_0() -> None:
+    assert probabilistic_delta_upper(0.0, 1.0) == 0.0
 
 
 @given(st.floats(1e-2, 30), st.floats(-15, -2))

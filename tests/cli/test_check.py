@@ -182,10 +182,33 @@ def test_a_unit_with_a_part_of_a_moment_is_rehearsed_too(city: Place, *, public:
         *checking(city, "moments.csv", schema=city / "moments.toml", unit="taxi,when:week", **more)
     )
     assert facts["people"] == (100 if public else None)
+    assert [point["parts"] for point in facts["whole_person"]] == [2, 4, 12, 52]
     assert facts["warnings"][0] == (
         "the unit is finer than a person (taxi × when:week): someone in several of them is "
         "protected in each by itself, and less in all together."
     )
+
+
+@pytest.mark.parametrize(
+    ("delta", "told"),
+    [
+        (1e-9, "k·mu: epsilon = 12.2 for 10, 274 for 100, 17700 for 1,000, each at delta = 1e-09."),
+        (0, "k·epsilon: epsilon = 10 for 10, 100 for 100, 1000 for 1,000."),
+    ],
+    ids=["gdp", "pure"],
+)
+def test_a_whole_person_is_priced_where_the_unit_is_a_part(
+    city: Place, delta: float, told: str
+) -> None:
+    rows: dict[str, Any] = {"unit": "each-row", "bounding": "weights:1", "delta": delta}
+    (line,) = [x for x in city.fine(*checking(city, **rows)).splitlines() if "k·" in x]
+    assert line == (
+        "  person   The promise is for one row, which may be only a part of a person. For a person "
+        f"with k rows it is weaker, and costs {told}"
+    )
+    whole = city.facts(*checking(city, **rows))["whole_person"]
+    assert [point["parts"] for point in whole] == [10, 100, 1000]
+    assert "k·" not in city.fine(*checking(city))
 
 
 def test_a_run_file_says_it_all(city: Place) -> None:

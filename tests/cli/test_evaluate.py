@@ -22,7 +22,7 @@ from understudy.errors import (
     UnderstudyError,
     UsageError,
 )
-from understudy.evaluate import NOTICE
+from understudy.evaluate import CHOOSING, NOTICE
 from understudy.recipes import Recipe
 
 NAME = "chicago-taxi-adagrid"
@@ -45,8 +45,9 @@ def test_a_release_is_held_against_the_private_table(place: Place, form: str) ->
     assert text.startswith(NOTICE)
     for part in ("columns, mean", "pairs, largest", "resample", "10 % of rows", "colour × hour"):
         assert part in text
+    assert CHOOSING in text
     facts = place.facts(*evaluate(place))
-    assert facts["notice"] == NOTICE
+    assert (facts["notice"], facts["choosing"]) == (NOTICE, CHOOSING)
     assert facts["rows"] == 120
     assert facts["synthetic"]["trips"] is facts["synthetic"]["pies"] is None
     assert facts["synthetic"]["columns"]["hour"] < 0.2
@@ -230,11 +231,12 @@ def runs(here: Place) -> list[Path]:
 def test_several_tables_are_told_one_after_the_other_each_by_its_name(place: Place) -> None:
     weak, strong = runs(place)
     text = place.fine(*evaluate(place, "weak", "strong"))
-    first, second = text.split(f"\n\n\n{NOTICE}\n\n")
-    assert first.startswith(f"{NOTICE}\n\n{weak}\n")
+    head = f"{NOTICE}\n{CHOOSING}\n\n"
+    first, second = text.split(f"\n\n\n{head}")
+    assert first.startswith(f"{head}{weak}\n")
     assert second.startswith(f"{strong}\n")
     alone = place.fine(*evaluate(place, "strong"))
-    assert alone == f"{NOTICE}\n\n{second.removeprefix(str(strong)).lstrip()}"
+    assert alone == f"{head}{second.removeprefix(str(strong)).lstrip()}"
     found = place.facts(*evaluate(place, "weak", "strong"))
     assert [each.pop("file") for each in found] == [str(weak), str(strong)]
     assert found == [place.facts(*evaluate(place, name)) for name in ("weak", "strong")]
@@ -263,7 +265,7 @@ def test_a_report_holds_what_was_found_and_nothing_else_does(place: Place) -> No
     assert [told["target"] for told in found[0]["predictions"]] == ["colour", "hour"]
     other = place / "deep" / "other.html"
     facts = place.facts(*evaluate(place, "weak", report=other))
-    assert facts == {"notice": NOTICE, "report": str(other)}
+    assert facts == {"notice": NOTICE, "choosing": CHOOSING, "report": str(other)}
     assert "What each run costs" not in other.read_text(encoding="utf-8")
 
 

@@ -17,7 +17,7 @@ from pypdf import PdfReader
 
 from tests.pages.browser import Opened, browser, needs_browser, opened
 from understudy.errors import OutputExistsError, UsageError
-from understudy.evaluate import Coded, compare
+from understudy.evaluate import CHOOSING, Coded, compare
 from understudy.pages import Page, check_place, custodian_report
 from understudy.pages.custodian import BANNER, custodian_page
 from understudy.pages.frontiers import undominated
@@ -110,6 +110,12 @@ def test_it_says_what_is_compared(text: str, several: dict[str, Any]) -> None:
     for part in (several["private"], "schema.toml", "taxi", "900", "60", "not told", "mst", "aim"):
         assert part in seen, part
     assert "out/file.csv" in seen
+
+
+def test_it_says_that_choosing_by_it_is_not_paid_for_before_it_names_a_winner(text: str) -> None:
+    seen = visible(text)
+    assert seen.count(CHOOSING) == 1
+    assert 0 < seen.index(CHOOSING) < seen.index("Not beaten by another")
 
 
 def test_every_part_is_there_with_the_figures_that_were_found(

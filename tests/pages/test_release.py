@@ -18,6 +18,7 @@ from understudy.door import Measurement, Rows
 from understudy.errors import MissingFileError, MissingPackageError, OutputExistsError
 from understudy.pages import page as frame
 from understudy.pages.release import release_page
+from understudy.release.guarantee import rounded_up
 from understudy.schema import Categorical, Id, Integer, Schema
 
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&"
@@ -82,6 +83,19 @@ def test_it_says_what_was_promised_and_asked_in_the_manifests_own_words(
     assert release.manifest["ledger"]["head"] in text
 
 
+def test_it_says_what_an_attacker_gains(release: us.Release, written: Path) -> None:
+    text = html.unescape(written.read_text(encoding="utf-8"))
+    promise = release.manifest["guarantee"]
+    assert "What an attacker gains</h3>" in text
+    for share in (promise["attacker"][0]["true_positive_rate"], promise["best_accuracy"]):
+        assert f"<td>{rounded_up(100 * share)} %</td>" in text
+    assert f"with probability {rounded_up(promise['probabilistic_delta'])}." in text
+    assert promise["probabilistic_delta"] > promise["delta"]
+    found = rounded_up(100 * promise["attacker"][-1]["true_positive_rate"])
+    assert f"they accuse 5; of 100 who are, they then find at most {found}." in text
+    assert f"finds at most {found} % of those who are" in promise["words"]
+
+
 def test_whatever_comes_from_a_table_is_escaped(written: Path) -> None:
     text = written.read_text(encoding="utf-8")
     assert "<img src=x" not in text
@@ -133,6 +147,8 @@ def test_every_kind_of_release_has_one(
     release = made(tmp_path, mechanism, delta=delta, unit=unit)
     text = us.report(release, tmp_path / "report.html").read_text(encoding="utf-8")
     assert ("Rows per person" in text) == bool(unit)
+    assert ("What a whole person is promised" in text) == (not unit)
+    assert release.manifest["guarantee"].get("whole_person_words", "") in html.unescape(text)
     assert "What epsilon means here" in text
 
 

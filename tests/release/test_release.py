@@ -18,7 +18,6 @@ from understudy.door import Measurement, Rows
 from understudy.errors import MissingPackageError, OutputExistsError, StorageError, UsageError
 from understudy.public import Batches, Synthesis, batches
 from understudy.release import build, release
-from understudy.release.guarantee import guarantee
 from understudy.schema import Categorical, Id, Integer, Numeric, Schema
 
 SCHEMA = Schema(
@@ -186,26 +185,6 @@ def test_folders_that_cannot_be_made(tmp_path: Path, name: str) -> None:
 def test_formats_that_are_none(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="unknown format"):
         made().save(tmp_path / "out", format="xlsx")  # type: ignore[arg-type]
-
-
-def test_the_guarantee_is_in_words_with_its_curve() -> None:
-    promise = guarantee(
-        us.Budget(epsilon=1, delta=1e-9), unit=us.Unit("taxi"), bounding=us.Weights(5)
-    )
-    assert "any one 'taxi'" in promise["words"]
-    assert "at most 2.72 times" in promise["words"]
-    falling = [point["epsilon"] for point in promise["curve"]]
-    assert falling == sorted(falling)
-    assert {p["delta"]: p["epsilon"] for p in promise["curve"]}[1e-9] == pytest.approx(1, rel=1e-12)
-
-
-def test_a_pure_guarantee_has_no_exception_and_no_curve() -> None:
-    promise = guarantee(
-        us.Budget(epsilon=1000, delta=0), unit=us.Unit.each_row(), bounding=us.Sample(1)
-    )
-    assert "without exception" in promise["words"]
-    assert "any one row" in promise["words"]
-    assert "curve" not in promise
 
 
 @pytest.mark.parametrize(("delta", "warned"), [(1e-9, False), (0.01, True)])

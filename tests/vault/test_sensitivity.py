@@ -107,6 +107,42 @@ def test_a_person_alone_moves_no_more_than_is_charged(
     assert spent <= Fraction(cost, 2**80)
 
 
+@given(person_rows, person_rows, questions(), currencies)
+@settings(max_examples=200, deadline=None)
+def test_someone_within_an_id_that_others_share_moves_at_most_twice_what_is_charged(
+    own: list[tuple[int, ...]],
+    others: list[tuple[int, ...]],
+    question: Question,
+    currency: Currency,
+) -> None:
+    """The unit goes from one state to another: as if it left and came again with other rows."""
+    together, without = obvious({"id": others + own}), obvious({"id": others})
+    steps = together.exact(question) - without.exact(question)
+    moved = [Fraction(int(step), unit_of(question)) for step in steps]
+    if isinstance(question, Select):
+        weights = [Fraction(c.weight) for c in question.candidates]
+        reach = max(weights) * question.bounding.cap
+        assert all(w * abs(m) <= 2 * reach for w, m in zip(weights, moved, strict=True))
+        return
+    cost = charge(question, SCHEMA, currency).grains(currency)
+    scales = [Fraction(s) for s in np.broadcast_to(scales_of(question), len(moved)).tolist()]
+    power = 2 if currency == "gdp" else 1
+    spent = sum((abs(m) / s) ** power for m, s in zip(moved, scales, strict=True))
+    assert spent <= 2**power * Fraction(cost, 2**80)
+
+
+@pytest.mark.parametrize("bounding", [Weights(1), Sample(1)], ids=str)
+def test_and_can_move_more_than_once_the_bound(bounding: Weights | Sample) -> None:
+    """So it has to be told: 1 and 1.0 are one id, and one of the two has a thousand rows."""
+    query = Query(clique=("a",), scale=1.0)
+    question = Measure(queries=(query,), bounding=bounding, price=1e9)
+    others, own = [(0, 0, 0)], [(1, 0, 0)] * 1000
+    with opened({"1": others, "1.0": own}) as both, opened({"1": others}) as one:
+        moved = exact(question, both) - exact(question, one)
+    squared = sum(Fraction(int(m), unit_of(question)) ** 2 for m in moved)
+    assert Fraction(19, 10) < squared <= 2
+
+
 @given(person_rows, questions())
 @settings(max_examples=200, deadline=None)
 def test_and_the_largest_single_count_is_within_the_bound(

@@ -23,6 +23,7 @@ KINDS = (
     "the ledger can be tampered with",
     "a value decides whether the run fails",
     "a private value or count is seen",
+    "more is promised than holds",
 )
 
 

@@ -33,6 +33,7 @@ from understudy.budget.gaussian import (
     mu_lower,
     mu_of_pure_upper,
     mu_of_selection_upper,
+    probabilistic_delta_upper,
 )
 from understudy.budget.unit import AnyUnit, ResolvedUnit, Unit, resolve
 
@@ -67,6 +68,7 @@ __all__ = [
     "noise_charge",
     "price_grains",
     "price_lower",
+    "probabilistic_delta_upper",
     "resolve",
     "scale_upper",
     "selection_epsilon_lower",

@@ -89,6 +89,22 @@ def delta_upper(mu: float, epsilon: float) -> float:
 
 
 @lru_cache(maxsize=4096)
+def probabilistic_delta_upper(mu: float, epsilon: float) -> float:
+    """Return the probability that the privacy loss of Gaussian noise exceeds ε, rounded up.
+
+    The loss between N(0, 1) and N(μ, 1) is N(μ²/2, μ²), so it is Φ(μ/2 − ε/μ).  This is the δ of
+    probabilistic differential privacy.  It is larger than the δ of (ε, δ), and unlike that one it
+    is not closed under post-processing.
+
+    >>> round(probabilistic_delta_upper(mu_lower(1.0, 1e-9), 1.0) / 1e-9, 1)
+    32.5
+    """
+    mp = _context(get_ident())
+    m, e = mp.mpf(mu), mp.mpf(epsilon)
+    return _up(mp, mp.ncdf(m / 2 - e / m) if mu else mp.zero)
+
+
+@lru_cache(maxsize=4096)
 def epsilon_upper(mu: float, delta: float) -> float:
     """Give the least ε for which μ-GDP implies (ε, δ), rounded up.
 

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 Nulls = Literal["drop", "one"]
 
 EACH_ROW = "(each row)"
+_FINEST_FIRST = (
+    *("minute", "hour", "date", "day", "weekday"),
+    *("week", "month_index", "month", "quarter", "year"),
+)
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -24,7 +28,9 @@ class Unit:
     column is its part), a column of the table, or ``"column:part"``.  Ids are compared as
     texts without outer blanks; a whole number is the same with or without ``.0``.  Rows
     without an id are dropped, or with ``nulls="one"`` together form a single person; they
-    are never a person each.
+    are never a person each.  Someone who is only a part of what these rules make one unit (their
+    rows lie under an id that others share) can move answers by up to twice the bound, and so has
+    2μ, or 2ε in pure differential privacy.
 
     >>> print(Unit("tailnum", "time_hour:week"))
     tailnum × time_hour:week
@@ -114,6 +120,17 @@ class ResolvedUnit:
     def is_row(self) -> bool:
         """Whether every row is a person of its own."""
         return not self.parts
+
+    @property
+    def period(self) -> str | None:
+        """The finest part of a date that the unit names: ``week`` of ``"time:week"``."""
+        named = {each.part for each in self.parts}
+        return next((part for part in _FINEST_FIRST if part in named), None)
+
+    @property
+    def is_part(self) -> bool:
+        """Whether one person may have several of these units: rows, periods or combinations."""
+        return self.is_row or len(self.parts) > 1 or self.period is not None
 
     @property
     def columns(self) -> tuple[str, ...]:

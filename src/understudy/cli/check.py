@@ -23,6 +23,7 @@ from understudy.evaluate import compare, read_private, read_synthetic
 from understudy.ledger import Ledger, describe_left
 from understudy.public import Batches, PublicTable, moved
 from understudy.release.decoded import Decoded
+from understudy.release.guarantee import whole_person, whole_person_words
 from understudy.session import open_session
 
 if TYPE_CHECKING:
@@ -75,6 +76,8 @@ def run(
         "warnings": [*_warnings(session, stage.people, release), *stage.warnings],
         "notes": release.manifest["notes"],
     }
+    if session.person.is_part:
+        facts["whole_person"] = whole_person(session.budget, session.person)
     return facts, _lines(facts, session)
 
 
@@ -190,7 +193,7 @@ def _ledger(session: Session) -> str:
 
 
 def _warnings(session: Session, people: int | None, release: Release) -> Iterator[str]:
-    budget, unit = session.budget, session.unit
+    budget, unit = session.budget, session.person
     if people is not None and budget.delta * people > NEAR_ONE:
         yield (
             f"delta times the number of people is {budget.delta * people:.2g}: so many may be "
@@ -219,6 +222,7 @@ def _warnings(session: Session, people: int | None, release: Release) -> Iterato
 
 def _lines(facts: dict[str, Any], session: Session) -> list[str]:
     """Write what was found for people."""
+    budget, unit = session.budget, session.person
     rows = [
         (
             " × ".join(m["columns"]) or "(all)",
@@ -240,8 +244,9 @@ def _lines(facts: dict[str, Any], session: Session) -> list[str]:
         *table,
         f"  model    {facts['model_bytes'] / 1e6:,.1f} MB",
         *_errors(facts),
-        f"  promise  epsilon {session.budget.epsilon:g}, delta {session.budget.delta:g}, for every "
-        f"{session.unit} with all of its rows; bounded by {session.bounding}",
+        f"  promise  epsilon {budget.epsilon:g}, delta {budget.delta:g}, for every "
+        f"{unit} with all of its rows; bounded by {session.bounding}",
+        *([f"  person   {whole_person_words(budget, unit)}"] if unit.is_part else []),
         f"  ledger   {facts['ledger']}",
         *(f"  note     {note}" for note in facts["notes"]),
         *(f"  warning  {warning}" for warning in facts["warnings"]),

@@ -13,6 +13,7 @@ from understudy.cli.progress import shown
 from understudy.errors import MalformedFileError, MissingFileError, QuestionError, UsageError
 from understudy.evaluate import (
     CENSUS_COLUMNS,
+    CHOOSING,
     NOTICE,
     Raw,
     check_targets,
@@ -154,8 +155,9 @@ def run(options: argparse.Namespace) -> None:
             progress("writing the report", 0)
             custodian_report(_facts(all_asked, real, runs), options.report)
     if options.report is not None:
+        facts = {"notice": NOTICE, "choosing": CHOOSING, "report": options.report}
         said = f"{options.report}: {NOTICE} It is readable by its owner alone; open it in a browser"
-        print(json.dumps({"notice": NOTICE, "report": options.report}) if options.json else said)
+        print(json.dumps(facts) if options.json else said)
     elif options.json:
         each = [{"file": str(run.path), **run.found.to_dict()} for run in runs]
         print(json.dumps(each if len(runs) > 1 else runs[0].found.to_dict()))

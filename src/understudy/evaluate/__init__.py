@@ -1,7 +1,7 @@
 """Metrics of a real table against a synthetic one: for the custodian, never part of a release."""
 
 from understudy.evaluate.census import CENSUS_COLUMNS, CensusScore, census_score
-from understudy.evaluate.comparison import NOTICE, Comparison, Distances, Raw, compare
+from understudy.evaluate.comparison import CHOOSING, NOTICE, Comparison, Distances, Raw, compare
 from understudy.evaluate.excerpts import ExcerptScore, excerpt_score
 from understudy.evaluate.pies import PieScore, pie_score, pie_scores
 from understudy.evaluate.prediction import (
@@ -19,6 +19,7 @@ from understudy.evaluate.yardsticks import resample, subsample
 
 __all__ = [
     "CENSUS_COLUMNS",
+    "CHOOSING",
     "NOTICE",
     "CensusScore",
     "Coded",

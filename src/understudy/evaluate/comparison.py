@@ -30,6 +30,12 @@ NOTICE = (
     "This contains private information: exact differences from the private table; "
     "not part of any release."
 )
+CHOOSING = (
+    "To choose a release by these figures, or to change settings after a look at them, is a "
+    "question to the private table that no budget paid for. What is chosen then tells something "
+    "that the promise does not cover: choose and tune on public data, or by a rehearsal "
+    "(understudy check)."
+)
 SCALES = (
     "Total variation: 0 is the same, 1 is nothing in common.  "
     "Trip scores: 1000, and 1 for each part, is the same.  "
@@ -122,6 +128,7 @@ class Comparison:
         """Give plain data, as JSON takes it."""
         found = {
             "notice": NOTICE,
+            "choosing": CHOOSING,
             "rows": self.rows,
             "synthetic": self.synthetic.to_dict(),
             "yardsticks": {name: each.to_dict() for name, each in self.yardsticks.items()},
@@ -139,7 +146,7 @@ class Comparison:
         worst = {" × ".join(p): [d.pairs[p] for d in each] for p in self.synthetic.worst_pairs()}
         rows: dict[str, Sequence[float]] = {"rows": [d.rows for d in each], **summary}
         wide = max(map(len, (*rows, *columns, *worst)))
-        lines = [NOTICE, "", *([] if title is None else [title, ""]), SCALES, ""]
+        lines = [NOTICE, CHOOSING, "", *([] if title is None else [title, ""]), SCALES, ""]
         lines.append(_line("", list(named), wide))
         lines += _lines(rows, wide)
         lines += ["", "Each column:", *_lines(columns, wide)]

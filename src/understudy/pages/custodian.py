@@ -126,6 +126,7 @@ def _compared(page: Page, facts: Facts, runs: Mapping[str, Run]) -> None:
             "real people": facts["people"],
         }
     )
+    page.text(next(iter(runs.values()))["comparison"]["choosing"])
     promises = [promise_of(run) for run in runs.values()]
     page.table(
         {

@@ -10,7 +10,6 @@ import math
 from dataclasses import replace
 from itertools import combinations, pairwise
 from pathlib import Path
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from understudy.pages import charts
 from understudy.pages.counts import Counted
 from understudy.pages.page import Page
 from understudy.pages.places import maps, place_charts
+from understudy.pages.promise import add_promise
 from understudy.release import Release, new_file
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ MOST_PAIRS = 24
 """So many pairs of columns are shown, those with the fewest errors first."""
 MOST_BARS = 30
 MOST_CELLS = 1600
-ACCUSED = 0.05
 
 
 def report(release: Release | str | Path, path: str | Path) -> Path:
@@ -58,7 +57,7 @@ def release_page(release: Release) -> Page:
         about=f"{manifest['rows']:,} synthetic rows that stand in for a private table. "
         "Made of the release alone: nothing on this page is more private than the rows are.",
     )
-    _promise(page, manifest)
+    add_promise(page, manifest["guarantee"])
     _questions(page, manifest)
     _measurements(page, release)
     counted = Counted.of(release, _cliques(release))
@@ -75,57 +74,6 @@ def release_page(release: Release) -> Page:
     _people(page, release)
     _rest(page, manifest)
     return page
-
-
-def _promise(page: Page, manifest: dict[str, Any]) -> None:
-    promise = manifest["guarantee"]
-    page.section("The promise", promise["words"])
-    page.facts(
-        {
-            "who is protected": f"every {promise['unit']}, with all of its rows",
-            "epsilon": promise["epsilon"],
-            "delta": promise["delta"],
-            "accounting": promise["accounting"],
-            "how people are bounded": promise["bounding"],
-        }
-    )
-    page.chart(_trade_off(promise))
-    if "curve" in promise:
-        page.table(
-            {
-                "delta": [f"{point['delta']:.0e}" for point in promise["curve"]],
-                "epsilon": [f"{point['epsilon']:.4g}" for point in promise["curve"]],
-            },
-            caption="The same promise at other deltas: all of these hold at once.",
-        )
-
-
-def _trade_off(promise: dict[str, Any]) -> Chart:
-    """Picture what epsilon means: how well anyone can tell who is in the table."""
-    wrong = np.concatenate(([0.0], np.geomspace(1e-4, 1, 80)))
-    if "mu" in promise:
-        normal, mu = NormalDist(), promise["mu"]
-        found = [0.0, *(normal.cdf(normal.inv_cdf(a) + mu) for a in wrong[1:-1]), 1.0]
-    else:
-        odds = math.exp(min(promise["epsilon"], 700))
-        found = [min(odds * a, 1 - (1 - a) / odds) for a in wrong]
-    at = float(np.interp(ACCUSED, wrong, found))
-    kinds = ["at most, by this promise", "by guessing"]
-    data: Table = {
-        "wrongly accused": [*wrong, 0.0, 1.0],
-        "rightly found": [*found, 0.0, 1.0],
-        "kind": [kinds[0]] * len(wrong) + [kinds[1]] * 2,
-    }
-    return charts.lines(
-        "What epsilon means here",
-        f"Someone who knows all about everyone else tries to tell who is in the table. Of 100 who "
-        f"are not, they accuse {100 * ACCUSED:.0f}; of 100 who are, they then find at most "
-        f"{100 * at:.1f}. The nearer the curve is to guessing, the stronger the promise.",
-        data,
-        x="wrongly accused",
-        y="rightly found",
-        by="kind",
-    )
 
 
 def _questions(page: Page, manifest: dict[str, Any]) -> None:

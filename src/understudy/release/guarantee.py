@@ -1,20 +1,42 @@
-"""The guarantee in words and figures, for the manifest."""
+"""The guarantee in words and figures, for the manifest.
+
+The words are those of (ε, δ)-differential privacy and no stronger: the page on the promise quotes
+them, and the report prints them.  Figures for people are rounded up.
+"""
 
 from __future__ import annotations
 
 import math
+from decimal import ROUND_CEILING, Context, Decimal
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
-from understudy.budget import epsilon_of, mu_upper
+from understudy.budget import epsilon_of, mu_upper, probabilistic_delta_upper
 
 if TYPE_CHECKING:
-    from understudy.budget import AnyUnit, Bounding, Budget
+    from understudy.budget import Bounding, Budget, ResolvedUnit
 
 DELTAS = tuple(10.0**-k for k in range(3, 16))
+FALSE_POSITIVES = (0.001, 0.01, 0.05)
+"""The shares of people outside the table that an attacker is taken to accuse."""
+_COUNTS = {
+    "minute": (2, 10, 60),
+    "hour": (2, 8, 24),
+    "date": (7, 30, 90, 365),
+    "day": (2, 7, 31),
+    "weekday": (2, 5, 7),
+    "week": (2, 4, 12, 52),
+    "month_index": (2, 3, 6, 12),
+    "month": (2, 3, 6, 12),
+    "quarter": (2, 4),
+    "year": (2, 5, 10),
+}
+"""How many parts a whole person is priced for, by the finest part of a date in the unit."""
+_ROWS = (10, 100, 1000)
+_COMBINATIONS = (2, 5, 10)
 
 
-def guarantee(budget: Budget, *, unit: AnyUnit, bounding: Bounding) -> dict[str, Any]:
+def guarantee(budget: Budget, *, unit: ResolvedUnit, bounding: Bounding) -> dict[str, Any]:
     """Say what is promised: the run's whole budget, whatever was used of it."""
     promise: dict[str, Any] = {
         "words": _words(budget, unit),
@@ -24,29 +46,143 @@ def guarantee(budget: Budget, *, unit: AnyUnit, bounding: Bounding) -> dict[str,
         "delta": budget.delta,
         "accounting": "Gaussian differential privacy" if budget.delta else "pure epsilon",
         "bounding": str(bounding),
+        "attacker": [
+            {"false_positive_rate": rate, "true_positive_rate": true_positives(budget, rate)}
+            for rate in FALSE_POSITIVES
+        ],
+        "best_accuracy": best_accuracy(budget),
     }
     if budget.delta:
         promise["mu"] = mu_upper(budget.grains)
+        promise["probabilistic_delta"] = _probabilistic_delta(budget)
         promise["curve"] = [
             {"delta": d, "epsilon": epsilon_of(budget.grains, "gdp", d)} for d in DELTAS
         ]
+    if unit.is_part:
+        promise["whole_person"] = whole_person(budget, unit)
+        promise["whole_person_words"] = whole_person_words(budget, unit)
     return promise
 
 
-def _words(budget: Budget, unit: AnyUnit) -> str:
-    who = "row" if unit.is_row else f"'{unit}'"
-    odds = f"{math.exp(budget.epsilon):.3g}" if budget.epsilon < 700 else "more than 1e300"
-    text = (
-        f"Whoever sees this release, and knows all about everyone else in the table, can hardly "
-        f"tell whether any one {who} was in it: with all of its rows taken out, every outcome "
-        f"would have been at most {odds} times more or less likely (epsilon = {budget.epsilon:g})"
+def true_positives(budget: Budget, rate: float) -> float:
+    """Return the best true-positive rate of any attack with this false-positive rate."""
+    if not budget.delta:
+        factor = _factor(budget)
+        return _share_upper(min(factor * rate, 1 - (1 - rate) / factor))
+    normal = NormalDist()
+    return _share_upper(normal.cdf(normal.inv_cdf(rate) + mu_upper(budget.grains)))
+
+
+def best_accuracy(budget: Budget) -> float:
+    """Return the best accuracy of any attack on people half of whom are in the table."""
+    if not budget.delta:
+        return _share_upper(1 / (1 + 1 / _factor(budget)))
+    return _share_upper(NormalDist().cdf(mu_upper(budget.grains) / 2))
+
+
+def whole_person(budget: Budget, unit: ResolvedUnit) -> list[dict[str, Any]]:
+    """Price a person who has several of the units, where that may be: k of them have k·μ, or k·ε.
+
+    k neighbours in a row lead from the table with all of them to the one without, which is
+    the group privacy of μ-GDP (Dong, Roth, Su, thm 2.14) and of pure ε.
+    """
+    if not unit.is_part:
+        return []
+    if not budget.delta:
+        return [
+            {"parts": k, "epsilon": epsilon_of(budget.grains * k, "pure", 0)} for k in _counts(unit)
+        ]
+    squared = {k: budget.grains * k**2 for k in _counts(unit)}
+    return [
+        {
+            "parts": k,
+            "mu": mu_upper(grains),
+            "epsilon": epsilon_of(grains, "gdp", budget.delta),
+            "delta": budget.delta,
+        }
+        for k, grains in squared.items()
+    ]
+
+
+def whole_person_words(budget: Budget, unit: ResolvedUnit) -> str:
+    """Say what a person who has several of the units is promised."""
+    many = "rows" if unit.is_row else "of them"
+    price = "k·mu" if budget.delta else "k·epsilon"
+    each = ", ".join(
+        f"{rounded_up(point['epsilon'])} for {point['parts']:,}"
+        for point in whole_person(budget, unit)
+    )
+    at = f", each at delta = {_exact(budget.delta)}" if budget.delta else ""
+    return (
+        f"The promise is for one {_who(unit)}, which may be only a part of a person. For a person "
+        f"with k {many} it is weaker, and costs {price}: epsilon = {each}{at}."
+    )
+
+
+def rounded_up(value: float, digits: int = 3) -> str:
+    """Write a number for people, rounded up to so many digits.
+
+    >>> rounded_up(7.181), rounded_up(0.2), rounded_up(3.2534e-8)
+    ('7.19', '0.2', '3.26e-08')
+    """
+    near = Decimal(f"{value:.12g}")
+    return f"{float(Context(prec=digits, rounding=ROUND_CEILING).plus(near)):g}"
+
+
+def _words(budget: Budget, unit: ResolvedUnit) -> str:
+    who, epsilon, delta = _who(unit), _exact(budget.epsilon), _exact(budget.delta)
+    whole = f"one {who}" if unit.is_row else f"one {who} with all of its rows"
+    large = budget.epsilon >= 700
+    about = "more than 1e300" if large else f"about {math.exp(budget.epsilon):.3g}"
+    found = rounded_up(100 * true_positives(budget, 0.05))
+    opening = (
+        "This release limits how well anyone, even someone who knows everything about everyone "
+        f"else in the table, can tell whether any one {who} was in it."
+    )
+    test = (
+        "A test that wrongly accuses 5 % of those who are not in the table finds at most "
+        f"{found} % of those who are."
     )
     if not budget.delta:
-        return text + ", without exception (delta = 0)."
-    normal = NormalDist()
-    power = normal.cdf(normal.inv_cdf(0.05) + mu_upper(budget.grains))
+        return (
+            f"{opening} It is epsilon-differentially private with epsilon = {epsilon} and delta = 0"
+            f" for {whole}: every outcome is at most e^epsilon ({about}) times more or less "
+            f"likely with it than without it, without exception. {test}"
+        )
     return (
-        f"{text}, but for a chance of at most delta = {budget.delta:g}. Put another way: a test "
-        f"that wrongly accuses 5 % of those who are not in the table finds at most "
-        f"{100 * power:.3g} % of those who are."
+        f"{opening} It is (epsilon, delta)-differentially private with epsilon = {epsilon} and "
+        f"delta = {delta} for {whole}: for every set S of outcomes, "
+        "P(S with it) ≤ e^epsilon · P(S without it) + delta, and "
+        "P(S without it) ≤ e^epsilon · P(S with it) + delta; "
+        f"e^epsilon is {about}. {test} This does not say that the odds change by at most "
+        "e^epsilon except with probability delta: for Gaussian noise of this strength "
+        f"(mu = {rounded_up(mu_upper(budget.grains))}) that probability is "
+        f"{rounded_up(_probabilistic_delta(budget))}."
     )
+
+
+def _probabilistic_delta(budget: Budget) -> float:
+    return probabilistic_delta_upper(mu_upper(budget.grains), budget.epsilon)
+
+
+def _counts(unit: ResolvedUnit) -> tuple[int, ...]:
+    if unit.is_row:
+        return _ROWS
+    return _COMBINATIONS if unit.period is None else _COUNTS[unit.period]
+
+
+def _who(unit: ResolvedUnit) -> str:
+    return "row" if unit.is_row else f"'{unit}'"
+
+
+def _factor(budget: Budget) -> float:
+    return math.exp(min(budget.epsilon, 700))
+
+
+def _exact(value: float) -> str:
+    return f"{value:.12g}"
+
+
+def _share_upper(share: float) -> float:
+    """Round a share up to six decimals, which is more than a float's error."""
+    return min(1.0, math.ceil(share * 1e6 + 1e-6) / 1e6)
