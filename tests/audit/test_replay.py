@@ -76,8 +76,8 @@ def test_a_mechanism_that_cheats_is_seen(cheat: Any, monkeypatch: pytest.MonkeyP
 def test_a_bound_that_is_not_kept_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """Everybody's rows count in full: the first person above the cap is too far."""
 
-    def unbounded(self: PrivateTable, cap: int) -> str:
-        del cap
+    def unbounded(self: PrivateTable, bounding: Weights) -> str:
+        del bounding
         return f"SELECT {', '.join(self.code.values())}, CAST(65536 AS UINTEGER) AS w FROM rows"
 
     monkeypatch.setattr(PrivateTable, "_weighted", unbounded)

@@ -167,6 +167,6 @@ def test_a_comparison_has_predictions_only_where_targets_are_named() -> None:
     (told,) = asked.to_dict()["predictions"]
     assert set(told) == {"target", "tested", "majority", "real", "synthetic"}
     text = asked.table("a run")
-    assert text.splitlines()[2] == "a run"
+    assert "a run" in text.splitlines()
     line = text.splitlines()[-1].split()
     assert line == ["effect", *(f"{told[k]:.5f}" for k in ("synthetic", "real", "majority"))]

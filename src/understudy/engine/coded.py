@@ -2,9 +2,11 @@
 
 Tables made in the engine: ``rows`` (person, c0, c1, …: one code a modelled column), ``sizes``
 (person, n: rows kept) and ``people`` (person, id).  A person is a number where the engine can
-number ids, and else goes by the id itself; each row's number where each row is one.  Private and
-public tables are laid out alike; what may leave the engine is the business of
-`understudy.vault` and `understudy.public`.
+number ids, and else goes by the id itself.  Where each row is a person there is neither ``person``
+nor ``people``: a row has no name that a lost worker's successor would give to the same row again,
+and so all that is asked of it is worked out from the row itself.  Private and public tables are
+laid out alike; what may leave the engine is the business of `understudy.vault` and
+`understudy.public`.
 
 Of the table's own columns those that are needed are taken once, as s0, s1, …; from there on all
 names are ours, so that nothing a column is called can stand for anything else.
@@ -132,13 +134,10 @@ class CodedTable:
             + [f"e.{number}" for number in self.number.values()]
         )
         if self.unit.is_row:
-            e.table("coded", f"SELECT {kept} FROM ({query.sql}) AS e", reading_input=True)
-            e.view("rows", f"SELECT {e.dialect.number} AS person, * FROM coded")
-            e.view("sizes", "SELECT person, CAST(1 AS BIGINT) AS n FROM rows")
+            e.table("rows", f"SELECT {kept} FROM ({query.sql}) AS e", reading_input=True)
+            e.view("sizes", "SELECT CAST(1 AS BIGINT) AS n FROM rows")
         else:
             self._known(kept, f"({query.sql}) AS e")
-        if self.unit.is_row or not e.dialect.numbers_people:
-            e.view("people", "SELECT person, CAST(person AS STRING) AS id FROM sizes")
 
     def _known(self, codes: str, encoded: str) -> None:
         """Keep the rows of people who have an id."""
@@ -155,6 +154,8 @@ class CodedTable:
             rows = f"SELECT e.id AS person, {codes} FROM {encoded} WHERE e.id IS NOT NULL"
         e.table("rows", rows, reading_input=True)
         e.table("sizes", "SELECT person, count(*) AS n FROM rows GROUP BY person")
+        if not e.dialect.numbers_people:
+            e.view("people", "SELECT person, person AS id FROM sizes")
 
     @property
     def sized(self) -> str:
@@ -165,6 +166,6 @@ class CodedTable:
 
     def named(self, relation: str) -> str:
         """Compose a relation with the id of each row's person."""
-        if self.unit.is_row or not self.engine.dialect.numbers_people:
-            return f"SELECT t.*, CAST(t.person AS STRING) AS id FROM ({relation}) AS t"
+        if not self.engine.dialect.numbers_people:
+            return f"SELECT t.*, t.person AS id FROM ({relation}) AS t"
         return f"SELECT t.*, p.id FROM ({relation}) AS t JOIN people AS p ON p.person = t.person"

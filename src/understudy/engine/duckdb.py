@@ -42,7 +42,6 @@ DUCKDB = Dialect(
     duration="epoch_us({})",
     utf8="TRY(decode({}))",
     place="CAST(enum_code(TRY_CAST({} AS {name})) AS INTEGER)",
-    number="rowid",
     numbers_people=True,
 )
 MEMORY = "1200MB"
@@ -222,15 +221,20 @@ class DuckDB:
         """Forget a table."""
         self.run(f"DROP TABLE {name}")
 
-    def weigh(self, name: str, work: OfPeople, *, columns: Sequence[str], at_once: int) -> None:
-        """Weigh people, some rows at a time, and keep the weights as a table (person, w)."""
+    def weigh(
+        self, name: str, work: OfPeople, *, columns: Sequence[str], at_once: int, by_row: bool
+    ) -> None:
+        """Weigh people, or rows, some rows at a time, and keep what comes out as a table."""
         (held,) = self.fetch("SELECT count(*) AS n FROM rows")["n"]
         count, listed = 1 + int(held) // at_once, ", ".join(columns)
-        for part in range(count):
-            # Numbers of people go from 0 on, so that parts are about alike.
-            rows = self.fetch(
-                f"SELECT person, {listed} FROM rows WHERE person % {count} = {part} ORDER BY person"
+        # Numbers of people go from 0 on, as those of rows do, so that parts are about alike.
+        chosen = f"SELECT {listed} FROM rows WHERE rowid % {count} = {{}}"
+        if not by_row:
+            chosen = (
+                f"SELECT person, {listed} FROM rows WHERE person % {count} = {{}} ORDER BY person"
             )
+        for part in range(count):
+            rows = self.fetch(chosen.format(part))
             self._register("worked", work(rows))
             into = f"INSERT INTO {name}" if part else f"CREATE OR REPLACE TABLE {name} AS"
             self.run(f"{into} SELECT * FROM worked")

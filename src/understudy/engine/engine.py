@@ -47,11 +47,15 @@ class Engine(Protocol):
     def drop(self, name: str) -> None:
         """Forget a table."""
 
-    def weigh(self, name: str, work: OfPeople, *, columns: Sequence[str], at_once: int) -> None:
+    def weigh(
+        self, name: str, work: OfPeople, *, columns: Sequence[str], at_once: int, by_row: bool
+    ) -> None:
         """Weigh people by their rows, and keep the weights as a table (person, w).
 
         ``work`` is given some columns of ``rows``, and ``person``: whole people, those of each
-        together, of about ``at_once`` rows in all.  It gives ``person`` and ``w``.
+        together, of about ``at_once`` rows in all.  It gives ``person`` and ``w``.  With
+        ``by_row`` each row is a person: ``work`` is given the columns alone, and gives back those
+        of the rows that have a weight, with ``w`` beside them.
         """
 
     def fetch(self, sql: str) -> Columns:

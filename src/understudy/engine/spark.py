@@ -2,8 +2,8 @@
 
 The SQL is that of DuckDB.  A person goes by their id, since no machine sees all of them to
 number them; rows are encoded once and kept by the workers, and worked out again from the source
-where a worker is lost.  So the source must give the same rows each time it is read, and in the
-same order where each row is a person.
+where a worker is lost.  So the source must give the same rows each time it is read, in whatever
+order: nothing is known by its place.
 """
 
 from __future__ import annotations
@@ -61,7 +61,6 @@ SPARK = Dialect(
     place=(
         f"{_BUCKET}.places[CAST(nullif(array_position({_BUCKET}.texts, {{0}}), 0) - 1 AS INTEGER)]"
     ),
-    number="monotonically_increasing_id()",
     numbers_people=False,
 )
 _SETTINGS = {
@@ -206,10 +205,16 @@ class Spark:
         if name in self._kept:
             attempt(self._kept.pop(name).unpersist)
 
-    def weigh(self, name: str, work: OfPeople, *, columns: Sequence[str], at_once: int) -> None:
-        """Weigh people where their rows are, and keep the weights as a table."""
+    def weigh(
+        self, name: str, work: OfPeople, *, columns: Sequence[str], at_once: int, by_row: bool
+    ) -> None:
+        """Weigh people, or rows, where their rows are, and keep what comes out as a table."""
 
         def weighed() -> Any:  # noqa: ANN401
+            if by_row:
+                rows = self._session.table("rows").select(*columns)
+                listed = ", ".join(f"{column} {declared}" for column, declared in rows.dtypes)
+                return rows.mapInArrow(partial(_each, work), f"{listed}, w bigint")
             rows = self._session.table("rows").select("person", *columns)
             whole = rows.repartition("person").sortWithinPartitions("person")
             (person,) = (declared for column, declared in rows.dtypes if column == "person")
@@ -353,6 +358,14 @@ def _worked(work: OfPeople, at_once: int, batches: Iterator[Any]) -> Iterator[An
         wanted = at_once if cut else 2 * len(rows)
     if held:
         yield _done(work, pa.Table.from_batches(held))
+
+
+def _each(work: OfPeople, batches: Iterator[Any]) -> Iterator[Any]:
+    """Give rows to a work as they come; runs where the rows are."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    for batch in batches:
+        yield _done(work, pa.Table.from_batches([batch]))
 
 
 def _done(work: OfPeople, rows: Any) -> Any:  # noqa: ANN401  a table and a batch of Arrow

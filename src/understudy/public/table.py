@@ -67,17 +67,19 @@ class PublicTable:
             table = CodedTable(engine, data, schema=schema, unit=unit, numbers=True)
             # By id and codes, so that the order of a file decides nothing; rows that are people
             # have no id but their place.
-            ids = () if unit.is_row else ("p.id",)
-            order = ", ".join((*ids, *table.code.values(), *table.number.values()))
+            order = ", ".join((*table.code.values(), *table.number.values()))
             found = engine.fetch(
-                "SELECT r.* FROM rows AS r JOIN people AS p ON p.person = r.person "
-                f"ORDER BY {order}"
+                f"SELECT * FROM rows ORDER BY {order}"
+                if unit.is_row
+                else "SELECT r.* FROM rows AS r JOIN people AS p ON p.person = r.person "
+                f"ORDER BY p.id, {order}"
             )
-        people = found["person"]
-        if not len(people):
+        size = len(next(iter(found.values())))
+        if not size:
             raise UsageError("the public table has no rows that the schema can read")
-        first = np.ones(len(people), dtype=bool)
-        first[1:] = people[1:] != people[:-1]
+        first = np.ones(size, dtype=bool)
+        if not unit.is_row:
+            first[1:] = found["person"][1:] != found["person"][:-1]
         return cls(
             schema=schema,
             codes={name: found[code] for name, code in table.code.items()},

@@ -31,8 +31,6 @@ class Dialect:
     """The text of bytes, NULL where they are no UTF-8."""
     place: str
     """Where a text ``{}`` stands in a list of a name ``{name}``, from 0; NULL if it does not."""
-    number: str
-    """A number for each row of a table in the engine that no other row of it has."""
     numbers_people: bool
     """Whether ids are numbered, as is cheap on one machine; elsewhere a person goes by their id."""
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from understudy.door import Question
+    from understudy.engine import Columns
     from understudy.schema import Schema
     from understudy.vault.table import PrivateTable
 
@@ -143,6 +144,13 @@ def _unit_mode(question: UnitMode, table: PrivateTable) -> Whole:
             "labels", {"cell": np.arange(len(question.labels)), "label": question.labels}
         )
         label, join = "label", "JOIN labels USING (cell) WHERE label >= 0"
+    if table.unit.is_row:
+        found = table.engine.fetch(
+            f"SELECT {label} AS label, count(*) AS n "
+            f"FROM (SELECT {table.packed(question.clique)} AS cell FROM rows) AS r {join} "
+            f"GROUP BY {label}"
+        )
+        return _placed(found["label"], found["n"], size)
     tallied = (
         f"SELECT person, {label} AS label, count(*) AS n "
         f"FROM (SELECT person, {table.packed(question.clique)} AS cell FROM rows) AS r {join} "
@@ -156,13 +164,24 @@ def _unit_mode(question: UnitMode, table: PrivateTable) -> Whole:
     found = table.engine.fetch(
         f"SELECT label, count(*) AS n FROM ({placed}) AS m WHERE place = 1 GROUP BY label"
     )
+    return _placed(found["label"], found["n"], size)
+
+
+def _placed(places: Whole, found: Whole, size: int) -> Whole:
     counts = np.zeros(size, dtype=np.int64)
-    counts[found["label"]] = found["n"]
+    counts[places] = found
     return counts
 
 
 def _unit_counts(question: UnitCounts, table: PrivateTable) -> Whole:
     table.engine.load("asked", {"cell": question.cells, "place": np.arange(len(question.cells))})
+    if table.unit.is_row:
+        found = table.engine.fetch(
+            "SELECT place, 1 AS times, count(*) AS people "
+            f"FROM (SELECT {table.packed(question.clique)} AS cell FROM rows) AS r "
+            "JOIN asked USING (cell) GROUP BY place"
+        )
+        return _by_times(question, found)
     tallied = (
         "SELECT person, place, cell, count(*) AS n "
         f"FROM (SELECT person, {table.packed(question.clique)} AS cell FROM rows) AS r "
@@ -177,6 +196,11 @@ def _unit_counts(question: UnitCounts, table: PrivateTable) -> Whole:
         f"SELECT place, n AS times, count(*) AS people FROM ({chosen}) AS c "
         f"WHERE turn <= {question.most} GROUP BY place, n"
     )
+    return _by_times(question, found)
+
+
+def _by_times(question: UnitCounts, found: Columns) -> Whole:
+    """Put people into the counts of the times they were there."""
     times = np.array(question.times, dtype=np.int64)
     order = np.argsort(times)
     reached = np.searchsorted(times[order], found["times"], side="right") - 1

@@ -72,11 +72,26 @@ def normed(question: Measure, table: PrivateTable) -> str:
         for q in question.queries
     ]
     codes = list(table.code.values())
-    table.engine.weigh("weights", partial(_weigh, asked, bound), columns=codes, at_once=PART)
+    weigh = partial(table.engine.weigh, columns=codes, at_once=PART, by_row=table.unit.is_row)
+    if table.unit.is_row:
+        weigh("bounded_norm_rows", partial(_weigh_rows, asked, bound))
+        return "bounded_norm_rows"
+    weigh("weights", partial(_weigh, asked, bound))
     table.engine.view(
         "bounded_norm", f"SELECT {', '.join(codes)}, w FROM rows JOIN weights USING (person)"
     )
     return "bounded_norm"
+
+
+def _weigh_rows(asked: list[Asked], bound: int, rows: Columns) -> Columns:
+    """Weigh rows that are a person each.
+
+    A weight stays with the row that it was worked out from: put together by a name, such as a
+    row's number, it could meet another row, where an engine works rows out again.
+    """
+    count = len(next(iter(rows.values())))
+    weighed = _weigh(asked, bound, {**rows, "person": np.arange(count)})
+    return {**{code: rows[code][weighed["person"]] for code in rows}, "w": weighed["w"]}
 
 
 def _weigh(asked: list[Asked], bound: int, rows: Columns) -> Columns:

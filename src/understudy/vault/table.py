@@ -119,19 +119,20 @@ class PrivateTable(CodedTable):
         """Give the name of the table of weighted rows, made on the first request."""
         if bounding not in self._bounded:
             name = f"bounded_{bounding.kind}_{bounding.cap}"
-            if isinstance(bounding, Weights):
-                self.engine.view(name, self._weighted(bounding.cap))
+            if isinstance(bounding, Weights) or self.unit.is_row:
+                self.engine.view(name, self._weighted(bounding))
             else:
                 self.engine.table(name, self._sampled(bounding.cap))
             self._bounded[bounding] = name
         return self._bounded[bounding]
 
-    def _weighted(self, cap: int) -> str:
+    def _weighted(self, bounding: Capped) -> str:
         """Weigh each row floor(2¹⁶·min(1, C/R)): the weights of a person sum to at most 2¹⁶·C.
 
-        The quotient of whole numbers below 2⁵² is exact enough for its floor in float64.
+        The quotient of whole numbers below 2⁵² is exact enough for its floor in float64.  Of a
+        person who is a row, whose R is 1, sampling keeps just as much.
         """
-        one = Weights.unit_weight
+        one, cap = bounding.unit_weight, bounding.cap
         weight = f"CASE WHEN n <= {cap} THEN {one} ELSE floor(CAST({one * cap} AS DOUBLE) / n) END"
         codes = ", ".join(self.code.values())
         return f"SELECT {codes}, CAST({weight} AS INTEGER) AS w FROM {self.sized}"
