@@ -18,7 +18,7 @@ from understudy.errors import UsageError
 from understudy.public import PublicTable
 from understudy.schema import Codes
 from understudy.synth.giving import Alone, Caps, Donors, Give, Numbering, evenly
-from understudy.synth.people import Sizes
+from understudy.synth.sizes import Sizes
 
 SIZES = {"a": 3, "b": 4}
 Profile = tuple[tuple[int, int], ...]

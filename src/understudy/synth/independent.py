@@ -16,18 +16,19 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
 from understudy.budget import Norm, scale_upper, split
 from understudy.door import Query
 from understudy.graph import Domain, Model, junction_tree
 from understudy.public import Synthesis
 from understudy.synth.giving import EACH_ITS_OWN, drawn, evenly
-from understudy.synth.people import MOST_TIMES, NEARLY_ALL, noisy_sizes
+from understudy.synth.levels import typical_size
 from understudy.synth.rounding import check_rows, simplex
 from understudy.synth.settings import check_shares
+from understudy.synth.sizes import Classes, Noisy, deviation
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from understudy.door import Door
     from understudy.public import Progress, PublicTable
 
@@ -71,14 +72,21 @@ class Independent:
         columns = list(door.schema.domain)
 
         progress("counting people and rows", 0)
-        if isinstance(door.bounding, Norm):
-            sizes = noisy_sizes(door, price=people_price, most=MOST_TIMES)
-            cap, people = sizes.quantile(NEARLY_ALL), float(sizes.people.sum())
-        else:
+        classes, cap, people = None, 1, 0.0
+        if not isinstance(door.bounding, Norm):
             cap = door.bounding.cap
             people = door.units(scale=scale_upper(people_price, currency, bound=Fraction(1)))
+        elif not door.unit.is_row:
+            classes = Classes.ask(door, price=people_price)
+            cap = classes.cap(rows_price)
         rows_scale = scale_upper(rows_price, currency, bound=Fraction(cap) ** power)
-        rows = check_rows(door.total(cap=cap, scale=rows_scale))
+        total = door.total(cap=cap, scale=rows_scale)
+        sizes = None
+        if classes is not None:
+            sizes = classes.sizes(Noisy(total, deviation(rows_scale, currency)), cap=cap)
+            total, cells = sizes.rows, np.array([*door.schema.domain.values()], dtype=np.float64)
+            cap = typical_size(sizes, np.ones(len(columns)), cells, price=price)
+        rows = check_rows(total)
 
         progress("measuring marginals", 0)
         bound = len(columns) * Fraction(cap) ** power
@@ -91,7 +99,9 @@ class Independent:
         tables = {m.clique: simplex(m.values, total=rows) for m in measurements}
         model = Model(tree, tables)
         given = EACH_ITS_OWN
-        if not door.unit.is_row:
+        if sizes is not None:
+            given = sizes.given(rows)
+        elif not door.unit.is_row:
             given = evenly(rows, people=max(1, round(people)), cap=cap)
         return Synthesis(
             batches=drawn(model.urn(rows, rng), rows, given, rng=rng),

@@ -26,11 +26,14 @@ if TYPE_CHECKING:
     from understudy.door import Clique
     from understudy.public import PublicTable
     from understudy.synth.granularity import Grid
+    from understudy.synth.sizes import Sizes
 
     Numbers = NDArray[np.float64]
 
 TYPICAL = 0.9
 """The quantile of people's lengths that noise is shaped for."""
+UNLIKE = 0.3
+"""How far people of different sizes are unlike each other, from 0 to 1, where nobody knows."""
 TRIED = 24
 """How many levels are tried."""
 FEWEST = 0.02
@@ -140,6 +143,29 @@ def public_cap(
     return int(caps[int(np.argmin(errors))])
 
 
+def typical_size(
+    sizes: Sizes, shape: Numbers, cells: Numbers, *, price: float, weight: Numbers | None = None
+) -> int:
+    """Choose the size of a person who is just not weighed down, by bias and noise.
+
+    Marginals of so many cells each are asked with noise of a shape, for a price.  If everybody's
+    rows lay in one cell, people of more rows than t would count as t: noise is t times as large
+    as for one row a person, and what is counted is off by as much as people of different sizes
+    are unlike each other, taken to be a share `UNLIKE` of how far their weights are off.
+    """
+    weight = np.ones(len(cells)) if weight is None else weight
+    each = MEAN_SIZE * cells * shape * math.sqrt(float((1 / shape**2).sum())) / price
+    plain = sizes.kept(len(sizes.people)) / sizes.rows
+    tried = np.unique(np.geomspace(1, len(sizes.people), 4 * TRIED).astype(np.int64))
+    errors = []
+    for size in tried.tolist():
+        kept = sizes.kept(size)
+        bias = 0.5 * UNLIKE * float(np.abs(kept / kept.sum() - plain).sum())
+        noise = np.minimum(1, 0.5 * size * each / kept.sum())
+        errors.append(bias + float(np.dot(noise, weight) / weight.sum()))
+    return int(tried[int(np.argmin(errors))])
+
+
 def norm_scales(
     grids: Sequence[Grid],
     *,
@@ -148,16 +174,20 @@ def norm_scales(
     public: PublicTable | None,
     rows: float,
     cap: int,
+    sizes: Sizes | None = None,
 ) -> dict[Clique, float]:
     """Choose every grid's noise under `Norm`, for a price.
 
     Without public people a person is taken to have ``cap`` rows, all in one cell: such a
-    person is just not weighed down.
+    person is just not weighed down.  Where it is known how many rows people have, that number is
+    chosen by what it does to the error.
     """
     weight = np.array([shares[g.clique] for g in grids])
     counts = np.array([g.rows for g in grids], dtype=np.float64)
     if public is None:
         shape = np.cbrt(1 / (counts * weight))
+        if sizes is not None:
+            cap = typical_size(sizes, shape, counts, price=price, weight=weight)
         level = cap * math.sqrt(float((1 / shape**2).sum())) / price
         return dict(zip((g.clique for g in grids), level * shape, strict=True))
     trial = Trial.of(public, grids)

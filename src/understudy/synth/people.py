@@ -9,30 +9,18 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from understudy.budget import Norm, Weights, price_grains, scale_upper, split
+from understudy.budget import Norm, Weights, scale_upper
 from understudy.errors import UsageError
 from understudy.synth.giving import EACH_ITS_OWN, Donors, Given
-from understudy.synth.levels import MEAN_SIZE
-from understudy.synth.rounding import simplex
+from understudy.synth.levels import MEAN_SIZE, typical_size
+from understudy.synth.sizes import LARGEST, Classes, Noisy, Sizes, deviation
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
+    from collections.abc import Sequence
 
     from understudy.budget import Capped, Currency
     from understudy.door import Door
     from understudy.public import PublicTable
-    from understudy.schema import Codes
-    from understudy.synth.giving import Give
-
-    Numbers = NDArray[np.int64]
-
-MOST_TIMES = 256
-"""Where no cap is given, people with more rows than this are told from each other no more."""
-NEARLY_ALL = 0.99
-"""The share of people whose rows are all counted, where noisy sizes give the cap."""
-TYPICAL = 0.9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,83 +37,6 @@ class OfPeople:
     """The share of the budget for the number of rows, under `Norm`."""
     people_share: float = 0.02
     """The share for how many rows people have, where no public table tells."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Sizes:
-    """How many rows people have: the number of people with 1, 2, … rows."""
-
-    people: NDArray[np.float64]
-
-    def quantile(self, share: float) -> int:
-        """Give the number of rows that this share of people does not pass."""
-        return int(np.searchsorted(np.cumsum(self.people), share * self.people.sum())) + 1
-
-    @property
-    def mean(self) -> float:
-        """How many rows people have on average."""
-        each = np.arange(1, len(self.people) + 1)
-        return float(self.people @ each) / float(self.people.sum())
-
-    def capped(self, most: int) -> Sizes:
-        """Let nobody have more than so many rows: what is beyond fills new people.
-
-        >>> Sizes(np.array([0.0, 0.0, 0.0, 0.0, 1.0])).capped(2).people.tolist()
-        [1.0, 2.0]
-        """
-        each = np.arange(1, len(self.people) + 1)
-        if most >= len(each):
-            return self
-        people = np.zeros(most + 1)
-        np.add.at(people, each % most, self.people)
-        people[most] = self.people @ (each // most)
-        return Sizes(people[1:])
-
-    def deal(self, rows: int, rng: np.random.Generator) -> Numbers:
-        """Give every row a person, with as many rows each as people have."""
-        sizes = np.zeros(0, dtype=np.int64)
-        while sizes.sum() < rows:
-            more = 1 + int((rows - sizes.sum()) / self.mean)
-            drawn = rng.choice(len(self.people), size=more, p=self.people / self.people.sum()) + 1
-            sizes = np.concatenate((sizes, drawn))
-        dealt = np.repeat(np.arange(len(sizes)), sizes)[:rows]
-        return rng.permutation(dealt)
-
-    def given(self, rows: int) -> Given:
-        """Give so many rows to people who have all of theirs in one batch."""
-
-        def begin() -> Give:
-            first = 0
-
-            def give(codes: Mapping[str, Codes], rng: np.random.Generator) -> Numbers:
-                nonlocal first
-                people = first + self.deal(len(next(iter(codes.values()))), rng)
-                first = int(people.max(initial=first - 1)) + 1
-                return people
-
-            return give
-
-        return Given(round(rows / self.mean), begin)
-
-
-def noisy_sizes(door: Door, *, price: float, most: int) -> Sizes:
-    """Ask how many people have 1, 2, … rows, and how many there are in all.
-
-    A person is in one of the counts only, and those with more rows than ``most`` in none:
-    what is missing from the number of people is theirs.
-    """
-    shape_price, people_price = split(price_grains(price, door.currency), door.currency, [1, 1])
-    one = Fraction(1)
-    counts = door.unit_counts(
-        (),
-        cells=np.zeros(1, dtype=np.int64),
-        times=tuple(range(1, most + 1)),
-        most=1,
-        scale=scale_upper(shape_price, door.currency, bound=one),
-    ).reshape(-1)
-    people = door.units(scale=scale_upper(people_price, door.currency, bound=one))
-    counts[-1] += max(0.0, people - counts.sum())
-    return Sizes(simplex(counts, total=max(people, 1.0)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -204,22 +115,28 @@ def meet(
     door: Door, public: PublicTable | None, *, rows_price: float | None, people_price: float | None
 ) -> Crowd:
     """Ask how many rows people have, and there are, as far as a price is given for it."""
-    sizes, bounding = None, door.bounding
+    classes, bounding = None, door.bounding
     if people_price is not None:
-        most = MOST_TIMES if isinstance(bounding, Norm) else min(MOST_TIMES, bounding.cap)
-        sizes = noisy_sizes(door, price=people_price, most=most)
+        most = LARGEST if isinstance(bounding, Norm) else bounding.cap
+        classes = Classes.ask(door, price=people_price, most=most)
     if not isinstance(bounding, Norm):
+        sizes = None if classes is None else classes.sizes()
         return Crowd(rows=None, sizes=sizes, typical=bounding.cap, bounding=bounding)
     assert rows_price is not None  # noqa: S101  under Norm nothing else tells the number of rows
-    cap = typical = 1
-    if sizes is not None:
-        cap, typical = sizes.quantile(NEARLY_ALL), sizes.quantile(TYPICAL)
+    cap = 1
+    if classes is not None:
+        cap = classes.cap(rows_price)
     elif not door.unit.is_row:
         assert public is not None  # noqa: S101  else the sizes were asked
-        cap = typical = best_cap(public, rows_price)
+        cap = best_cap(public, rows_price)
     scale = scale_upper(rows_price, door.currency, bound=Fraction(cap) ** 2)
-    rows = max(1.0, door.total(cap=cap, scale=scale))
-    return Crowd(rows=rows, sizes=sizes, typical=typical, bounding=Weights(cap))
+    rows = Noisy(max(1.0, door.total(cap=cap, scale=scale)), deviation(scale, door.currency))
+    if classes is None:
+        return Crowd(rows=rows.value, sizes=None, typical=cap, bounding=Weights(cap))
+    sizes = classes.sizes(rows, cap=cap)
+    cells = np.array(list(door.schema.domain.values()), dtype=np.float64)
+    typical = typical_size(sizes, np.cbrt(1 / cells), cells, price=door.budget.price)
+    return Crowd(rows=max(1.0, sizes.rows), sizes=sizes, typical=typical, bounding=Weights(typical))
 
 
 def best_cap(public: PublicTable, price: float) -> int:

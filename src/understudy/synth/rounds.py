@@ -155,6 +155,7 @@ class Rounds:
                 public=self._public,
                 rows=self._crowd.rows or 1.0,
                 cap=self._crowd.typical,
+                sizes=self._crowd.sizes,
             )
         else:
             # What it costs follows from the noise, and is no more than what is left.

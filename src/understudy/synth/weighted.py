@@ -78,6 +78,7 @@ def weighted_round(
             public=known,
             rows=crowd.rows or 1.0,
             cap=crowd.typical,
+            sizes=crowd.sizes,
         )
     elif door.currency == "gdp":
         level = math.sqrt(math.fsum(w**2 for w in weights.values()))
