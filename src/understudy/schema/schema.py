@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import MISSING, dataclass, fields, replace
 from datetime import date
+from functools import cached_property
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -48,7 +49,7 @@ KINDS: dict[str, type[Declaration]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Schema:
     """The name of a table, its columns, and how its CSV files are written.
 
@@ -110,7 +111,7 @@ class Schema:
         codes = column.modelled if isinstance(column, Compound) else (column,)
         return " × ".join(str(c.size) for c in codes) + " codes"
 
-    @property
+    @cached_property
     def modelled(self) -> tuple[Modelled, ...]:
         """The columns that have codes, in order; a split gives two of them, a timestamp three."""
         found: list[Modelled] = []
@@ -128,7 +129,7 @@ class Schema:
         """The columns that hold a person's id."""
         return tuple(c for c in self.columns if isinstance(c, Id))
 
-    @property
+    @cached_property
     def domain(self) -> dict[str, int]:
         """The number of codes of every modelled column."""
         return {c.name: c.size for c in self.modelled}
