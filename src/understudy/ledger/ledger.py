@@ -29,10 +29,14 @@ from understudy.errors import (
     LedgerMismatchError,
 )
 from understudy.ledger.journal import BACKUP, Journal
+from understudy.ledger.verification import verified
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from understudy.budget import Currency
     from understudy.ledger.journal import Entry
+    from understudy.ledger.verification import Verified
 
 
 NOTHING = 1e-6
@@ -171,7 +175,8 @@ class Ledger:
     def create(cls, path: Path, *, budget: Budget, key: str | None = None) -> Self:
         """Make a new ledger with its total; it is bound to a table by `bind`.
 
-        The key behind the keyed hash is random; privacy does not rest on its secrecy.
+        The key behind the keyed hash and the chain is random; privacy does not rest on its
+        secrecy.
         """
         body = {"budget": budget.to_dict(), "key": key or new_key()}
         Journal.create(path, "ledger", body).close()
@@ -213,6 +218,23 @@ class Ledger:
     def state(self) -> State:
         """Read and check the whole ledger."""
         return _state(self._journal.entries())
+
+    @property
+    def keyed(self) -> bool:
+        """Whether the chain has a key; that of a ledger from before chains were keyed has none."""
+        return self._journal.keyed
+
+    def verify(self, manifest: Mapping[str, Any]) -> Verified:
+        """Return where a release's manifest stands in this ledger; raise if it does not.
+
+        The manifest's head commits to every entry up to its run's last one: if it is here, none
+        of them was changed, left out or put back.  What came after it is not covered: whoever
+        may write the file can take that back unseen, until a later manifest is held against it.
+
+            ledger.verify(release.manifest)
+        """
+        entries = self._journal.entries()
+        return verified(entries, _state(entries), manifest, path=self.path)
 
     def begin(self, budget: Budget, request: dict[str, Any]) -> Run:
         """Reserve a run's cap from what is left, or refuse."""
