@@ -53,7 +53,8 @@ def test_modules_stay_under_400_lines_and_functions_under_40(path: Path) -> None
 def test_the_rooms_to_be_trusted_can_be_read_in_an_afternoon() -> None:
     rooms = [path for room in TRUSTED for path in (SOURCE / room).glob("*.py")]
     count = sum(map(logical_lines, [*rooms, *(SOURCE / name for name in COUNTING)]))
-    assert 500 < count < 1650, count
+    # Raised from 1650 for `understudy.ledger.verification`, which holds manifests against a ledger.
+    assert 500 < count < 1700, count
 
 
 def test_nothing_is_pickled_and_nobody_seeds_noise() -> None:

@@ -8,6 +8,7 @@ from tests.zoo.growing import GROWING
 from tests.zoo.kinds import KINDS_OF_PEOPLE
 from tests.zoo.merging import MERGING
 from tests.zoo.people_counts import PEOPLE_COUNTS
+from tests.zoo.sealing import SEALING
 from tests.zoo.silence import SILENCE
 from tests.zoo.spending import SPENDING
 from tests.zoo.two_round import TWO_ROUND
@@ -22,4 +23,5 @@ BUGS = (
     *GROWING,
     *SPENDING,
     *SILENCE,
+    *SEALING,
 )

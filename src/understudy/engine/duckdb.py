@@ -26,6 +26,7 @@ from understudy.errors import (
     MissingPackageError,
     StorageError,
     UnderstudyError,
+    bare,
 )
 from understudy.schema.dialect import Dialect, literal, quote
 
@@ -271,8 +272,8 @@ class DuckDB:
     def _try(self, call: Callable[[], T], *, reading_input: bool) -> T:
         try:
             return call()
-        except UnderstudyError:
-            raise
+        except (UnderstudyError, KeyboardInterrupt) as error:
+            failure = bare(error)
         except Exception as error:  # noqa: BLE001  its text may hold a value: only its kind is used
             failure = _failure(error, reading_input=reading_input, database=self._database)
         raise failure

@@ -11,4 +11,13 @@ from understudy.ledger.ledger import (
 )
 from understudy.ledger.verification import Verified
 
-__all__ = ["Ledger", "Reservation", "Run", "RunState", "State", "Verified", "describe_left", "new_key"]
+__all__ = [
+    "Ledger",
+    "Reservation",
+    "Run",
+    "RunState",
+    "State",
+    "Verified",
+    "describe_left",
+    "new_key",
+]

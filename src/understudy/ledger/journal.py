@@ -175,9 +175,7 @@ def _fill(path: Path, kind: str, body: dict[str, Any]) -> None:
     """Make the tables and the first entry in an empty file, durably."""
     connection = _connect(path)
     try:
-        connection.executescript(
-            f"BEGIN IMMEDIATE; PRAGMA application_id = {_KEYED}; {_TABLES}"
-        )
+        connection.executescript(f"BEGIN IMMEDIATE; PRAGMA application_id = {_KEYED}; {_TABLES}")
         key = _chain_key(json.dumps(body))
         _append(connection, key, kind, body, run=None, ordinal=None, payload=b"")
         connection.execute("COMMIT")
@@ -259,9 +257,9 @@ class Journal:
     @contextmanager
     def _begun(self, how: str) -> Iterator[list[Entry]]:
         with _guard(self.path):
-            self._connection.execute(how)
+            self._fresh = []
             try:
-                self._fresh = []
+                self._connection.execute(how)
                 yield self._read()
                 self._connection.execute("COMMIT")
                 self._known = [*self._known, *self._fresh]
@@ -269,6 +267,9 @@ class Journal:
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
                 raise
+            finally:
+                # An answer that was not stored must not be found here either.
+                self._fresh = []
 
     @contextmanager
     def transaction(self) -> Iterator[list[Entry]]:
@@ -330,8 +331,9 @@ class Journal:
         )
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file, and let go of what was read."""
         self._connection.close()
+        self._known = []
 
 
 def _make_folder(folder: Path) -> None:
