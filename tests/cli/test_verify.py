@@ -99,8 +99,8 @@ def test_a_ledger_that_was_put_back_is_told_after_all_that_was_found(
     shutil.copy(path, place / "old.ledger")
     place.fine(*place.synth(out=place / "3"))
     shutil.copy(place / "old.ledger", path)
-    words = ["ledger", path, "--verify", place / "1", place / "3", *["--json"] * as_json]
-    told = place.say(*words)
+    more = ["--json"] * as_json
+    told = place.say("ledger", path, "--verify", place / "1", place / "3", *more)
     assert told.code == LedgerMismatchError.exit_code
     assert len(told.err.splitlines()) == 1
     assert f"1 of 2 manifests do not agree with the ledger {path}" in told.err
@@ -186,9 +186,7 @@ def test_a_ledger_that_is_missing_or_damaged_is_told(place: Place, path: Path) -
     assert told.code == MissingFileError.exit_code
     assert not (place / "none.ledger").exists()
     path.write_bytes(path.read_bytes()[:5000])
-    assert (
-        place.say("ledger", path, "--verify", place / "1").code == LedgerDamagedError.exit_code
-    )
+    assert place.say("ledger", path, "--verify", place / "1").code == LedgerDamagedError.exit_code
 
 
 @pytest.mark.parametrize("other", [["--create"], ["--abandon", "1"]])

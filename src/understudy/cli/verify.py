@@ -89,15 +89,11 @@ def verify(
         "runs_without_manifest": [_run(state, run) for run in missing],
         "since_last": None if last is None else _since(state, last),
     }
-    failed = len(told) - len(found)
-    error = (
-        LedgerMismatchError(
-            f"{failed} of {len(told)} manifests do not agree with the ledger {ledger.path}"
-        )
-        if failed
-        else None
-    )
-    return facts, _lines(facts), error
+    if facts["agrees"]:
+        return facts, _lines(facts), None
+    count = f"{len(told) - len(found)} of {len(told)} manifests"
+    failure = LedgerMismatchError(f"{count} do not agree with the ledger {ledger.path}")
+    return facts, _lines(facts), failure
 
 
 def _place(at: Verified) -> dict[str, int]:
@@ -142,8 +138,8 @@ def _lines(facts: dict[str, Any]) -> list[str]:
     since = facts["since_last"]
     if since is not None:
         lines.append(
-            f"After the last of these manifests, of run {since['run']}: {since['entries']} entries, "
-            f"{since['charges']} of them charges, epsilon {since['epsilon']:.6g} spent"
+            f"After the last of these manifests, of run {since['run']}: {since['entries']} "
+            f"entries, {since['charges']} of them charges, epsilon {since['epsilon']:.6g} spent"
         )
         lines += [SHOWN] if facts["agrees"] else []
     return [*lines, *([] if facts["keyed"] else [UNKEYED])]
