@@ -3,11 +3,23 @@
 Every error says what was asked, what was got, what is allowed and, where there is one,
 a hint, on a single line.  None of them ever carries a value, a line number or a count of
 a private table: those who raise them have only structure and declarations to speak of.
+
+`sealed` is for functions that handle private things.  An error keeps the frames it went
+through, and the errors it was raised in the handling of; their variables hold counts and noisy
+answers.  So what leaves a sealed function is raised anew, without any of that.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar
+import traceback
+from functools import wraps
+from typing import TYPE_CHECKING, ClassVar, ParamSpec, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class UnderstudyError(Exception):
@@ -93,7 +105,7 @@ class LedgerDamagedError(UnderstudyError):
 
 
 class LedgerMismatchError(UnderstudyError):
-    """The ledger belongs to another table, unit, currency or run."""
+    """The ledger belongs to another table, unit, currency or run, or a manifest is not of it."""
 
     exit_code = 11
 
@@ -144,3 +156,46 @@ class InternalError(UnderstudyError):
     """A fault of Understudy's own; its cause is named by type and place, never by message."""
 
     exit_code = 70
+
+
+def bare(error: BaseException) -> BaseException:
+    """Return the same failure as a new error: without frames, context, cause, notes or more.
+
+    An unforeseen one is told by type and place, since its message may hold anything.
+    """
+    if isinstance(error, UnderstudyError):
+        got = None if error.got is None else str(error.got)
+        return type(error)(error.what, got=got, allowed=error.allowed, hint=error.hint)
+    if isinstance(error, KeyboardInterrupt):
+        return KeyboardInterrupt()
+    if isinstance(error, SystemExit):
+        return SystemExit(error.code if isinstance(error.code, int | None) else 1)
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    place = f"{type(error).__name__} in {last.name}, line {last.lineno}"
+    return InternalError(
+        "something went wrong in Understudy itself", got=place, hint="please report it"
+    )
+
+
+def sealed(call: Callable[P, T]) -> Callable[P, T]:
+    """Let no error leave a function with frames or other errors behind it, interrupts neither."""
+
+    def attempted(*given: P.args, **named: P.kwargs) -> T:
+        try:
+            return call(*given, **named)
+        except BaseException as error:  # noqa: BLE001  whatever it is, it leaves bare
+            failure = bare(error)
+        raise failure
+
+    @wraps(call)
+    def seal(*given: P.args, **named: P.kwargs) -> T:
+        try:
+            return attempted(*given, **named)
+        except BaseException as error:  # noqa: BLE001
+            # An interrupt may come while another error is made bare, and has that behind it.
+            # None comes before this line is done, since it calls nothing.
+            error.__traceback__ = error.__context__ = error.__cause__ = None
+            failure = error
+        raise failure
+
+    return seal

@@ -224,11 +224,14 @@ def test_a_database_of_another_application_is_refused(tmp_path: Path) -> None:
     refused(path, "is not a ledger")
 
 
+@pytest.mark.parametrize("mark", [journal._KEYED, journal._UNKEYED])
 @pytest.mark.parametrize("table", ["CREATE TABLE entries (number INTEGER)", "SELECT 1"])
-def test_a_database_with_our_mark_but_other_tables_is_refused(tmp_path: Path, table: str) -> None:
+def test_a_database_with_our_mark_but_other_tables_is_refused(
+    tmp_path: Path, table: str, mark: int
+) -> None:
     path = tmp_path / "a.ledger"
     with closing(sqlite3.connect(path)) as connection:
-        connection.execute(f"PRAGMA application_id = {journal._APPLICATION}")
+        connection.execute(f"PRAGMA application_id = {mark}")
         connection.execute(table)
     refused(path, "damaged")
 

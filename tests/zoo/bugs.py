@@ -9,6 +9,7 @@ from tests.zoo.kinds import KINDS_OF_PEOPLE
 from tests.zoo.merging import MERGING
 from tests.zoo.people_counts import PEOPLE_COUNTS
 from tests.zoo.promising import PROMISING
+from tests.zoo.sealing import SEALING
 from tests.zoo.silence import SILENCE
 from tests.zoo.spending import SPENDING
 from tests.zoo.two_round import TWO_ROUND
@@ -24,4 +25,5 @@ BUGS = (
     *SPENDING,
     *SILENCE,
     *PROMISING,
+    *SEALING,
 )

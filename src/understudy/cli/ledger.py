@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from understudy.budget import Budget, epsilon_of
+from understudy.cli.verify import read_manifests, verify
 from understudy.errors import LedgerMismatchError, UsageError
 from understudy.ledger import Ledger, describe_left
 
@@ -21,8 +23,11 @@ if TYPE_CHECKING:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Show a ledger, make one, or close a run in one."""
+    """Show a ledger, make one, close a run in one, or verify manifests against one."""
     path = Path(options.file)
+    if options.verify is not None:
+        _verify(path, options)
+        return
     if options.create:
         if options.epsilon is None or options.delta is None:
             raise UsageError("--create needs the table's total", allowed="--epsilon E --delta D")
@@ -44,6 +49,18 @@ def run(options: argparse.Namespace) -> None:
         print(json.dumps(_ledger_facts(state)))
     else:
         _show_ledger(path, state)
+
+
+def _verify(path: Path, options: argparse.Namespace) -> None:
+    """Tell which manifests are of this ledger; raise, once all is told, where one is not."""
+    if options.create or options.abandon is not None:
+        raise UsageError("--verify changes nothing, and goes without --create and --abandon")
+    manifests = read_manifests(options.verify)
+    with closing(Ledger(path)) as held:
+        facts, lines, error = verify(held, manifests)
+    print(json.dumps(facts) if options.json else "\n".join(lines))
+    if error is not None:
+        raise error
 
 
 def _epsilon(state: State, grains: int) -> float:

@@ -245,6 +245,12 @@ def parser() -> argparse.ArgumentParser:
     ledger.add_argument("--create", action="store_true", help="make it, with --epsilon and --delta")
     _add_budget(ledger)
     ledger.add_argument("--abandon", type=int, metavar="RUN", help="close an open run for good")
+    ledger.add_argument(
+        "--verify",
+        nargs="+",
+        metavar="MANIFEST",
+        help="are these of this ledger? A manifest.json or a release's folder, or several",
+    )
     _add_output(ledger)
 
     _add_evaluate(

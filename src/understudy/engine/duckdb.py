@@ -19,7 +19,7 @@ from understudy.engine.folder import read_folder
 from understudy.engine.in_memory import InMemory, in_memory, read_once
 from understudy.engine.sources import Database, source
 from understudy.engine.spill import Spill
-from understudy.errors import EngineError, MissingPackageError, StorageError, UnderstudyError
+from understudy.errors import EngineError, MissingPackageError, StorageError, UnderstudyError, bare
 from understudy.schema import reading
 from understudy.schema.dialect import Dialect, literal, quote
 
@@ -285,8 +285,8 @@ class DuckDB:
     def _try(self, call: Callable[[], T], *, reading_input: bool) -> T:
         try:
             return call()
-        except UnderstudyError:
-            raise
+        except (UnderstudyError, KeyboardInterrupt) as error:
+            failure = bare(error)
         except Exception as error:  # noqa: BLE001  its text may hold a value: only its kind is used
             failure = _failure(error, reading_input=reading_input, database=self._database)
         raise failure

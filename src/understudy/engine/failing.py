@@ -15,6 +15,7 @@ from understudy.errors import (
     MissingFileError,
     MissingPackageError,
     UnderstudyError,
+    bare,
 )
 
 if TYPE_CHECKING:
@@ -41,10 +42,11 @@ _PYTHON = re.compile(
 
 def attempt(call: Callable[[], T], *, reading_input: bool = False, missing: str | None = None) -> T:
     """Call Spark; ``missing`` names the table or files that may not be there."""
+    failure: BaseException
     try:
         return call()
-    except UnderstudyError:
-        raise
+    except (UnderstudyError, KeyboardInterrupt) as error:
+        failure = bare(error)
     except Exception as error:  # noqa: BLE001  its text may hold a value: only its kind is used
         failure = _failure(error, reading_input=reading_input, missing=missing)
     raise failure

@@ -9,5 +9,15 @@ from understudy.ledger.ledger import (
     describe_left,
     new_key,
 )
+from understudy.ledger.verification import Verified
 
-__all__ = ["Ledger", "Reservation", "Run", "RunState", "State", "describe_left", "new_key"]
+__all__ = [
+    "Ledger",
+    "Reservation",
+    "Run",
+    "RunState",
+    "State",
+    "Verified",
+    "describe_left",
+    "new_key",
+]

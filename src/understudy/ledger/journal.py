@@ -1,14 +1,21 @@
-"""The journal: an append-only SQLite file whose entries are chained by hash.
+"""The journal: an append-only SQLite file whose entries are chained by a keyed hash.
 
-Entries are never changed: triggers refuse it, every entry carries the SHA-256 of itself
-and the entry before, and SQLite's own sequence counter tells when the last ones were cut
-off.  Each write is one IMMEDIATE transaction, durable before it returns
-(``synchronous = EXTRA``: FULL, and the folder's entry for the journal file too).
+Entries are never changed: triggers refuse it, every entry carries a hash of itself and the
+entry before, and SQLite's own sequence counter tells when the last ones were cut off.  Each
+write is one IMMEDIATE transaction, durable before it returns (``synchronous = EXTRA``: FULL,
+and the folder's entry for the journal file too).
+
+The hash is HMAC-SHA256.  Its key is derived from the first entry, which holds the ledger's
+random key.  So a hash that is published commits to every entry up to its own, and whoever does
+not have the file can neither test a guess of what is in it nor make another with that hash.
+Whoever has the file has the key.  Journals of the mark USL1 are older: their hash is plain
+SHA-256, and stays so.
 """
 
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
 import os
 import secrets
@@ -32,7 +39,9 @@ if TYPE_CHECKING:
 
 WAIT_SECONDS = 10.0
 BACKUP = "a backup forgets what was spent after it was made; count that against the total"
-_APPLICATION = 0x55534C31  # "USL1": a file of another kind is refused by this mark
+# A file of another kind is refused by its mark.
+_KEYED = 0x55534C32  # "USL2"
+_UNKEYED = 0x55534C31  # "USL1": the chain has no key
 _TABLES = """
 CREATE TABLE entries (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -66,18 +75,29 @@ class Entry:
     chain: str
 
 
-def _link(before: str, entry: tuple[int, str, int | None, int | None, str], payload: bytes) -> str:
-    """Hash an entry together with the hash of the one before."""
-    head = json.dumps([before, *entry])
-    return hashlib.sha256(head.encode() + b"\x00" + payload).hexdigest()
+def _chain_key(first: object) -> bytes:
+    """Derive the key of a chain from the body of its first entry."""
+    return hmac.digest(str(first).encode(), b"understudy ledger chain", "sha256")
 
 
-def _checked(row: tuple[Any, ...], known: list[Entry]) -> Entry | None:
-    """Give a row as the entry that follows those known, or None where it does not."""
+def _link(
+    key: bytes | None,
+    before: str,
+    entry: tuple[int, str, int | None, int | None, str],
+    payload: bytes,
+) -> str:
+    """Hash an entry together with the hash of the one before; an old chain has no key."""
+    text = json.dumps([before, *entry]).encode() + b"\x00" + payload
+    digest = hashlib.sha256(text).digest() if key is None else hmac.digest(key, text, "sha256")
+    return digest.hex()
+
+
+def _checked(key: bytes | None, row: tuple[Any, ...], known: list[Entry]) -> Entry | None:
+    """Return a row as the entry that follows those known, or None where it does not."""
     number, kind, run, ordinal, body, payload, chain = row
     before = known[-1].chain if known else ""
     try:
-        link = _link(before, (number, kind, run, ordinal, body), payload)
+        link = _link(key, before, (number, kind, run, ordinal, body), payload)
     except TypeError:  # a text where bytes should be, or the other way round
         return None
     if number != len(known) + 1 or chain != link:
@@ -99,6 +119,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 def _append(
     connection: sqlite3.Connection,
+    key: bytes | None,
     kind: str,
     body: dict[str, Any],
     *,
@@ -111,7 +132,7 @@ def _append(
     ).fetchone()
     number, before = (last[0] + 1, last[1]) if last else (1, "")
     text = json.dumps(body)  # as it is: the order of a schema's columns matters
-    chain = _link(before, (number, kind, run, ordinal, text), payload)
+    chain = _link(key, before, (number, kind, run, ordinal, text), payload)
     connection.execute(
         f"INSERT INTO entries ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)",
         (number, kind, run, ordinal, text, payload, chain),
@@ -154,10 +175,9 @@ def _fill(path: Path, kind: str, body: dict[str, Any]) -> None:
     """Make the tables and the first entry in an empty file, durably."""
     connection = _connect(path)
     try:
-        connection.executescript(
-            f"BEGIN IMMEDIATE; PRAGMA application_id = {_APPLICATION}; {_TABLES}"
-        )
-        _append(connection, kind, body, run=None, ordinal=None, payload=b"")
+        connection.executescript(f"BEGIN IMMEDIATE; PRAGMA application_id = {_KEYED}; {_TABLES}")
+        key = _chain_key(json.dumps(body))
+        _append(connection, key, kind, body, run=None, ordinal=None, payload=b"")
         connection.execute("COMMIT")
     finally:
         connection.close()
@@ -191,15 +211,24 @@ class Journal:
         with _guard(path):
             self._connection = _connect(path)
         try:
-            self._check_mark()
+            self._key = self._found_key()
         except BaseException:
             self.close()
             raise
 
-    def _check_mark(self) -> None:
+    def _found_key(self) -> bytes | None:
+        """Find the key of the chain by the file's mark; None for an old one, which has none."""
         with _guard(self.path):
-            if self._one("PRAGMA application_id") != _APPLICATION:
+            mark = self._one("PRAGMA application_id")
+            if mark not in (_KEYED, _UNKEYED):
                 raise LedgerDamagedError(f"{self.path} is not a ledger")
+            first = self._one("SELECT body FROM entries WHERE number = 1")
+            return _chain_key(first) if mark == _KEYED else None
+
+    @property
+    def keyed(self) -> bool:
+        """Whether the chain has a key."""
+        return self._key is not None
 
     @classmethod
     def create(cls, path: Path, kind: str, body: dict[str, Any]) -> Self:
@@ -228,9 +257,9 @@ class Journal:
     @contextmanager
     def _begun(self, how: str) -> Iterator[list[Entry]]:
         with _guard(self.path):
-            self._connection.execute(how)
+            self._fresh = []
             try:
-                self._fresh = []
+                self._connection.execute(how)
                 yield self._read()
                 self._connection.execute("COMMIT")
                 self._known = [*self._known, *self._fresh]
@@ -238,6 +267,9 @@ class Journal:
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
                 raise
+            finally:
+                # An answer that was not stored must not be found here either.
+                self._fresh = []
 
     @contextmanager
     def transaction(self) -> Iterator[list[Entry]]:
@@ -255,7 +287,9 @@ class Journal:
         payload: bytes = b"",
     ) -> int:
         """Append an entry inside a transaction, and give its number."""
-        entry = _append(self._connection, kind, body, run=run, ordinal=ordinal, payload=payload)
+        entry = _append(
+            self._connection, self._key, kind, body, run=run, ordinal=ordinal, payload=payload
+        )
         self._fresh.append(entry)
         return entry.number
 
@@ -276,7 +310,7 @@ class Journal:
             f"SELECT {_COLUMNS} FROM entries WHERE number > ? ORDER BY number", (len(known),)
         )
         for row in rows.fetchall():
-            entry = _checked(row, known)
+            entry = _checked(self._key, row, known)
             if entry is None:
                 raise self._changed(f"entry {row[0]} does not follow from the one before")
             known.append(entry)
@@ -297,8 +331,9 @@ class Journal:
         )
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file, and let go of what was read."""
         self._connection.close()
+        self._known = []
 
 
 def _make_folder(folder: Path) -> None:

@@ -10,7 +10,9 @@ for pure ε): every answer that was ever handed over has a durable reservation o
 cost, and reservations never exceed a cap, nor caps and spendings the total.  A reservation
 without an answer is *open*: its draw was lost before anyone saw it, so the byte-identical
 question may be asked under it again, with fresh noise and no new charge.  Tied by
-``tests/ledger`` and ``tests/session/test_kill.py``.
+``tests/ledger`` and ``tests/session/test_kill.py``.  That nobody can read the lost draw off an
+error is tied by ``tests/leaks/test_errors.py``; errors leave ledger and run sealed, since the
+answers of all runs are in the frames that read the journal.
 """
 
 from __future__ import annotations
@@ -27,12 +29,17 @@ from understudy.errors import (
     LedgerDamagedError,
     LedgerLockedError,
     LedgerMismatchError,
+    sealed,
 )
 from understudy.ledger.journal import BACKUP, Journal
+from understudy.ledger.verification import verified
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from understudy.budget import Currency
     from understudy.ledger.journal import Entry
+    from understudy.ledger.verification import Verified
 
 
 NOTHING = 1e-6
@@ -61,7 +68,7 @@ class RunState:
     """The total of the table that the run is of."""
     request: dict[str, Any]
     reservations: list[Reservation] = field(default_factory=list)
-    answers: dict[int, tuple[str, bytes]] = field(default_factory=dict)
+    answers: dict[int, tuple[str, bytes]] = field(default_factory=dict, repr=False)
     closed: bool = False
     head: str = ""
     """The hash of the run's last entry, and so of all before it."""
@@ -157,6 +164,7 @@ class Ledger:
     print(us.Ledger("trips.ledger")) says it; `close` lets go of the file.
     """
 
+    @sealed
     def __init__(self, path: str | Path) -> None:
         """Open a ledger, and check all of it."""
         self.path = Path(path)
@@ -171,7 +179,8 @@ class Ledger:
     def create(cls, path: Path, *, budget: Budget, key: str | None = None) -> Self:
         """Make a new ledger with its total; it is bound to a table by `bind`.
 
-        The key behind the keyed hash is random; privacy does not rest on its secrecy.
+        The key behind the keyed hash and the chain is random; privacy does not rest on its
+        secrecy.
         """
         body = {"budget": budget.to_dict(), "key": key or new_key()}
         Journal.create(path, "ledger", body).close()
@@ -194,6 +203,7 @@ class Ledger:
         """Say the same in a notebook."""
         return f"<pre>{escape(repr(self))}</pre>"
 
+    @sealed
     def bind(self, *, name: str, unit: ResolvedUnit) -> None:
         """Give the ledger to a table and a unit; refuse where it belongs to others."""
         with self._journal.transaction() as entries:
@@ -210,10 +220,30 @@ class Ledger:
                         hint="one table and unit, one ledger; a table keeps its ledger for life",
                     )
 
+    @sealed
     def state(self) -> State:
         """Read and check the whole ledger."""
         return _state(self._journal.entries())
 
+    @property
+    def keyed(self) -> bool:
+        """Whether the chain has a key; that of a ledger from before chains were keyed has none."""
+        return self._journal.keyed
+
+    @sealed
+    def verify(self, manifest: Mapping[str, Any]) -> Verified:
+        """Return where a release's manifest stands in this ledger; raise if it does not.
+
+        The manifest's head commits to every entry up to its run's last one: if it is here, none
+        of them was changed, left out or put back.  What came after it is not covered: whoever
+        may write the file can take that back unseen, until a later manifest is held against it.
+
+            ledger.verify(release.manifest)
+        """
+        entries = self._journal.entries()
+        return verified(entries, _state(entries), manifest, path=self.path)
+
+    @sealed
     def begin(self, budget: Budget, request: dict[str, Any]) -> Run:
         """Reserve a run's cap from what is left, or refuse."""
         with self._journal.transaction() as entries:
@@ -237,6 +267,7 @@ class Ledger:
             self._journal.append("run", body, run=number)
         return Run(self._journal, number)
 
+    @sealed
     def reopen(self, number: int | None = None) -> Run:
         """Open a run again: the one of this number, or the last.
 
@@ -278,10 +309,12 @@ class Run:
         self._journal = journal
         self.number = number
 
+    @sealed
     def state(self) -> RunState:
         """Read what the journal says of this run."""
         return _state(self._journal.entries()).runs[self.number]
 
+    @sealed
     def answer(self, ordinal: int, plan: str) -> bytes | None:
         """Give a stored answer, or None; refuse another question in its place."""
         stored = self.state().answers.get(ordinal)
@@ -294,6 +327,7 @@ class Run:
             )
         return stored[1]
 
+    @sealed
     def check(self, ordinal: int, plan: str, charge: Charge) -> None:
         """Refuse a question that the cap cannot pay for, before anything is counted."""
         entries = self._journal.entries()
@@ -317,6 +351,7 @@ class Run:
             )
         return grains
 
+    @sealed
     def reserve(self, ordinal: int, plan: str, what: str, charge: Charge) -> None:
         """Book a charge on disk, unless an open reservation of the same question stands."""
         with self._journal.transaction() as entries:
@@ -330,6 +365,7 @@ class Run:
                 }
                 self._journal.append("reserve", body, run=self.number, ordinal=ordinal)
 
+    @sealed
     def store(self, ordinal: int, plan: str, payload: bytes) -> None:
         """Put an answer on disk; only then may it be handed over."""
         with self._journal.transaction() as entries:
@@ -348,6 +384,7 @@ class Run:
                 "answer", {"plan": plan}, run=self.number, ordinal=ordinal, payload=payload
             )
 
+    @sealed
     def close(self) -> None:
         """End the run; what it did not book is free again."""
         with self._journal.transaction() as entries:

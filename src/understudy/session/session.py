@@ -23,7 +23,7 @@ from understudy.budget import (
     resolve,
 )
 from understudy.engine import CodedTable, check_apart, engine_for
-from understudy.errors import BudgetError, LedgerMismatchError, UnderstudyError, UsageError
+from understudy.errors import BudgetError, LedgerMismatchError, UsageError, sealed
 from understudy.ledger import Ledger, new_key
 from understudy.public import PublicTable
 from understudy.release import build
@@ -162,13 +162,10 @@ class Session:
                 opened.enter_context(closing(ledger))
             yield table, ledger
 
+    @sealed
     def _read(self, kind: Callable[..., T], engine: Engine, **more: object) -> T:
-        """Open the private table; a refusal leaves without the frames that saw its first line."""
-        try:
-            return kind(engine, self.private, schema=self.schema, unit=self.person, **more)
-        except UnderstudyError as error:
-            refusal = error
-        raise refusal.with_traceback(None)
+        """Open the private table; a refusal leaves without the frames that saw its rows."""
+        return kind(engine, self.private, schema=self.schema, unit=self.person, **more)
 
     def _door(self, table: PrivateTable, run: Run) -> PrivateDoor:
         """Make the one door that a mechanism is given."""

@@ -24,13 +24,14 @@ from understudy.graph import Domain, Model, junction_tree
 from understudy.public import Synthesis
 from understudy.synth.giving import EACH_ITS_OWN, drawn, evenly
 from understudy.synth.levels import typical_size
+from understudy.synth.people import meet
 from understudy.synth.rounding import check_rows, simplex
 from understudy.synth.settings import check_shares
-from understudy.synth.sizes import Classes, Noisy, deviation
 
 if TYPE_CHECKING:
     from understudy.door import Door
     from understudy.public import Progress, PublicTable
+    from understudy.synth.giving import Given
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,21 +73,7 @@ class Independent:
         columns = list(door.schema.domain)
 
         progress("counting people and rows", 0)
-        classes, cap, people = None, 1, 0.0
-        if not isinstance(door.bounding, Norm):
-            cap = door.bounding.cap
-            people = door.units(scale=scale_upper(people_price, currency, bound=Fraction(1)))
-        elif not door.unit.is_row:
-            classes = Classes.ask(door, price=people_price)
-            cap = classes.cap(rows_price)
-        rows_scale = scale_upper(rows_price, currency, bound=Fraction(cap) ** power)
-        total = door.total(cap=cap, scale=rows_scale)
-        sizes = None
-        if classes is not None:
-            sizes = classes.sizes(Noisy(total, deviation(rows_scale, currency)), cap=cap)
-            total, cells = sizes.rows, np.array([*door.schema.domain.values()], dtype=np.float64)
-            cap = typical_size(sizes, np.ones(len(columns)), cells, price=price)
-        rows = check_rows(total)
+        rows, cap, given = self._crowd(door, people_price, rows_price, price=price)
 
         progress("measuring marginals", 0)
         bound = len(columns) * Fraction(cap) ** power
@@ -98,17 +85,37 @@ class Independent:
         tree = junction_tree(Domain(door.schema.domain), [m.clique for m in measurements])
         tables = {m.clique: simplex(m.values, total=rows) for m in measurements}
         model = Model(tree, tables)
-        given = EACH_ITS_OWN
-        if sizes is not None:
-            given = sizes.given(rows)
-        elif not door.unit.is_row:
-            given = evenly(rows, people=max(1, round(people)), cap=cap)
         return Synthesis(
             batches=drawn(model.urn(rows, rng), rows, given, rng=rng),
             measurements=measurements,
             notes=self._notes(cap),
             model=model,
         )
+
+    def _crowd(
+        self, door: Door, people_price: float, rows_price: float, *, price: float
+    ) -> tuple[int, int, Given]:
+        """Ask for rows and people; return the rows, whom marginals are to count, and whose rows."""
+        if isinstance(door.bounding, Norm):
+            crowd = meet(
+                door,
+                None,
+                rows_price=rows_price,
+                people_price=None if door.unit.is_row else people_price,
+            )
+            rows = check_rows(crowd.rows or 0.0)
+            if crowd.sizes is None:
+                return rows, 1, EACH_ITS_OWN
+            cells = np.array([*door.schema.domain.values()], dtype=np.float64)
+            cap = typical_size(crowd.sizes, np.ones(len(cells)), cells, price=price)
+            return rows, cap, crowd.sizes.given(rows)
+        currency, cap = door.currency, door.bounding.cap
+        people = door.units(scale=scale_upper(people_price, currency, bound=Fraction(1)))
+        bound = Fraction(cap) ** (2 if currency == "gdp" else 1)
+        rows = check_rows(door.total(cap=cap, scale=scale_upper(rows_price, currency, bound=bound)))
+        if door.unit.is_row:
+            return rows, cap, EACH_ITS_OWN
+        return rows, cap, evenly(rows, people=max(1, round(people)), cap=cap)
 
     def _notes(self, cap: int) -> tuple[str, ...]:
         return (

@@ -3,12 +3,15 @@
 The order of a call: has it been answered before (then that answer, and nothing is drawn);
 can the run pay for it; count; book the charge, durable; draw; store the answer, durable;
 hand over.  A count that fails has cost nothing.
+
+A draw that could not be stored is lost, and the question may be asked again under its charge.
+So it must be lost indeed: no error that leaves the door, an interrupt included, has anything
+behind it from which a count or a draw could be read.
 """
 
 from __future__ import annotations
 
 import math
-import traceback
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -28,7 +31,7 @@ from understudy.door import (
     plan,
     seen,
 )
-from understudy.errors import InternalError, QuestionError, UnderstudyError
+from understudy.errors import QuestionError, sealed
 from understudy.noise import SYSTEM, choose, draw, steps_per_unit
 from understudy.vault.counts import check, exact
 from understudy.vault.sensitivity import charge
@@ -213,19 +216,24 @@ class PrivateDoor:
         check(self.schema, question)
         self._lattice(question)
         cost = charge(question, self.schema, self.currency)
-        ordinal, digest = self._asked, plan(question)
-        stored = self._run.answer(ordinal, digest)
-        if stored is None:
-            self._run.check(ordinal, digest, cost)
-            stored = _sealed(lambda: self._answer(question, ordinal, digest, what, cost))
+        try:
+            stored = self._answer(question, self._asked, plan(question), what, cost)
+        except BaseException:
+            self._table.forget()
+            raise
         self._asked += 1
         self._left -= cost.grains(self.currency)
         return np.frombuffer(stored, dtype="<i8").astype(np.int64)
 
+    @sealed
     def _answer(
         self, question: Question, ordinal: int, digest: str, what: str, cost: Charge
     ) -> bytes:
         """Count, book, draw, store: the one place where an exact count is held."""
+        stored = self._run.answer(ordinal, digest)
+        if stored is not None:
+            return stored
+        self._run.check(ordinal, digest, cost)
         counted = exact(question, self._table)
         self._run.reserve(ordinal, digest, what, cost)
         stored = self._noisy(question, counted).astype("<i8").tobytes()
@@ -276,21 +284,3 @@ def _chosen(question: Select, distances: Whole, entropy: Entropy) -> int:
     scores = [int(w * common) * int(d) for w, d in zip(weights, distances, strict=True)]
     reach = int(max(weights) * common) * question.bounding.cap * 2**FRACTION_BITS
     return choose(scores, Fraction(question.epsilon) / (2 * reach), entropy=entropy)
-
-
-def _sealed(answer: Callable[[], bytes]) -> bytes:
-    """Answer a question; a failure leaves without the frames that held counts.
-
-    An unforeseen one is told by type and place, never by its message.
-    """
-    try:
-        return answer()
-    except Exception as error:  # noqa: BLE001  its message may hold a value
-        failure = error if isinstance(error, UnderstudyError) else _fault(error)
-    raise failure.with_traceback(None)
-
-
-def _fault(error: Exception) -> InternalError:
-    last = traceback.extract_tb(error.__traceback__)[-1]
-    place = f"{type(error).__name__} in {last.name}, line {last.lineno}"
-    return InternalError("a question could not be answered", got=place, hint="please report it")

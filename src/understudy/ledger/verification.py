@@ -1,0 +1,119 @@
+"""Verification: is what a release's manifest says of the ledger what the ledger says?
+
+A manifest holds the hash of its run's last entry.  If that hash is in the chain, then every
+entry up to it is as it was when the release was made.  Entries after it are not covered.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from understudy.errors import LedgerMismatchError, MalformedFileError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from understudy.ledger.journal import Entry
+    from understudy.ledger.ledger import State
+
+COST = "what the release cost is not in this ledger, and adds to what it says was spent"
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """Where a manifest stands in a ledger's chain."""
+
+    run: int
+    entry: int
+    """The number of the entry whose hash is the manifest's head."""
+    entries_since: int
+    """How many entries were appended after it."""
+    charges_since: int
+    """How many of those are charges."""
+    grains_since: int
+    """What those charges cost, in grains."""
+
+
+def verified(
+    entries: list[Entry], state: State, manifest: Mapping[str, Any], *, path: Path
+) -> Verified:
+    """Find a manifest's head in the chain, and compare what both say; raise where they differ."""
+    head, run, told = _told(manifest)
+    entry = next((e for e in entries if e.chain == head), None)
+    if entry is None:
+        raise LedgerMismatchError(
+            f"no entry of the ledger {path} has the manifest's head",
+            got=f"run {run}, head {head[:16]}…",
+            hint=f"{_meaning(state, told, run)}; {COST}",
+        )
+    found = _found(state, entry.run)
+    for what, said in {"run": run, **told}.items():
+        if said != found.get(what):
+            raise LedgerMismatchError(
+                f"the manifest and the ledger {path} have the same head, but not the same {what}",
+                got=said,
+                allowed=f"{found.get(what, 'none')}",
+                hint="the manifest was changed: use the one that the release was written with",
+            )
+    after = entries[entry.number :]
+    charges = [int(e.body["grains"]) for e in after if e.kind == "reserve"]
+    return Verified(found["run"], entry.number, len(after), len(charges), sum(charges))
+
+
+def _told(manifest: Mapping[str, Any]) -> tuple[str, object, dict[str, object]]:
+    """Read what a manifest says: its head, its run, and what else must agree."""
+    told: dict[str, object] | None
+    try:
+        promise, ledger = manifest["guarantee"], manifest["ledger"]
+        head, run = ledger["head"], ledger["run"]
+        told = {
+            "table": manifest["table"],
+            "unit": promise["unit"],
+            "epsilon": promise["epsilon"],
+            "delta": promise["delta"],
+            "total epsilon": ledger["total"]["epsilon"],
+            "total delta": ledger["total"]["delta"],
+        }
+    except (LookupError, TypeError):
+        told = None
+    if told is None or not isinstance(head, str):
+        raise MalformedFileError(
+            "not an Understudy manifest",
+            allowed="JSON with table, guarantee.unit, guarantee.epsilon, guarantee.delta, "
+            "ledger.run, ledger.total and ledger.head",
+        )
+    return head, run, told
+
+
+def _found(state: State, number: int | None) -> dict[str, Any]:
+    """Return what the ledger says of the same things; nothing where the entry is of no run."""
+    run = state.runs.get(number or 0)
+    if run is None:
+        return {}
+    return {
+        "run": run.number,
+        "table": state.name,
+        "unit": str(state.unit),
+        "epsilon": run.budget.epsilon,
+        "delta": run.budget.delta,
+        "total epsilon": state.budget.epsilon,
+        "total delta": state.budget.delta,
+    }
+
+
+def _meaning(state: State, told: dict[str, object], number: object) -> str:
+    """Say what it can mean that a head is not in the chain."""
+    if (told["table"], told["unit"]) != (state.name, str(state.unit)):
+        return f"this is another ledger: that release is of {told['table']}, unit {told['unit']}"
+    run = next((r for n, r in state.runs.items() if n == number), None)
+    if run is None or not run.closed:
+        return (
+            "an older copy of the ledger was put back, or the release was made on a copy of it "
+            "that went another way, or on another ledger"
+        )
+    return (
+        "the release was made on a copy of the ledger that went another way, or on another "
+        "ledger of this table"
+    )
