@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,8 +12,9 @@ import pytest
 
 from tests.audit.cheats import CHEATS
 from tests.audit.effort import effort
-from understudy.audit import check_distance, pairs, replay
-from understudy.audit.neighbours import MANY_ROWS, SCHEMA
+from understudy.audit import check_distance, containers, pairs, replay
+from understudy.audit.containers import CONTAINERS
+from understudy.audit.neighbours import DATED, MANY_ROWS, ODD, SCHEMA, TYPED
 from understudy.budget import Weights
 from understudy.door import Candidate, Measure, Query, Select, Total, Units
 from understudy.errors import AuditError
@@ -46,29 +50,57 @@ def test_a_mechanism_does_the_same_on_a_neighbour_with_other_settings(mechanism:
 def test_pairs_differ_by_one_person_with_all_rows() -> None:
     seen = list(pairs(80, seed=1))
     for pair in seen:
-        longer, shorter = sorted((pair.table, pair.neighbour), key=lambda t: -len(t["id"]))
-        lines = [
-            sorted(zip(*(t[n].tolist() for n in ("id", "a", "b", "c")), strict=True))
-            for t in (longer, shorter)
-        ]
-        gone = {line for line in lines[0] if line[0] in {"0", ""}}
-        assert len({line[0] for line in gone}) == 1
-        assert [line for line in lines[0] if line not in gone] == lines[1]
-        assert gone
-        assert len(lines[0]) - len(lines[1]) == pair.apart
+        longer, shorter = sorted(pair.cells, key=lambda t: -len(t["id"]))
+        lines = [Counter(zip(*(map(repr, c) for c in t.values()), strict=True)) for t in pair.cells]
+        gone = lines[0] - lines[1] or lines[1] - lines[0]
+        assert not (lines[0] - lines[1] and lines[1] - lines[0])
+        assert gone.total() == pair.apart == len(longer["id"]) - len(shorter["id"])
+        (person,) = {line[0] for line in gone}
+        assert person not in map(repr, shorter["id"])
     many = [p.apart for p in seen if p.apart in MANY_ROWS]
     assert len(many) >= 40
     assert set(many) == set(MANY_ROWS)
     assert {p.budget.currency for p in seen} == {"gdp", "pure"}
     assert any(p.unit.is_row for p in seen)
-    assert any("" in {*p.table["id"], *p.neighbour["id"]} for p in seen)
+    assert any("" in {*p.cells[0]["id"], *p.cells[1]["id"]} for p in seen)
+    assert any(p.unit.columns == ("id", "a:week") for p in seen)
+
+
+def test_pairs_are_held_in_every_container_and_bring_every_odd_cell() -> None:
+    seen = list(pairs(3 * len(CONTAINERS), seed=1))
+    held = {(p.container, p.schema.name) for p in seen}
+    assert held == {(c.name, s.name) for c in CONTAINERS for s in (SCHEMA, TYPED, DATED)}
+    odd = [p.odd for p in seen]
+    assert {kind for found in odd for kind in found.values()} == set(ODD)
+    assert {column for found in odd for column in found} == {"id", "a", "b", "c"}
+    assert {} in [p.odd for p in seen if p.schema is not SCHEMA]
+
+
+def test_a_container_whose_library_is_missing_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = {"pandas", "polars", "pyarrow"}
+    monkeypatch.setattr(containers, "find_spec", lambda name: None if name in gone else name)
+    assert {p.container for p in pairs(12, seed=1)} == {
+        *("dict of object arrays", "dict of lists", "dict of NumPy arrays"),
+        *("dict of masked arrays", "CSV file"),
+    }
+
+
+def test_the_files_of_a_pair_go_with_it() -> None:
+    pair = next(p for p in pairs(60, seed=1, public=True) if p.container == "CSV file")
+    files = [pair.table, pair.neighbour, pair.public]
+    assert all(isinstance(path, Path) and path.exists() for path in files)
+    del pair
+    gc.collect()
+    assert not any(path.exists() for path in files if isinstance(path, Path))
 
 
 @pytest.mark.parametrize("cheat", CHEATS, ids=lambda c: c.name)
 def test_a_mechanism_that_cheats_is_seen(cheat: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(MECHANISMS, cheat.name, cheat)
     # A pair that differs by an odd number of rows.
-    odd = next(p for p in pairs(20, seed=3) if p.apart % 2 and not p.unit.is_row)
+    odd = next(
+        p for p in pairs(60, seed=3) if p.apart % 2 and not p.unit.is_row and p.schema is SCHEMA
+    )
     with pytest.raises(AuditError, match=r"(of|on) a neighbour"):
         replay(cheat(), odd)
 
@@ -84,7 +116,7 @@ def test_a_bound_that_is_not_kept_is_seen(monkeypatch: pytest.MonkeyPatch) -> No
     heavy = next(
         p
         for p in pairs(200, seed=4)
-        if isinstance(p.bounding, Weights) and p.apart > p.bounding.cap
+        if isinstance(p.bounding, Weights) and p.apart > p.bounding.cap and p.schema is SCHEMA
     )
     with pytest.raises(AuditError, match="one person moves a Measure by more than was declared"):
         replay(Independent(), heavy)

@@ -18,6 +18,7 @@ def test_an_audit_says_what_it_tried(capsys: pytest.CaptureFixture[str]) -> None
     for facts in told["mechanisms"]:
         assert facts["pairs"] == 2
         assert facts["reach"] <= 1 + 1e-9
+        assert len(facts["containers"]) == 2
         assert facts["mu_at_least"] <= facts["claimed_mu"]
     assert [facts["mechanism"] for facts in told["mechanisms"]] == list(MECHANISMS)
 
@@ -26,7 +27,9 @@ def test_an_audit_as_a_table_and_again_by_its_seed(capsys: pytest.CaptureFixture
     asked = ["audit", "--mechanism", "independent", "--pairs", "2", "--seed", "7"]
     assert main(asked) == 0
     first = capsys.readouterr().out
-    assert "Every promise was kept; seed 7." in first
+    assert "Every promise was kept; seed 7. Tables were held in 2 kinds of container." in " ".join(
+        first.split()
+    )
     assert main(asked) == 0
     assert capsys.readouterr().out == first
 

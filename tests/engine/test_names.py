@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from understudy.budget import Unit, Weights
+from understudy.budget import AnyUnit, Unit, Weights, resolve
 from understudy.engine import DuckDB
 from understudy.errors import MalformedFileError
 from understudy.schema import Categorical, DateTime, Integer, Numeric, Schema
@@ -23,7 +23,7 @@ OURS = [
 """Names that are, or were, ours somewhere on the way."""
 
 
-def counted(table: dict[str, Any], schema: Schema, unit: Unit) -> Any:
+def counted(table: dict[str, Any], schema: Schema, unit: AnyUnit) -> Any:
     with closing(DuckDB()) as engine:
         held = PrivateTable(engine, table, schema=schema, unit=unit, key="k")
         (people,) = engine.fetch("SELECT count(*) AS n FROM sizes")["n"]
@@ -64,6 +64,23 @@ def test_a_column_called_as_a_part_of_a_date_is_not_that_part() -> None:
         assert (people, sizes) == (2, [1, 2])
         odd = {**plain, "when:week": np.array(["1", "2", "3"])}
         assert counted(odd, declared, unit) == counted(plain, declared, unit)
+
+
+def test_a_unit_is_resolved_once_however_often_it_is_handed_on() -> None:
+    """A driver's column of the table is called person, and a person's is called car."""
+    crossed = Schema(
+        "crossed",
+        (
+            Categorical(name="driver", source="person", values=("a", "b")),
+            Categorical(name="person", source="car", values=("x", "y")),
+        ),
+    )
+    table = {"person": np.array(["a", "a", "b"]), "car": np.array(["x", "y", "x"])}
+    table["car"][2] = "z"
+    unit = Unit("driver")
+    for handed in (unit, unit.resolved(crossed), resolve(unit.resolved(crossed), crossed)):
+        people, sizes, _ = counted(table, crossed, handed)
+        assert (people, sizes) == (2, [1, 2])
 
 
 def test_columns_that_differ_in_capitals_only_are_refused() -> None:

@@ -130,6 +130,18 @@ def test_a_ledger_is_for_one_table_and_one_unit(
         assert (before.name, before.unit) == ("trips", ResolvedUnit.of("taxi"))
 
 
+def test_a_ledger_tells_formats_of_dates_apart(path: Path) -> None:
+    """3/2/2020 is in one week by one format, and in another by the other."""
+    formats = ("%d/%m/%Y", "%m/%d/%Y", None)
+    units = [ResolvedUnit((UnitColumn("start", "week", f),), "drop") for f in formats]
+    with ledger_of(path, GDP) as ledger:
+        for _ in range(2):
+            ledger.bind(name="trips", unit=units[0])
+        for other in units[1:]:
+            with pytest.raises(LedgerMismatchError, match="another unit"):
+                ledger.bind(name="trips", unit=other)
+
+
 @pytest.mark.parametrize(("total", "asked"), [(GDP, PURE), (PURE, GDP)])
 def test_a_ledger_has_one_currency(path: Path, total: Budget, asked: Budget) -> None:
     with ledger_of(path, total) as ledger:

@@ -97,8 +97,8 @@ ADAPTIVE = (
         name="Norm weighs the parts of people, not people",
         kind="the bound on a person is not kept",
         file="engine/duckdb.py",
-        old="WHERE person % {count} = {part} ORDER BY person",
-        new="WHERE rowid % {count} = {part} ORDER BY person",
+        old="WHERE person % {count} = {{}} ORDER BY person",
+        new="WHERE rowid % {count} = {{}} ORDER BY person",
         caught_by=f"{NORM}::test_people_are_weighed_whole_however_few_rows_are_looked_at_together",
     ),
     Bug(

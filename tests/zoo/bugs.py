@@ -1,4 +1,4 @@
-"""All the bugs of the zoo: counting, mechanisms, noise and cost, ledger, silence, promise."""
+"""All the bugs of the zoo: counting, reading, mechanisms, noise, ledger, silence, promise."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from tests.zoo.counting import COUNTING
 from tests.zoo.growing import GROWING
 from tests.zoo.kinds import KINDS_OF_PEOPLE
 from tests.zoo.merging import MERGING
+from tests.zoo.one_reading import ONE_READING
 from tests.zoo.people_counts import PEOPLE_COUNTS
 from tests.zoo.promising import PROMISING
 from tests.zoo.sealing import SEALING
@@ -16,6 +17,7 @@ from tests.zoo.two_round import TWO_ROUND
 
 BUGS = (
     *COUNTING,
+    *ONE_READING,
     *ADAPTIVE,
     *PEOPLE_COUNTS,
     *KINDS_OF_PEOPLE,

@@ -21,19 +21,18 @@ COUNTING = (
         name="the list of values is completed from the private rows",
         kind="the domain is read from the data",
         file="engine/coded.py",
-        old="        query = encoder(self.schema.modelled, kinds, table=source",
-        new="""        from dataclasses import replace
-
-        from understudy.schema import Categorical
+        old="        columns = [\n            replace(c, name=self.code",
+        new="""        from understudy.schema import Categorical
 
         for c in self.schema.modelled:
             if isinstance(c, Categorical):
-                seen = e.fetch(f"SELECT DISTINCT {quote(c.table_column)} AS v FROM source")["v"]
+                seen = e.fetch(f"SELECT DISTINCT {self._own[c.table_column]} AS v FROM taken")["v"]
                 known = {*c.keys, *c.null_keys}
                 more = {v.strip() for v in seen.tolist() if isinstance(v, str)} - known
                 wider = replace(c, values=(*c.values, *sorted(more)))
                 self.schema = self.schema.with_columns(wider)
-        query = encoder(self.schema.modelled, kinds, table=source""",
+        columns = [
+            replace(c, name=self.code""",
         caught_by=f"{ENGINE}::test_csv_is_read_by_the_letter",
     ),
     Bug(
@@ -55,7 +54,7 @@ COUNTING = (
     Bug(
         name="the type of a CSV column is guessed from its cells",
         kind="the domain is read from the data",
-        file="engine/duckdb.py",
+        file="engine/files.py",
         old="""f"{literal(n)}: 'VARCHAR'" for n in names)""",
         new="""f"{literal(n)}: 'VARCHAR'" for n in names)
     if not lower.endswith(".gz"):
@@ -160,7 +159,7 @@ COUNTING = (
     Bug(
         name='1, "1" and 1.0 are three people',
         kind="one person is counted as several",
-        file="schema/sql.py",
+        file="schema/expressions.py",
         old="THEN substr({t}, 1, instr({t}, '.') - 1) ELSE {t} END",
         new="THEN {t} ELSE {t} END",
         caught_by=f"{ENGINE}::test_a_number_and_its_texts_are_one_person",
@@ -168,7 +167,7 @@ COUNTING = (
     Bug(
         name="a blank before an id makes another person",
         kind="one person is counted as several",
-        file="schema/sql.py",
+        file="schema/expressions.py",
         old="""return f"trim(BOTH ' ' FROM CAST({x} AS STRING))\"""",
         new="""return f"CAST({x} AS STRING)\"""",
         caught_by=f"{ENGINE}::test_a_number_and_its_texts_are_one_person",
@@ -177,16 +176,16 @@ COUNTING = (
         name="every row without an id is a person of its own",
         kind="one person is counted as several",
         file="engine/coded.py",
-        old="return f\"coalesce({texts[0]}, '')\" if",
-        new='return f"coalesce({texts[0]}, CAST(s AS VARCHAR))" if',
+        old="return readings, f\"coalesce({texts[0]}, '')\" if",
+        new='return readings, f"coalesce({texts[0]}, CAST(k AS VARCHAR))" if',
         caught_by=f"{SESSION}::test_people_are_counted_by_the_unit",
     ),
     Bug(
         name="a person of a week is split into the moments of the week",
         kind="one person is counted as several",
         file="budget/unit.py",
-        old='names.append(f"{column.table_column}:{column.part}")',
-        new="names.append(column.table_column)",
+        old="return UnitColumn(column.table_column, column.part, column.format)",
+        new="return UnitColumn(column.table_column)",
         caught_by=f"{SESSION}::test_a_date_time_column_in_a_unit_is_its_part_and_not_its_moment",
     ),
     Bug(
@@ -200,17 +199,17 @@ COUNTING = (
     Bug(
         name="large ids lose their last digit where one id is missing",
         kind="different people are taken for one",
-        file="engine/held.py",
-        old="out = np.asarray(series.to_numpy(dtype=object)).copy()",
-        new="out = np.asarray(series.to_numpy(dtype=float, na_value=0)).astype(object)",
+        file="engine/in_memory.py",
+        old="values = series.to_numpy(dtype=dtype.numpy_dtype, na_value=0)",
+        new="values = series.to_numpy(dtype=float, na_value=0)",
         caught_by=f"{ENGINE}::test_a_missing_id_costs_no_whole_number_its_digits",
     ),
     Bug(
         name="ids of bytes that are no text are all the same",
         kind="different people are taken for one",
         file="schema/reading.py",
-        old='value.decode("utf-8", "backslashreplace") if isinstance(value, bytes)',
-        new='value.decode("utf-8", "replace") if isinstance(value, bytes)',
+        old="return value.hex().upper()",
+        new='return value.decode("utf-8", "replace")',
         caught_by=f"{SESSION}::test_different_binary_ids_are_different_people",
     ),
     Bug(

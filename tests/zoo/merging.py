@@ -73,8 +73,8 @@ MERGING = (
         name="a special number is looked for after the bins, and 999998 for none is a top income",
         kind="the domain is read from the data",
         file="schema/sql.py",
-        old="""            head += f"WHEN {r} = {_double(value)} THEN {column.bins + place} \"""",
-        new="""            found = f"WHEN {r} = {_double(value)} THEN {column.bins + place}"
+        old="""            head += f"WHEN {r} = {double(value)} THEN {column.bins + place} \"""",
+        new="""            found = f"WHEN {r} = {double(value)} THEN {column.bins + place}"
             inside = f"CASE {found} ELSE {inside} END\"""",
         caught_by="tests/schema/test_encoders_agree.py::test_every_number_of_a_split_agrees",
     ),

@@ -123,7 +123,7 @@ SILENCE = (
     Bug(
         name="a date that is not in the calendar stops the run",
         kind="a value decides whether the run fails",
-        file="schema/sql.py",
+        file="schema/expressions.py",
         old='dialect.seconds.format(f"TRY_CAST({date} AS TIMESTAMP)")',
         new='dialect.seconds.format(f"CAST({date} AS TIMESTAMP)")',
         caught_by="tests/schema/test_sql.py::test_seconds_of_texts",
@@ -140,8 +140,8 @@ SILENCE = (
         name="the engine's own words about a file are passed on",
         kind="a private value or count is seen",
         file="engine/duckdb.py",
-        old="return _malformed() if database is None",
-        new="return MalformedFileError(str(error)) if database is None",
+        old="return malformed() if database is None",
+        new="return EngineError(str(error)) if database is None",
         caught_by=f"{CANARIES}::test_a_refused_file_names_no_line_and_no_value[too many fields]",
     ),
     Bug(

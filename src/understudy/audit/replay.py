@@ -106,7 +106,8 @@ def _check_same(mechanism: Mechanism, first: Release, again: Release) -> None:
         differ.append("manifest")
     for name in {*first.columns, *again.columns}:
         here, there = first.columns.get(name), again.columns.get(name)
-        if here is None or there is None or here.tolist() != there.tolist():
+        # As texts: a missing number is NaN, which does not equal itself.
+        if here is None or there is None or repr(here.tolist()) != repr(there.tolist()):
             differ.append(f"column {name}")
     values = [
         [(m.clique, m.scale, m.values.tolist()) for m in r.measurements] for r in (first, again)

@@ -38,19 +38,20 @@ def tried(options: argparse.Namespace) -> list[dict[str, Any]]:
         for name in names:
             mechanism = mechanism_from_dict({"name": name, "settings": {}})
             facts: dict[str, Any] = {"mechanism": name, "pairs": count, "seed": seed}
-            facts["reach"] = _replayed(mechanism, count, seed, progress)
+            facts |= _replayed(mechanism, count, seed, progress)
             if options.statistical:
                 facts |= _lost(mechanism, options.runs, progress)
             found.append(facts)
     return found
 
 
-def _replayed(mechanism: Mechanism, count: int, seed: int, progress: Progress) -> float:
-    stage, reach = f"replaying {mechanism.name} on neighbours", 0.0
+def _replayed(mechanism: Mechanism, count: int, seed: int, progress: Progress) -> dict[str, Any]:
+    stage, reach, containers = f"replaying {mechanism.name} on neighbours", 0.0, set()
     for number, pair in enumerate(pairs(count, seed, public=mechanism.name in NEEDS_PUBLIC)):
         progress(stage, number / count)
         reach = max(reach, replay(mechanism, pair).reach)
-    return reach
+        containers.add(pair.container)
+    return {"containers": sorted(containers), "reach": reach}
 
 
 def _lost(mechanism: Mechanism, runs: int, progress: Progress) -> dict[str, Any]:
@@ -84,7 +85,8 @@ def show(found: list[dict[str, Any]]) -> None:
     console = Console(highlight=False)
     console.print(table)
     console.print(
-        f"Every promise was kept; seed {found[0]['seed']}. Reach is the largest share of a "
+        f"Every promise was kept; seed {found[0]['seed']}. Tables were held in "
+        f"{len(found[0]['containers'])} kinds of container. Reach is the largest share of a "
         "declared sensitivity by which one person moved an exact answer.",
         style="dim",
     )

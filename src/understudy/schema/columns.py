@@ -93,15 +93,15 @@ class Categorical(Column):
 
     @property
     def spellings(self) -> dict[str, int]:
-        """The code of every text that is a declared value; true is also True and TRUE.
+        """The code of every text that is a declared value; true is also True, TRUE and 1.
 
-        >>> Categorical(name="x", values=("False", "True")).spellings["true"]
-        1
+        >>> Categorical(name="x", values=("False", "True")).encode(np.array([1.0, 0.0])).tolist()
+        [1, 0]
         """
         codes = {key: code for code, key in enumerate(self.keys)}
         for key in self.keys:
-            for spelled in (reading.TRUE, reading.FALSE):
-                for other in spelled if key in spelled else ():
+            for spelled, number in ((reading.TRUE, "1"), (reading.FALSE, "0")):
+                for other in (*spelled, number) if key in spelled else ():
                     codes.setdefault(other, codes[key])
         return codes
 
