@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from tests.engine.by_place import after_weighing, counted_by_place, unstable, weigh_by_place
 from tests.vault.test_norm import ASKED, EXTREME, OVERLAPPING, normed, sets, slowly
 from tests.vault.worlds import DOMAIN, KEY, SCHEMA, domain, merge, obvious
 from understudy.budget import Norm, Sample, Unit, Weights
@@ -126,6 +127,31 @@ def test_rows_of_different_weights_are_among_them() -> None:
     assert len({max(answer) for answer in single}) > 2
 
 
+def test_rows_that_are_worked_out_again_in_another_order_keep_their_own_weights(spark: Any) -> None:
+    """As where a worker is lost with rows that it kept; a join by place then goes wrong."""
+    question = normed((Query(clique=BOTH, scale=5.0, rows=OVERLAPPING),), 0.1)
+    expected = slowly(PEOPLE, question)
+    context = spark.sparkContext._jsc
+    data = unstable(spark.createDataFrame(table(ROWS)).repartition(2))
+    safe: set[int] = set()
+
+    def lost() -> None:
+        kept = dict(context.getPersistentRDDs())
+        gone = [rdd.unpersist(True) for number, rdd in kept.items() if number not in safe]
+        assert len(gone) >= len(("rows", "bounded_norm_rows"))
+
+    with closing(engine_for(data)) as engine:
+        read = PrivateTable(engine, data, schema=SCHEMA, unit=Unit.each_row(), key=KEY)
+        assert exact(question, read).tolist() == expected
+        known = set(context.getPersistentRDDs())
+        weigh_by_place(question, read)
+        safe |= set(context.getPersistentRDDs()) - known
+        assert counted_by_place(question, read) == expected
+        after_weighing(lost)
+        assert exact(question, read).tolist() == expected
+        assert counted_by_place(question, read) != expected
+
+
 def test_no_name_of_a_person_is_kept_where_each_row_is_one(spark: Any) -> None:
     for data in (table(ROWS[:20]), spark.createDataFrame(table(ROWS[:20]))):
         with closing(engine_for(data)) as engine:
@@ -143,7 +169,7 @@ def test_few_rows_or_none(spark: Any, kept: int) -> None:
     """A part without rows, and a question to which no row adds anything, are nothing special."""
     rows, last = ROWS[:kept], sets([23])
     empty = table(ROWS[:1]).slice(0, kept)
-    questions = [
+    questions: list[Question] = [
         *measures(()),
         normed((Query(clique=("a", "b", "c"), scale=1.0, rows=last),), 0.3),
         UnitMode(clique=BOTH, scale=1.0),

@@ -320,8 +320,10 @@ def _named(frame: Any, name: str) -> dict[str, Kind]:  # noqa: ANN401
 
 def _kind(declared: str) -> Kind:
     """Return the kind of a type of Spark's."""
-    shaped = (kind for shape, kind in _SHAPES.items() if re.fullmatch(shape, declared))
-    return _KINDS.get(declared) or next(shaped, "text")
+    for shape, kind in _SHAPES.items():
+        if re.fullmatch(shape, declared):
+            return kind
+    return _KINDS.get(declared, "text")
 
 
 def _sound(columns: Sequence[str]) -> str:
