@@ -142,7 +142,8 @@ def test_rows_that_are_worked_out_again_in_another_order_keep_their_own_weights(
 
     with closing(engine_for(data)) as engine:
         read = PrivateTable(engine, data, schema=SCHEMA, unit=Unit.each_row(), key=KEY)
-        assert exact(question, read).tolist() == expected
+        calm = replace(question, price=0.2)
+        assert exact(calm, read).tolist() == slowly(PEOPLE, calm)
         known = set(context.getPersistentRDDs())
         weigh_by_place(question, read)
         safe |= set(context.getPersistentRDDs()) - known
