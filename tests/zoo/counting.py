@@ -7,6 +7,8 @@ from tests.zoo.bug import Bug
 SENSITIVITY = "tests/vault/test_sensitivity.py"
 SESSION = "tests/session/test_session.py"
 ENGINE = "tests/engine/test_duckdb.py"
+EACH_ROW = "tests/engine/test_each_row.py"
+AGAIN = "test_rows_that_are_worked_out_again_in_another_order_keep_their_own_weights"
 DOOR = "tests/vault/test_door.py"
 COUNTED = f"{SENSITIVITY}::test_the_engine_counts_what_the_obvious_version_counts"
 APART = (
@@ -269,6 +271,17 @@ COUNTING = (
         old="return np.bincount(query.rows.cells, minlength=size)",
         new="return np.minimum(1, np.bincount(query.rows.cells, minlength=size))",
         caught_by=ALONE,
+    ),
+    Bug(
+        name="on Spark a row that is a person is given the weight of another row",
+        kind="one person's arrival moves another's rows",
+        file="engine/spark.py",
+        old="yield _done(work, pa.Table.from_batches([batch]))",
+        new="""yield _done(
+            lambda rows: {**(done := work(rows)), "w": np.roll(done["w"], 1)},
+            pa.Table.from_batches([batch]),
+        )""",
+        caught_by=f"{EACH_ROW}::{AGAIN}",
     ),
     Bug(
         name="a person in twenty cells is charged as if in one",

@@ -51,11 +51,8 @@ SPARK = Dialect(
         f"CASE WHEN instr({_SCIENTIFIC}, 'E-') > 0 THEN '-' ELSE '+' END || "
         f"lpad({_EXPONENT}, greatest(2, length({_EXPONENT})), '0') END"
     ),
-    duration=(
-        "(CAST(extract(DAY FROM {0}) * 86400 + extract(HOUR FROM {0}) * 3600 "
-        "+ extract(MINUTE FROM {0}) * 60 AS BIGINT) * 1000000 "
-        "+ CAST(extract(SECOND FROM {0}) * 1000000 AS BIGINT))"
-    ),
+    # Days as an INTEGER times 86400 would be an error for 68 years or more.
+    duration="CAST(CAST(CAST({} AS INTERVAL SECOND) AS DECIMAL(20, 6)) * 1000000 AS BIGINT)",
     utf8="CASE WHEN is_valid_utf8(CAST({0} AS STRING)) THEN CAST({0} AS STRING) END",
     # A list is kept as a table of hashes: to look through a long one row by row takes minutes.
     place=(
@@ -92,9 +89,13 @@ _KINDS: dict[str, Kind] = {
     "boolean": "boolean",
     **dict.fromkeys(("timestamp", "timestamp_ntz"), "moment"),
     "date": "date",
-    "interval day to second": "duration",
     "binary": "bytes",
 }
+_SHAPES: dict[str, Kind] = {
+    r"interval (day|hour|minute|second)( to (hour|minute|second))?": "duration",
+    r"time\([0-9]+\)": "time",
+}
+"""Types whose names say how fine they are."""
 _QUOTED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*\"""")
 LOOK_EVERY, ALONE_FOR = 0.25, 60.0
 """Seconds between two looks for workers, and for how long there may be none."""
@@ -314,7 +315,15 @@ def _attended(context: Any) -> bool:  # noqa: ANN401  a SparkContext
 def _named(frame: Any, name: str) -> dict[str, Kind]:  # noqa: ANN401
     """Make a frame known by a name, and give its columns' kinds."""
     frame.createOrReplaceTempView(name)
-    return {column: _KINDS.get(declared, "text") for column, declared in frame.dtypes}
+    return {column: _kind(declared) for column, declared in frame.dtypes}
+
+
+def _kind(declared: str) -> Kind:
+    """Return the kind of a type of Spark's."""
+    for shape, kind in _SHAPES.items():
+        if re.fullmatch(shape, declared):
+            return kind
+    return _KINDS.get(declared, "text")
 
 
 def _sound(columns: Sequence[str]) -> str:
