@@ -270,7 +270,7 @@ def misread(written: str | None) -> str | None:
     """Return a text that a date-time of its own type has and that this format reads as another.
 
     >>> misread("%Y-%d-%m"), misread("%d/%m/%Y")
-    ('2001-02-03', None)
+    ('1950-02-03', None)
     """
     for year in ("1950", "2001", "2071"):
         for plain in (f"{year}-02-03", f"{year}-02-03 04:05:06"):
