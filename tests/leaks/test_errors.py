@@ -121,6 +121,14 @@ class Trial:
         assert names[-2:] == ["_ask", "seal"], names
 
 
+@pytest.fixture(autouse=True)
+def interruptible() -> Iterator[None]:
+    """Where tests run in the background of a shell, interrupts are ignored from the start."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.fixture
 def watched(monkeypatch: pytest.MonkeyPatch) -> list[Trial]:
     """Note every exact count and every draw of the trial that is on."""
