@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
@@ -124,8 +125,8 @@ def _column(column: object) -> Cells:
         from pandas import Series  # noqa: PLC0415  is there, since the column is
 
         return _pandas(Series(column))
-    if _is_of("polars", column) and hasattr(column, "to_arrow"):
-        column = column.to_arrow()
+    if _is_of("polars", column) and find_spec("pyarrow") is not None:
+        column = column.to_arrow()  # type: ignore[attr-defined]
     if _is_of("pyarrow", column):
         return _arrow(column)
     for listing in ("to_pylist", "to_list"):
