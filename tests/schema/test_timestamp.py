@@ -358,7 +358,7 @@ def test_from_a_table_to_a_release(tmp_path: Path) -> None:
     )
     release = session.run(us.Independent())
     ledger = Ledger(tmp_path / "trips.ledger")
-    assert ledger.state().unit == us.Unit("taxi", "start:week").resolved(TRIPS)
+    assert ledger.state().unit == us.Unit("taxi", "start:week").resolved(schema)
     ledger.close()
     months = release.histogram("start_month")
     assert months[0] > 0.95 * len(release)

@@ -86,6 +86,7 @@ def _first_ids(schema: Schema, unit: ResolvedUnit) -> dict[str, int]:
     """Give the first synthetic person's id, in the unit's columns that are ids."""
     declared = {c.name: c.min for c in schema.ids}
     drawn = {c.name for c in (*schema.modelled, *schema.released_columns)}
+    drawn |= {c.table_column for c in schema.released_columns if isinstance(c, Timestamp)}
     named = [p.column for p in unit.parts if p.part is None and p.column not in drawn]
     firsts = {name: declared.get(name) for name in named}
     return {name: 1 if first is None else first for name, first in firsts.items()}
