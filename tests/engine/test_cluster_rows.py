@@ -72,7 +72,7 @@ def test_a_worker_killed_between_weighing_and_counting_or_while_counting_changes
         expected = counted(here)
     assert told["calm"] == expected
     assert told["between"] == expected
-    assert told["done_after"] < told["of"]
+    assert told["done"] < told["of"]
     assert told["middle"] == expected
 
 
