@@ -41,6 +41,7 @@ from understudy.errors import BudgetError
 from understudy.schema import Categorical, DateTime, Id, Schema
 from understudy.schema.calendar import PARTS
 
+ENDS: Any = {"min": 0, "max": 9999}
 PLAIN = Schema("t", (Categorical(name="colour", values=("red",)),))
 currencies = st.sampled_from(["gdp", "pure"])
 events: st.SearchStrategy[Event] = st.one_of(
@@ -153,10 +154,13 @@ def test_a_budget_and_a_unit_survive_being_written_down() -> None:
 
 def test_a_unit_of_a_ledger_made_before_is_read() -> None:
     found = ResolvedUnit.from_dict({"columns": ["a", "b:week", "c:d"], "nulls": "one"})
-    assert found == ResolvedUnit(
-        (UnitColumn("a"), UnitColumn("b", "week"), UnitColumn("c:d")), "one"
-    )
+    assert (found.columns, found.nulls) == (("a", "b:week", "c:d"), "one")
     assert ResolvedUnit.from_dict({"columns": ["(each row)"], "nulls": "drop"}).is_row
+    # Formats were not kept then: the schema of a run tells them.
+    schema = Schema("t", (DateTime(name="w", source="b", part="week", format="%d/%m/%Y", **ENDS),))
+    now = Unit("a", "b:week", "c:d", nulls="one").resolved(schema)
+    assert now.parts[1].format == "%d/%m/%Y"
+    assert found.completed(schema) == now != found
 
 
 @pytest.mark.parametrize(

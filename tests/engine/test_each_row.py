@@ -138,7 +138,7 @@ def test_rows_that_are_worked_out_again_in_another_order_keep_their_own_weights(
     def lost() -> None:
         kept = dict(context.getPersistentRDDs())
         gone = [rdd.unpersist(True) for number, rdd in kept.items() if number not in safe]
-        assert len(gone) >= len(("rows", "bounded_norm_rows"))
+        assert len(gone) >= len(("rows", "weights"))
 
     with closing(engine_for(data)) as engine:
         read = PrivateTable(engine, data, schema=SCHEMA, unit=Unit.each_row(), key=KEY)
@@ -159,10 +159,7 @@ def test_no_name_of_a_person_is_kept_where_each_row_is_one(spark: Any) -> None:
             read = PrivateTable(engine, data, schema=SCHEMA, unit=Unit.each_row(), key=KEY)
             exact(normed(ASKED["one marginal"], 0.3), read)
             assert set(engine.fetch("SELECT * FROM rows")) == set(read.code.values())
-            assert set(engine.fetch("SELECT * FROM bounded_norm_rows")) == {
-                *read.code.values(),
-                "w",
-            }
+            assert set(engine.fetch("SELECT * FROM weights")) == {*read.code.values(), "w"}
 
 
 @pytest.mark.parametrize("kept", [0, 1])

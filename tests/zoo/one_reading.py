@@ -79,13 +79,12 @@ ONE_READING = (
         name="a column of the table that is called when:week takes the place of the week",
         kind="one person is counted as several",
         file="engine/coded.py",
-        old='        needed = {c.table_column: "" for c in schema.modelled}\n',
+        old="        needed = [c.table_column",
         new="""        parts = (
             type(p)(str(p)) if str(p) in kinds else p for p in self.unit.parts
         )
         self.unit = replace(self.unit, parts=tuple(parts))
-        needed = {c.table_column: "" for c in schema.modelled}
-""",
+        needed = [c.table_column""",
         caught_by=f"{NAMES}::test_a_column_called_as_a_part_of_a_date_is_not_that_part",
     ),
     Bug(

@@ -75,14 +75,14 @@ PEOPLE_COUNTS = (
         kind="one person's arrival moves another's rows",
         file="vault/counts.py",
         old="""AS turn "
-        f"FROM ({table.named(tallied)}) AS t"
-    )
+            f"FROM ({table.named(tallied)}) AS t"
+        )
 """,
         new="""AS turn "
-        f"FROM ({table.named(tallied)}) AS t"
-    )
-    crowd = f"(SELECT count(*) FROM ({tallied}) AS o WHERE o.place = t.place)"
-    chosen = chosen.replace("ORDER BY", f"ORDER BY {crowd} DESC,")
+            f"FROM ({table.named(tallied)}) AS t"
+        )
+        crowd = f"(SELECT count(*) FROM ({tallied}) AS o WHERE o.place = t.place)"
+        chosen = chosen.replace("ORDER BY", f"ORDER BY {crowd} DESC,")
 """,
         caught_by=f"{TESTS}"
         "::test_which_cells_of_a_resident_count_is_no_matter_of_who_else_is_there",

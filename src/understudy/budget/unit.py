@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from understudy.errors import BudgetError
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 Nulls = Literal["drop", "one"]
 
 EACH_ROW = "(each row)"
+UNTOLD = "(as the schema says)"
+"""The format of a part in a ledger from before formats were kept."""
 _FINEST_FIRST = (
     *("minute", "hour", "date", "day", "weekday"),
     *("week", "month_index", "month", "quarter", "year"),
@@ -25,7 +27,8 @@ class Unit:
     """One person with all of their rows, named by one or several columns.
 
     A name may be a column of the schema, which means what the schema declares (a date-time
-    column is its part), a column of the table, or ``"column:part"``.  Ids are compared as
+    column is its part), a column of the table, or ``"column:part"``; a column of the table that is
+    itself called so must be declared.  Ids are compared as
     texts without outer blanks; a whole number is the same with or without ``.0``.  Rows
     without an id are dropped, or with ``nulls="one"`` together form a single person; they
     are never a person each.  Someone who is only a part of what these rules make one unit (their
@@ -153,6 +156,14 @@ class ResolvedUnit:
         rows = {"drop": "dropped", "one": "one person together"}[self.nulls]
         return f"{' × '.join(told) or 'row'}; rows without an id are {rows}"
 
+    def completed(self, schema: Schema) -> Self:
+        """Take formats from the schema where a ledger from before did not keep them."""
+        parts = (
+            replace(each, format=_format(each.column, schema)) if each.format == UNTOLD else each
+            for each in self.parts
+        )
+        return replace(self, parts=tuple(parts))
+
     def to_dict(self) -> dict[str, Any]:
         """Write the unit as plain data."""
         return {"columns": [asdict(part) for part in self.parts], "nulls": self.nulls}
@@ -176,8 +187,15 @@ def _resolved(name: str, schema: Schema) -> UnitColumn:
     if column is not None or not base or part not in PARTS:
         return UnitColumn(getattr(column, "table_column", name))
     source = getattr(declared.get(base), "table_column", base)
-    dated = [c for c in schema.modelled if isinstance(c, DateTime) and c.table_column == source]
-    return UnitColumn(source, part, dated[0].format if dated else None)
+    return UnitColumn(source, part, _format(source, schema))
+
+
+def _format(source: str, schema: Schema) -> str | None:
+    """Return how date-times of a table's column are written."""
+    return next(
+        (c.format for c in schema.modelled if isinstance(c, DateTime) and c.table_column == source),
+        None,
+    )
 
 
 def _from_plain(part: str | dict[str, Any]) -> UnitColumn:
@@ -185,7 +203,7 @@ def _from_plain(part: str | dict[str, Any]) -> UnitColumn:
         return UnitColumn(**part)
     # Ledgers of before kept the names alone.
     base, _, last = part.rpartition(":")
-    return UnitColumn(base, last) if base and last in PARTS else UnitColumn(part)
+    return UnitColumn(base, last, UNTOLD) if base and last in PARTS else UnitColumn(part)
 
 
 def resolve(unit: AnyUnit, schema: Schema) -> ResolvedUnit:

@@ -65,9 +65,8 @@ class CodedTable:
         kinds = engine.attach(
             data, name="source", delimiter=schema.delimiter, quote_mark=schema.quote
         )
-        needed = {c.table_column: "" for c in schema.modelled}
-        needed |= {part.column: "" for part in self.unit.parts}
-        self._own = {name: f"s{i}" for i, name in enumerate(needed)}
+        needed = [c.table_column for c in schema.modelled] + [p.column for p in self.unit.parts]
+        self._own = {name: f"s{i}" for i, name in enumerate(dict.fromkeys(needed))}
         self._check_columns(kinds)
         if rows:
             self._encode({own: kinds[name] for name, own in self._own.items()})
@@ -102,8 +101,8 @@ class CodedTable:
         # The empty text is itself a null id, so it can name the one person of all null ids.
         return readings, f"coalesce({texts[0]}, '')" if self.unit.nulls == "one" else texts[0]
 
-    def _taken(self, kinds: dict[str, Kind]) -> str:
-        """Take the columns that are needed, with the id, as a view; give the id's column if any."""
+    def _take(self, kinds: dict[str, Kind]) -> None:
+        """Take the columns that are needed, and the id if there is one, as a view."""
         listed = ", ".join(f"s.{quote(name)} AS {own}" for name, own in self._own.items())
         source = f"SELECT {listed} FROM source AS s"
         if not self.unit.is_row:
@@ -112,15 +111,15 @@ class CodedTable:
             read = ", ".join(f"{sql} AS {name}" for name, sql in readings.items())
             source = f"SELECT k.*, {key} AS id FROM (SELECT t.*, {read} FROM ({source}) AS t) AS k"
         self.engine.view("taken", source, reading_input=True)
-        return "" if self.unit.is_row else "s.id"
 
     def _encode(self, kinds: dict[str, Kind]) -> None:
-        e, key = self.engine, self._taken(kinds)
+        e = self.engine
+        self._take(kinds)
         columns = [
             replace(c, name=self.code[c.name], source=self._own[c.table_column])
             for c in self.schema.modelled
         ]
-        extra = {"id": key} if key else {}
+        extra = {} if self.unit.is_row else {"id": "s.id"}
         for column, name in zip(columns, self.code, strict=True):
             if name in self.number:
                 x, kind = f"s.{column.source}", kinds[column.source]

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from understudy.budget import Budget, Charge, ResolvedUnit, epsilon_of
+from understudy.budget.unit import UNTOLD
 from understudy.errors import (
     BudgetExhaustedError,
     LedgerDamagedError,
@@ -33,6 +34,7 @@ from understudy.errors import (
 )
 from understudy.ledger.journal import BACKUP, Journal
 from understudy.ledger.verification import verified
+from understudy.schema import Schema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -128,6 +130,8 @@ def _state(entries: list[Entry]) -> State:
             continue
         if entry.kind == "run":
             number, budget = entry.run or 0, Budget.from_dict(body["budget"])
+            if state.unit is not None and UNTOLD in {p.format for p in state.unit.parts}:
+                state.unit = state.unit.completed(Schema.from_dict(body["request"]["schema"]))
             state.runs[number] = RunState(
                 number, int(body["cap"]), budget, state.budget, body["request"], head=entry.chain
             )

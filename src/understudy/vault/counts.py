@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from understudy.door import Question
-    from understudy.engine import Columns
     from understudy.schema import Schema
     from understudy.vault.table import PrivateTable
 
@@ -144,63 +143,52 @@ def _unit_mode(question: UnitMode, table: PrivateTable) -> Whole:
             "labels", {"cell": np.arange(len(question.labels)), "label": question.labels}
         )
         label, join = "label", "JOIN labels USING (cell) WHERE label >= 0"
-    if table.unit.is_row:
-        found = table.engine.fetch(
-            f"SELECT {label} AS label, count(*) AS n "
-            f"FROM (SELECT {table.packed(question.clique)} AS cell FROM rows) AS r {join} "
-            f"GROUP BY {label}"
+    asked = (
+        f"SELECT {label} AS label, count(*) AS n "
+        f"FROM (SELECT {table.packed(question.clique)} AS cell FROM rows) AS r {join} "
+        f"GROUP BY {label}"
+    )
+    if not table.unit.is_row:
+        tallied = (
+            f"SELECT person, {label} AS label, count(*) AS n "
+            f"FROM (SELECT person, {table.packed(question.clique)} AS cell FROM rows) AS r {join} "
+            f"GROUP BY person, {label}"
         )
-        return _placed(found["label"], found["n"], size)
-    tallied = (
-        f"SELECT person, {label} AS label, count(*) AS n "
-        f"FROM (SELECT person, {table.packed(question.clique)} AS cell FROM rows) AS r {join} "
-        f"GROUP BY person, {label}"
-    )
-    hashed = table.hash_sql("CAST(label AS STRING)")
-    placed = (
-        f"SELECT label, row_number() OVER (PARTITION BY person ORDER BY n DESC, {hashed}) "
-        f"AS place FROM ({table.named(tallied)}) AS t"
-    )
-    found = table.engine.fetch(
-        f"SELECT label, count(*) AS n FROM ({placed}) AS m WHERE place = 1 GROUP BY label"
-    )
-    return _placed(found["label"], found["n"], size)
-
-
-def _placed(places: Whole, found: Whole, size: int) -> Whole:
+        hashed = table.hash_sql("CAST(label AS STRING)")
+        placed = (
+            f"SELECT label, row_number() OVER (PARTITION BY person ORDER BY n DESC, {hashed}) "
+            f"AS place FROM ({table.named(tallied)}) AS t"
+        )
+        asked = f"SELECT label, count(*) AS n FROM ({placed}) AS m WHERE place = 1 GROUP BY label"
+    found = table.engine.fetch(asked)
     counts = np.zeros(size, dtype=np.int64)
-    counts[places] = found
+    counts[found["label"]] = found["n"]
     return counts
 
 
 def _unit_counts(question: UnitCounts, table: PrivateTable) -> Whole:
     table.engine.load("asked", {"cell": question.cells, "place": np.arange(len(question.cells))})
-    if table.unit.is_row:
-        found = table.engine.fetch(
-            "SELECT place, 1 AS times, count(*) AS people "
-            f"FROM (SELECT {table.packed(question.clique)} AS cell FROM rows) AS r "
-            "JOIN asked USING (cell) GROUP BY place"
+    asked = (
+        "SELECT place, 1 AS times, count(*) AS people "
+        f"FROM (SELECT {table.packed(question.clique)} AS cell FROM rows) AS r "
+        "JOIN asked USING (cell) GROUP BY place"
+    )
+    if not table.unit.is_row:
+        tallied = (
+            "SELECT person, place, cell, count(*) AS n "
+            f"FROM (SELECT person, {table.packed(question.clique)} AS cell FROM rows) AS r "
+            "JOIN asked USING (cell) GROUP BY person, place, cell"
         )
-        return _by_times(question, found)
-    tallied = (
-        "SELECT person, place, cell, count(*) AS n "
-        f"FROM (SELECT person, {table.packed(question.clique)} AS cell FROM rows) AS r "
-        "JOIN asked USING (cell) GROUP BY person, place, cell"
-    )
-    hashed = table.hash_sql("CAST(cell AS STRING)")
-    chosen = (
-        f"SELECT place, n, row_number() OVER (PARTITION BY person ORDER BY {hashed}) AS turn "
-        f"FROM ({table.named(tallied)}) AS t"
-    )
-    found = table.engine.fetch(
-        f"SELECT place, n AS times, count(*) AS people FROM ({chosen}) AS c "
-        f"WHERE turn <= {question.most} GROUP BY place, n"
-    )
-    return _by_times(question, found)
-
-
-def _by_times(question: UnitCounts, found: Columns) -> Whole:
-    """Put people into the counts of the times they were there."""
+        hashed = table.hash_sql("CAST(cell AS STRING)")
+        chosen = (
+            f"SELECT place, n, row_number() OVER (PARTITION BY person ORDER BY {hashed}) AS turn "
+            f"FROM ({table.named(tallied)}) AS t"
+        )
+        asked = (
+            f"SELECT place, n AS times, count(*) AS people FROM ({chosen}) AS c "
+            f"WHERE turn <= {question.most} GROUP BY place, n"
+        )
+    found = table.engine.fetch(asked)
     times = np.array(question.times, dtype=np.int64)
     order = np.argsort(times)
     reached = np.searchsorted(times[order], found["times"], side="right") - 1

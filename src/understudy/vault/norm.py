@@ -72,11 +72,10 @@ def normed(question: Measure, table: PrivateTable) -> str:
         for q in question.queries
     ]
     codes = list(table.code.values())
-    weigh = partial(table.engine.weigh, columns=codes, at_once=PART, by_row=table.unit.is_row)
+    work = partial(_weigh_rows if table.unit.is_row else _weigh, asked, bound)
+    table.engine.weigh("weights", work, columns=codes, at_once=PART, by_row=table.unit.is_row)
     if table.unit.is_row:
-        weigh("bounded_norm_rows", partial(_weigh_rows, asked, bound))
-        return "bounded_norm_rows"
-    weigh("weights", partial(_weigh, asked, bound))
+        return "weights"
     table.engine.view(
         "bounded_norm", f"SELECT {', '.join(codes)}, w FROM rows JOIN weights USING (person)"
     )
@@ -89,8 +88,7 @@ def _weigh_rows(asked: list[Asked], bound: int, rows: Columns) -> Columns:
     A weight stays with the row that it was worked out from: put together by a name, such as a
     row's number, it could meet another row, where an engine works rows out again.
     """
-    count = len(next(iter(rows.values())))
-    weighed = _weigh(asked, bound, {**rows, "person": np.arange(count)})
+    weighed = _weigh(asked, bound, {**rows, "person": np.arange(len(next(iter(rows.values()))))})
     return {**{code: rows[code][weighed["person"]] for code in rows}, "w": weighed["w"]}
 
 
