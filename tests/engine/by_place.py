@@ -60,7 +60,7 @@ def weigh_by_place(question: Measure, table: PrivateTable) -> None:
 
 def counted_by_place(question: Measure, table: PrivateTable) -> list[int]:
     """Count rows with the weights that were joined to them."""
-    found = marginals(table, [q.clique for q in question.queries], "joined")
+    found = dict(marginals(table, [q.clique for q in question.queries], "joined"))
     return [
         int(n)
         for q in question.queries

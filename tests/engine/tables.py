@@ -194,7 +194,7 @@ def counted(data: object, declared: Schema, unit: Unit) -> dict[str, list[int]]:
         out = {
             f"{bounding.kind} {clique}": found.tolist()
             for bounding in (Weights(3), Sample(3))
-            for clique, found in marginals(table, CLIQUES, table.bounded(bounding)).items()
+            for clique, found in marginals(table, CLIQUES, table.bounded(bounding))
         }
         queries = tuple(Query(clique=c, scale=1.0) for c in CLIQUES)
         for question in (

@@ -187,7 +187,7 @@ def test_no_value_of_any_type_makes_a_table_fail(server: Server) -> None:
             with closing(DuckDB()) as engine:
                 table = PrivateTable(engine, data, schema=asked, unit=unit, key="k")
                 asks = [(name,) for name in asked.domain]
-                counts = marginals(table, asks, table.bounded(us.Weights(99)))
+                counts = dict(marginals(table, asks, table.bounded(us.Weights(99))))
         found[type(data)] = {name: counts[name,].tolist() for name in asked.domain}
     of_server, of_texts = found.values()
     # Some texts are the server's own; numbers and dates are what they are, whoever writes them.

@@ -62,7 +62,7 @@ def count(data: object, declared: Schema = ONE) -> list[int]:
     """Count the single column of a table, each row a person."""
     with closing(DuckDB()) as engine:
         table = PrivateTable(engine, data, schema=declared, unit=Unit.each_row(), key="k")
-        found = marginals(table, [("c",)], table.bounded(Weights(1)))[("c",)]
+        found = dict(marginals(table, [("c",)], table.bounded(Weights(1))))[("c",)]
         return [int(n) // Weights.unit_weight for n in found]
 
 
@@ -329,7 +329,7 @@ def test_moments_beyond_every_calendar_are_read() -> None:
         for unit in (Unit.each_row(), Unit("year", "week", "month", nulls="one")):
             with closing(DuckDB()) as engine:
                 private = PrivateTable(engine, table, schema=declared, unit=unit, key="k")
-                found = marginals(private, [(p,) for p in parts], private.bounded(Weights(9)))
+                found = dict(marginals(private, [(p,) for p in parts], private.bounded(Weights(9))))
             assert {int(n.sum()) for n in found.values()} == {4 * Weights.unit_weight}
 
 

@@ -28,7 +28,7 @@ def counted(table: dict[str, Any], schema: Schema, unit: AnyUnit) -> Any:
         held = PrivateTable(engine, table, schema=schema, unit=unit, key="k")
         (people,) = engine.fetch("SELECT count(*) AS n FROM sizes")["n"]
         sizes = sorted(engine.fetch("SELECT n FROM sizes")["n"].tolist())
-        found = marginals(held, [tuple(schema.domain)], held.bounded(Weights(2)))
+        found = dict(marginals(held, [tuple(schema.domain)], held.bounded(Weights(2))))
         return int(people), sizes, [v.tolist() for v in found.values()]
 
 

@@ -264,11 +264,11 @@ def crowd(rows: int) -> People:
 def test_more_cliques_than_are_counted_at_once(
     bounding: Bounding, at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Those in other orders and those within others are summed out of any part."""
+    """Those in other orders and those within others too."""
     monkeypatch.setattr(vault_marginals, "AT_ONCE", at_once)
     people = crowd(60)
     cliques = [*PAIRS, ("x5", "x1"), ("x8",), ("x2",), ("x0", "x1", "x8")]
-    assert len(vault_marginals.outermost(cliques)) > vault_marginals.AT_ONCE
+    assert len(cliques) > vault_marginals.AT_ONCE
     queries = tuple(Query(clique=c, scale=20.0) for c in cliques)
     question = Measure(queries=queries, bounding=bounding, price=2.0, merged=WIDE_MERGED)
     with opened(people, WIDE_SCHEMA) as table:
@@ -292,6 +292,7 @@ def test_many_candidates_are_scored_each_on_its_own(monkeypatch: pytest.MonkeyPa
         found = exact(question, table)
         assert found.tolist() == world.exact(question).tolist()
         monkeypatch.setattr(vault_marginals, "AT_ONCE", 7)
+        table.forget()
         assert exact(question, table).tolist() == found.tolist()
 
 

@@ -134,7 +134,7 @@ SILENCE = (
         file="vault/marginals.py",
         old='f"CAST(sum(w) AS BIGINT) AS n FROM (SELECT {keys}, w',
         new='f"CAST(sum(w) AS INTEGER) AS n FROM (SELECT {keys}, w',
-        caught_by=f"{DOOR}::test_many_rows_in_one_cell_are_counted",
+        caught_by=f"{DOOR}::test_many_rows_in_one_cell_are_counted[in the engine]",
     ),
     Bug(
         name="the engine's own words about a file are passed on",

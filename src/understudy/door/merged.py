@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from understudy.budget import Bounding, Budget, Capped, Currency, ResolvedUnit
+    from understudy.budget import Bounding, Capped, Currency
     from understudy.door.door import Door
     from understudy.door.questions import Candidate, Merge, Query
     from understudy.graph import Measurement
@@ -43,19 +43,9 @@ class MergedDoor:
         self.schema: Schema = merged_schema(door.schema, self._merged)
 
     @property
-    def unit(self) -> ResolvedUnit:
-        """Who is protected."""
-        return self._door.unit
-
-    @property
     def bounding(self) -> Bounding:
         """How much of a person enters `measure`."""
         return self._door.bounding
-
-    @property
-    def budget(self) -> Budget:
-        """The run's whole budget."""
-        return self._door.budget
 
     @property
     def currency(self) -> Currency:

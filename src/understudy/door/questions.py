@@ -12,6 +12,7 @@ import json
 import math
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -188,7 +189,7 @@ class UnitCounts:
             raise QuestionError("cells must be named, each once", got=f"{len(self.cells)} cells")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, weakref_slot=True)
 class Candidate:
     """A marginal and what a model expects of it, in rows; the score is weight·(L1 − penalty)."""
 
@@ -198,11 +199,18 @@ class Candidate:
     penalty: float = 0.0
 
     def __post_init__(self) -> None:
-        """Keep an expectation in float64 that cannot change, and plain numbers."""
+        """Keep an expectation in float64 that cannot change, and plain numbers within reach."""
         _check_clique(self.clique)
         _keep(self, "expected", frozen(self.expected, np.float64))
         _keep(self, "weight", _number(self.weight))
         _keep(self, "penalty", _number(self.penalty))
+        # Beyond this, sums in steps of the finest noise could outgrow int64 and a bound its proof.
+        size = float(np.abs(self.expected).sum()) + abs(self.penalty)
+        if not size < LARGEST or not 0 < self.weight < math.inf:
+            raise QuestionError(
+                "a candidate's expectation, weight or penalty is out of reach",
+                allowed="finite, weights above 0, at most 2^36 rows in all",
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -241,7 +249,7 @@ class Distances:
 
 
 def _check_candidates(candidates: tuple[Candidate, ...], bounding: object) -> None:
-    """Refuse a bounding that does not bound L1, and numbers that are out of reach."""
+    """Refuse a bounding that does not bound L1."""
     if not isinstance(bounding, Capped):
         raise QuestionError(
             "a selection needs a cap on a person's rows",
@@ -251,14 +259,6 @@ def _check_candidates(candidates: tuple[Candidate, ...], bounding: object) -> No
         )
     if not candidates:
         raise QuestionError("nothing to select from", got="no candidate")
-    for candidate in candidates:
-        # Beyond this, sums in steps of the finest noise could outgrow int64 and a bound its proof.
-        size = float(np.abs(candidate.expected).sum()) + abs(candidate.penalty)
-        if not size < LARGEST or not 0 < candidate.weight < math.inf:
-            raise QuestionError(
-                "a candidate's expectation, weight or penalty is out of reach",
-                allowed="finite, weights above 0, at most 2^36 rows in all",
-            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -302,24 +302,32 @@ def seen(schema: Schema, question: Question) -> Schema:
     return merged_schema(schema, question.merged)
 
 
+_DESCRIBED: WeakKeyDictionary[Candidate, Any] = WeakKeyDictionary()
+"""Candidates cannot change, and most are asked about many times."""
+
+
 def describe(question: object) -> Any:  # noqa: ANN401  plain data, as JSON takes it
     """Write a question as plain data; arrays by their length and hash."""
+    if isinstance(question, tuple):
+        return [describe(part) for part in question]
+    if isinstance(question, Candidate) and question in _DESCRIBED:
+        return _DESCRIBED[question]
     if isinstance(question, np.ndarray):
         held = np.ascontiguousarray(question)
         digest = hashlib.sha256(held.tobytes()).hexdigest()
         return {"array": held.dtype.str, "shape": list(held.shape), "sha256": digest}
+    if not is_dataclass(question):
+        return question
     if isinstance(question, Bounding):
         return bounding_to_dict(question)
-    if is_dataclass(question):
-        kind = type(question).__name__
-        parts = {f.name: describe(getattr(question, f.name)) for f in fields(question)}
-        if not parts.get("merged", True):
-            # As it was before codes could be merged, so that older runs can be resumed.
-            del parts["merged"]
-        return {"question": kind, **parts}
-    if isinstance(question, tuple):
-        return [describe(part) for part in question]
-    return question
+    parts = {f.name: describe(getattr(question, f.name)) for f in fields(question)}
+    if not parts.get("merged", True):
+        # As it was before codes could be merged, so that older runs can be resumed.
+        del parts["merged"]
+    told = {"question": type(question).__name__, **parts}
+    if isinstance(question, Candidate):
+        _DESCRIBED[question] = told
+    return told
 
 
 def plan(question: Question) -> str:

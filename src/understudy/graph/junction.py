@@ -9,6 +9,7 @@ of names, so the cost of a model is known before a single cell is allocated.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from understudy.errors import QuestionError
@@ -34,7 +35,7 @@ class Edge:
     separator: Clique
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class JunctionTree:
     """Cliques, the root first, and the edges in an order that leads from the leaves to it.
 
@@ -65,16 +66,41 @@ class JunctionTree:
         homes = [c for c in self.cliques if wanted <= set(c)]
         return min(homes, key=self.domain.cells) if homes else None
 
-    def walk(self, root: Clique) -> list[Clique]:
-        """List the cliques from a given one outwards, each after a neighbour."""
+    def bytes_with_pairs(self) -> dict[frozenset[str], int]:
+        """Give, for every pair of columns, the most memory that the tree takes with it as well.
+
+        A pair is held once one of its columns is put into all cliques on the way to the other,
+        which leaves a junction tree; the best one is no larger.
+        """
+        found: dict[frozenset[str], int] = {}
+        for name, size in self.domain.sizes.items():
+            added = {c: 0 for c in self.cliques if name in c}
+            for clique in (reached := list(added)):
+                for near in self.around[clique]:
+                    if near not in added:
+                        added[near] = added[clique] + BYTES * (size - 1) * self.domain.cells(near)
+                        reached.append(near)
+            for clique, more in added.items():
+                for other in clique:
+                    pair = frozenset({name, other})
+                    found[pair] = min(found.get(pair, more), more)
+        return {pair: self.bytes + more for pair, more in found.items()}
+
+    @cached_property
+    def around(self) -> dict[Clique, list[Clique]]:
+        """The neighbours of each clique."""
         around: dict[Clique, list[Clique]] = {c: [] for c in self.cliques}
         for edge in self.edges:
             around[edge.child].append(edge.parent)
             around[edge.parent].append(edge.child)
+        return around
+
+    def walk(self, root: Clique) -> list[Clique]:
+        """List the cliques from a given one outwards, each after a neighbour."""
         found = {root: None}
         for clique in (reached := [root]):
-            reached += [near for near in around[clique] if near not in found]
-            found |= dict.fromkeys(around[clique])
+            reached += [near for near in self.around[clique] if near not in found]
+            found |= dict.fromkeys(self.around[clique])
         return reached
 
 

@@ -33,6 +33,7 @@ class Marginals:
         self._around: dict[Clique, dict[Clique, Clique]] = {c: {} for c in tree.cliques}
         self._beyond: dict[tuple[Clique, Clique], set[str]] = {}
         self._said: dict[tuple[Clique, Clique, frozenset[str]], Factor] = {}
+        self._costs: dict[tuple[Clique, Clique, frozenset[str]], int] = {}
         below: dict[Clique, set[str]] = defaultdict(set)
         for edge in tree.edges:
             child, parent = edge.child, edge.parent
@@ -50,9 +51,18 @@ class Marginals:
         if home is not None:
             table, found = summed(self._tables[home], home, clique), clique
         else:
-            centre = min(self._tree.cliques, key=lambda c: self._cost(c, set(clique)))
+            centre = min(self._centres(clique), key=lambda c: self._cost(c, set(clique)))
             table, found = self._joined(self._tables[centre], centre, frozenset(clique))
         return table.transpose([found.index(n) for n in asked])
+
+    def _centres(self, asked: Clique) -> Iterable[Clique]:
+        """Give the cliques where a marginal may be put together; a pair's, by one of its columns.
+
+        Wherever a pair meets, each clique on the way is spread by one of the two; then what a
+        column's branch says is of use to all pairs of that column.
+        """
+        cliques = self._tree.cliques
+        return cliques if len(asked) > 2 else [c for c in cliques if set(asked) & set(c)]
 
     def _cost(self, centre: Clique, asked: set[str], past: Clique | None = None) -> int:
         """Price a centre by all the tables that it and the branches it needs may hold at once."""
@@ -63,8 +73,15 @@ class Marginals:
         }
         carried = set().union(*beyond.values(), centre)
         return self._tree.domain.cells(carried) + sum(
-            self._cost(near, part, centre) for near, part in beyond.items()
+            self._cost_beyond(near, frozenset(part), centre) for near, part in beyond.items()
         )
+
+    def _cost_beyond(self, near: Clique, part: frozenset[str], centre: Clique) -> int:
+        """Price a branch, once."""
+        key = near, centre, part
+        if key not in self._costs:
+            self._costs[key] = self._cost(near, set(part), centre)
+        return self._costs[key]
 
     def _joined(
         self, table: Table, centre: Clique, asked: frozenset[str], past: Clique | None = None

@@ -39,7 +39,8 @@ def choose(scores: Sequence[int], rate: Fraction, *, entropy: Entropy = SYSTEM) 
         raise QuestionError("nothing to select from", got="no candidate", allowed="at least one")
     top = max(scores)
     words = np.frombuffer(entropy(8 * len(scores)), dtype="<u8")
-    bases = np.array([float(rate * (score - top)) for score in scores])
+    up, down = rate.numerator, rate.denominator
+    bases = np.array([(score - top) * up / down for score in scores])
     gumbel, error = _estimate(words)
     error = error + (np.abs(bases) + np.abs(gumbel) + 1) * 2.0**-48
     keys = bases + gumbel

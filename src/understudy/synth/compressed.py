@@ -84,7 +84,7 @@ class Compressed:
     @property
     def domain(self) -> Domain:
         """The columns' sizes, with rare codes put together."""
-        return Domain({s.column: s.merge.size for s in self.supports})
+        return Domain({s.column: s.size for s in self.supports})
 
     def evidence(self) -> list[Measurement]:
         """Give the answers of columns for merged codes."""
@@ -137,11 +137,7 @@ class Compressed:
     def _told(self) -> dict[str, dict[str, int]]:
         """Say what was put together, as plain data."""
         return {
-            s.column: {
-                "codes": len(s.codes),
-                "supported": int(s.supported.sum()),
-                "left": s.merge.size,
-            }
+            s.column: {"codes": len(s.codes), "supported": int(s.supported.sum()), "left": s.size}
             for s in self.supports
         }
 

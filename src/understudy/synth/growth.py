@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 LARGER = 4
 """How many times the budget a round has after one that told nothing."""
-ROUND_ITERATIONS = 100
+ROUND_ITERATIONS = 50
 MOST_ITERATIONS = 1000
 
 
@@ -39,7 +39,8 @@ class Growth:
         self.measured: list[Measurement] = []
         self._columns, self._candidates, self._settings = columns, candidates, settings
         self._door, self._public = columns.small(), columns.small_public()
-        self._ones = columns.evidence()
+        self._ones, self._domain = columns.evidence(), columns.domain
+        self._bytes: dict[Clique, int] = {}
         self._distances: dict[Clique, float] = {}
         self.model = self._fitted(None, MOST_ITERATIONS)
 
@@ -72,15 +73,21 @@ class Growth:
 
     def _allowed(self, used: float) -> list[Clique]:
         """Give the candidates that leave the model small enough for the share of budget used."""
-        held = [m.clique for m in self.measured]
-        inside = [set(clique) for clique in self.model.tree.cliques]
-        limit = self._settings.model_limit * used
+        limit, most = self._settings.model_limit * used, self.model.tree.bytes_with_pairs()
         return [
             clique
             for clique in self._candidates
-            if any(set(clique) <= there for there in inside)
-            or model_bytes(self._columns.domain, [*held, clique]) <= limit
+            if most.get(frozenset(clique), math.inf) <= limit or self._fits(clique, limit)
         ]
+
+    def _fits(self, clique: Clique, limit: float) -> bool:
+        """Say whether a candidate leaves the model small enough; one that did not never will."""
+        if self.model.tree.home(clique) is not None:
+            return True
+        if self._bytes.get(clique, 0) <= limit:
+            held = [m.clique for m in self.measured]
+            self._bytes[clique] = model_bytes(self._domain, [*held, clique])
+        return self._bytes[clique] <= limit
 
     def _round(self, allowed: Sequence[Clique], grains: int) -> bool:
         """Choose a marginal and ask for it; say whether it told more than noise would."""
@@ -130,7 +137,7 @@ class Growth:
 
     def _fitted(self, start: Model | None, most: int) -> Model:
         return estimate(
-            self._columns.domain,
+            self._domain,
             [*self._ones, *self.measured],
             total=self._columns.crowd.rows,
             start=start,

@@ -84,9 +84,14 @@ class Support:
         return Merge(column=self.column, codes=self.codes)
 
     @property
+    def size(self) -> int:
+        """How many merged codes there are."""
+        return int(self.codes.max()) + 1
+
+    @property
     def is_whole(self) -> bool:
         """Whether every code is by itself."""
-        return len(self.codes) == int(self.codes.max()) + 1
+        return len(self.codes) == self.size
 
     def sums(self, counts: Numbers) -> Numbers:
         """Add up what merged codes have of some counts, one a code."""
@@ -98,9 +103,8 @@ class Support:
 
         A sum of k answers has √k times their noise; it is weighed by 1/√k.
         """
-        size = int(self.codes.max()) + 1
-        roots = np.sqrt(np.bincount(self.codes, minlength=size))
-        each = Rows(np.arange(size + 1), np.arange(size))
+        roots = np.sqrt(np.bincount(self.codes, minlength=self.size))
+        each = Rows(np.arange(self.size + 1), np.arange(self.size))
         return Measurement(
             clique=measured.clique,
             values=self.sums(measured.values) / roots,

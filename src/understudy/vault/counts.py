@@ -94,8 +94,6 @@ def _check_types(question: Question) -> None:
             parts += [q.rows for q in question.queries if q.rows is not None]
         case Select() | Distances():
             parts = [question.bounding, *question.candidates, *question.merged]
-        case _:
-            pass
     for part in parts:
         if type(part) not in {Query, Rows, Candidate, Merge, Weights, Sample, Norm}:
             raise QuestionError("a question is made of the door's own records", got=type(part))
@@ -121,7 +119,7 @@ def exact(question: Question, table: PrivateTable) -> Whole:
 def _measure(question: Measure, table: PrivateTable) -> Whole:
     table, bounding = table.merged(question.merged), question.bounding
     weighted = normed(question, table) if isinstance(bounding, Norm) else table.bounded(bounding)
-    found = marginals(table, [q.clique for q in question.queries], weighted)
+    found = dict(marginals(table, [q.clique for q in question.queries], weighted))
     sums = [
         found[q.clique] if q.rows is None else q.rows.sums(found[q.clique])
         for q in question.queries

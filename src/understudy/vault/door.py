@@ -279,8 +279,9 @@ class PrivateDoor:
 
 def _chosen(question: Select, distances: Whole, entropy: Entropy) -> int:
     """Choose by exp(ε·w·distance / 2Δ) with Δ = max w·C, all in whole numbers."""
-    weights = [Fraction(c.weight) for c in question.candidates]
-    common = max(w.denominator for w in weights)
-    scores = [int(w * common) * int(d) for w, d in zip(weights, distances, strict=True)]
-    reach = int(max(weights) * common) * question.bounding.cap * 2**FRACTION_BITS
+    ratios = [c.weight.as_integer_ratio() for c in question.candidates]
+    common = math.lcm(*{down for _, down in ratios})
+    weights = [up * (common // down) for up, down in ratios]
+    scores = [w * d for w, d in zip(weights, distances.tolist(), strict=True)]
+    reach = max(weights) * question.bounding.cap * 2**FRACTION_BITS
     return choose(scores, Fraction(question.epsilon) / (2 * reach), entropy=entropy)

@@ -1,7 +1,8 @@
-"""Marginals of weighted rows: exact counts by GROUPING SETS of the outermost cliques.
+"""Marginals of weighted rows: exact counts, where they cost least.
 
-Many are counted in one pass, each packed into one whole number a row; a marginal inside another
-is summed from it.
+Few rows are brought into this process's memory, and counted one marginal at a time.  Of many rows,
+many marginals are counted in one pass where the rows are, by GROUPING SETS.  Either way a cell is
+one whole number a row, and the counts are the same: ``tests/vault/test_marginals.py``.
 """
 
 from __future__ import annotations
@@ -12,12 +13,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from understudy.errors import QuestionError
+from understudy.vault.table import numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
+    from understudy.engine import Columns
     from understudy.graph import Clique
     from understudy.schema import Schema
     from understudy.vault.table import PrivateTable
@@ -49,53 +52,41 @@ def cells(schema: Schema, clique: Clique) -> int:
     return size
 
 
-def outermost(cliques: Iterable[Clique]) -> list[Clique]:
-    """Keep the cliques that lie within no other."""
-    distinct = sorted({frozenset(c): c for c in cliques}.values(), key=len, reverse=True)
-    outer: list[Clique] = []
-    for clique in distinct:
-        if not any(set(clique) <= set(o) for o in outer):
-            outer.append(clique)
-    return outer
+def marginals(
+    table: PrivateTable, cliques: Sequence[Clique], weighted: str
+) -> Iterator[tuple[Clique, Whole]]:
+    """Count the marginals of many cliques over a table of weighted rows, one by one."""
+    asked, rows = list(dict.fromkeys(cliques)), table.held(weighted) if cliques else {}
+    if rows is not None:
+        yield from ((clique, _tallied(table, clique, rows)) for clique in asked)
+        return
+    for start in range(0, len(asked), AT_ONCE):
+        yield from _counted(table, asked[start : start + AT_ONCE], weighted).items()
 
 
-def marginals(table: PrivateTable, cliques: Sequence[Clique], weighted: str) -> dict[Clique, Whole]:
-    """Count the marginals of many cliques over a table of weighted rows."""
-    full: dict[Clique, Whole] = {}
-    outer = outermost(cliques)
-    for start in range(0, len(outer), AT_ONCE):
-        full |= _counted(table, outer[start : start + AT_ONCE], weighted)
-    return {c: _project(table.schema, full, c) for c in cliques}
+def _tallied(table: PrivateTable, clique: Clique, rows: Columns) -> Whole:
+    """Count a marginal of rows that are held here; sums of whole numbers below 2⁵³ are exact."""
+    size = cells(table.schema, clique)
+    found = np.bincount(numbers(rows, table.layout(clique)), weights=rows["w"], minlength=size)
+    return found.astype(np.int64)
 
 
-def _counted(table: PrivateTable, outer: Sequence[Clique], weighted: str) -> dict[Clique, Whole]:
+def _counted(table: PrivateTable, cliques: Sequence[Clique], weighted: str) -> dict[Clique, Whole]:
     """Count some marginals in one pass, each packed into one whole number a row."""
-    keys = ", ".join(f"{table.packed(c)} AS k{i}" for i, c in enumerate(outer))
-    names = [f"k{i}" for i in range(len(outer))]
+    keys = ", ".join(f"{table.packed(c)} AS k{i}" for i, c in enumerate(cliques))
+    names = [f"k{i}" for i in range(len(cliques))]
     sets = ", ".join(f"({k})" for k in names)
     which = " ".join(f"WHEN grouping({k}) = 0 THEN {i}" for i, k in enumerate(names))
-    rows = table.as_seen(weighted, {name for clique in outer for name in clique})
+    rows = table.as_seen(weighted, {name for clique in cliques for name in clique})
     found = table.engine.fetch(
         f"SELECT CASE {which} END AS which, coalesce({', '.join(names)}) AS cell, "
         f"CAST(sum(w) AS BIGINT) AS n FROM (SELECT {keys}, w FROM {rows}) AS r "
         f"GROUP BY GROUPING SETS ({sets})"
     )
-    full = {}
-    for i, clique in enumerate(outer):
+    counted = {}
+    for i, clique in enumerate(cliques):
         here = found["which"] == i
         counts = np.zeros(cells(table.schema, clique), dtype=np.int64)
         counts[found["cell"][here]] = found["n"][here]
-        full[clique] = counts
-    return full
-
-
-def _project(schema: Schema, full: dict[Clique, Whole], clique: Clique) -> Whole:
-    """Sum a marginal out of the smallest counted one that holds it."""
-    if clique in full:
-        return full[clique]
-    holders = [o for o in full if set(clique) <= set(o)]
-    outer = min(holders, key=lambda o: full[o].size)
-    shaped = full[outer].reshape([schema.domain[n] for n in outer])
-    summed = shaped.sum(axis=tuple(i for i, n in enumerate(outer) if n not in clique))
-    left = [n for n in outer if n in clique]
-    return np.ascontiguousarray(summed.transpose([left.index(n) for n in clique])).reshape(-1)
+        counted[clique] = counts
+    return counted

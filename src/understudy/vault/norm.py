@@ -31,6 +31,7 @@ import numpy as np
 
 from understudy.budget.bounding import FRACTION_BITS
 from understudy.graph.tallies import Tally
+from understudy.vault.table import numbers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -99,7 +100,7 @@ def _weigh(asked: list[Asked], bound: int, rows: Columns) -> Columns:
     digits = np.zeros((DIGITS, len(starts)), dtype=np.int64)
     weighed = np.ones(len(starts), dtype=bool)
     for layout, tally, omega in asked:
-        cells = _cells(rows, layout)
+        cells = numbers(rows, layout)
         weighed &= np.add.reduceat(tally.holders(cells), starts, dtype=np.int64) < MOST_ADDED
         _add(digits, tally.squares(cells, np.append(starts, len(person))), omega)
     for i in range(DIGITS - 1):
@@ -129,15 +130,6 @@ def _within(weight: Whole, digits: Whole, bound: int) -> NDArray[np.bool_]:
         carried, here = product >> DIGIT, product & 2**DIGIT - 1
         within = np.where(here == most, within, here < most)
     return within
-
-
-def _cells(rows: Columns, layout: Layout) -> Whole:
-    """Give the number of each row's cell, the last column fastest."""
-    number = np.zeros(len(rows["person"]), dtype=np.int64)
-    for code, size, seen in layout:
-        number *= size
-        number += rows[code] if seen is None else seen[rows[code]]
-    return number
 
 
 def _bits(question: Measure) -> int:

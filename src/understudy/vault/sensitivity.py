@@ -96,18 +96,16 @@ def _measure_charge(question: Measure, schema: Schema, currency: Currency) -> Ch
     cap = question.bounding.cap
     events = tuple(_clique_event(q, schema, currency, cap) for q in by_clique.values())
     whole = Charge(events)
-    if whole.grains(currency) > price_grains(question.price, currency):
+    grains = whole.grains(currency)
+    if grains > price_grains(question.price, currency):
+        least = mu_upper(grains) if currency == "gdp" else epsilon_of(grains, currency, 0)
         raise BudgetError(
             "the queries cost more than their price",
             got=f"a price of {question.price:.6g}",
-            allowed=f"from {_as_price(whole.grains(currency), currency):.6g} up",
+            allowed=f"from {least:.6g} up",
             hint="budget.scale_upper gives the noise scale for a price",
         )
     return whole
-
-
-def _as_price(grains: int, currency: Currency) -> float:
-    return mu_upper(grains) if currency == "gdp" else epsilon_of(grains, currency, 0)
 
 
 def _clique_event(queries: Sequence[Query], schema: Schema, currency: Currency, cap: int) -> Event:
@@ -117,7 +115,10 @@ def _clique_event(queries: Sequence[Query], schema: Schema, currency: Currency, 
     if len({q.clique for q in queries}) > 1 or all(q.rows is None for q in queries):
         # Cells are numbered differently, or all alike: add up each query's own worst cell.
         worst = sum(
-            (_most(q, schema) * (Fraction(least) / Fraction(q.scale)) ** power for q in queries),
+            (
+                int(_touched(q, schema).max()) * (Fraction(least) / Fraction(q.scale)) ** power
+                for q in queries
+            ),
             Fraction(0),
         )
     else:
@@ -144,7 +145,3 @@ def _touched(query: Query, schema: Schema) -> np.ndarray[tuple[int], np.dtype[np
     if query.rows is None:
         return np.ones(size, dtype=np.int64)
     return np.bincount(query.rows.cells, minlength=size)
-
-
-def _most(query: Query, schema: Schema) -> int:
-    return int(_touched(query, schema).max())

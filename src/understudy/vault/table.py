@@ -13,8 +13,10 @@ the file's order and decides nothing.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from copy import copy
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -27,15 +29,30 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from understudy.budget import AnyUnit, Capped
-    from understudy.door import Merge
-    from understudy.engine import Engine
+    from understudy.door import Candidate, Merge
+    from understudy.engine import Columns, Engine
     from understudy.graph import Clique
     from understudy.schema import Schema
 
-    Kept = tuple[NDArray[np.int64], NDArray[np.int64]]
+    Cells = tuple[NDArray[np.int64], NDArray[np.int64]]
     """Cells that hold anything, and what they hold."""
+    Kept = tuple[dict[Clique, Cells], WeakKeyDictionary[Candidate, int]]
+    """Marginals of weighted rows, and how far candidates are from them."""
     Layout = list[tuple[str, int, NDArray[np.int64] | None]]
     """A code, how many there are, and as what they are seen if not as themselves."""
+
+
+def numbers(rows: Columns, layout: Layout) -> NDArray[np.int64]:
+    """Give the number of each row's cell, the last column fastest."""
+    number = np.zeros(len(next(iter(rows.values()))), dtype=np.int64)
+    for code, size, seen in layout:
+        number *= size
+        number += rows[code] if seen is None else seen[rows[code]]
+    return number
+
+
+MOST_HELD = 2**25
+"""The most codes of a table whose rows are counted in this process's memory."""
 
 
 class PrivateTable(CodedTable):
@@ -51,7 +68,7 @@ class PrivateTable(CodedTable):
         self._merged: dict[str, NDArray[np.int64]] = {}
         self._view = 0
         self._views: dict[tuple[tuple[str, bytes], ...], PrivateTable] = {}
-        self._kept: dict[tuple[int, str, Clique], Kept] = {}
+        self._kept: dict[tuple[int, str], Kept] = defaultdict(lambda: ({}, WeakKeyDictionary()))
 
     def hash_sql(self, what: str) -> str:
         """Compose the keyed hash of a person's id and something of theirs, as a text."""
@@ -90,15 +107,19 @@ class PrivateTable(CodedTable):
     def _codes_as_seen(self, name: str) -> str:
         return f"merged_{self._view}_{self.code[name]}"
 
-    def kept(self, weighted: str, clique: Clique) -> Kept | None:
-        """Give the counts of a marginal as it is seen here, if they are kept."""
-        return self._kept.get((self._view, weighted, clique))
+    def kept(self, weighted: str) -> Kept:
+        """Give what is known of marginals as they are seen here, to look up and to add to."""
+        return self._kept[self._view, weighted]
 
-    def keep(self, weighted: str, clique: Clique, counts: Kept, *, most: int) -> None:
-        """Keep the counts of a marginal, unless it would be more bytes in all than this."""
-        held = sum(part.nbytes for kept in (*self._kept.values(), counts) for part in kept)
-        if held <= most:
-            self._kept[self._view, weighted, clique] = counts
+    def held(self, weighted: str) -> Columns | None:
+        """Give the weighted rows themselves, where they are few enough to be counted here.
+
+        They are read anew each time: weights may be those of one question.
+        """
+        (count,) = self.engine.fetch("SELECT count(*) AS n FROM rows")["n"]
+        if not self.engine.dialect.numbers_people or count * len(self.code) > MOST_HELD:
+            return None
+        return self.engine.fetch(f"SELECT {', '.join(self.code.values())}, w FROM {weighted}")
 
     def forget(self) -> None:
         """Let go of all counts that are kept."""
