@@ -70,7 +70,7 @@ def test_its_schema_has_fewer_codes_and_all_else_is_as_behind_it(behind: Private
     door = MergedDoor(behind, MERGED)
     assert behind.schema.domain == {"colour": 5, "age": 4, "fare": 3}
     assert door.schema.domain == {"colour": 3, "age": 2, "fare": 3}
-    for name in ("unit", "bounding", "budget", "currency", "grains"):
+    for name in ("bounding", "currency", "grains"):
         assert getattr(door, name) == getattr(behind, name)
 
 

@@ -1,4 +1,4 @@
-"""What MST and AIM keep to, whatever the table, the people, the bound and the budget are."""
+"""What MST, AIM and Pairs keep to, whatever the table, the people, the bound and the budget are."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ from understudy.errors import UnderstudyError
 from understudy.ledger import RunState
 from understudy.schema import Categorical, Id, Integer, Schema
 
-MECHANISMS: dict[str, us.MST | us.AIM] = {
+MECHANISMS: dict[str, us.MST | us.AIM | us.Pairs] = {
     "mst": us.MST(most_each=12),
+    "pairs": us.Pairs(most_each=12),
     "aim": us.AIM(rounds=3, most_each=12),
     "aim by distances": us.AIM(rounds=3, selection="gaussian", most_each=12),
 }
-BOTH = ("mst", "aim")
+BOTH = ("mst", "aim", "pairs")
 PRIVATE, PUBLIC = rides.rides(1, odd=True, people=60), rides.rides(2, people=60)
 ENOUGH = us.Budget(epsilon=20.0, delta=1e-6)
 """Enough that noise cannot take all rows away."""

@@ -147,12 +147,14 @@ COUNTING = (
         name="rows that were weighed for an earlier question answer a later one",
         kind="the bound on a person is not kept",
         file="vault/table.py",
-        old="""        return self.engine.fetch(f"SELECT {', '.join(self.code.values())}, w FROM {weighted}")""",
-        new="""        codes = ", ".join(self.code.values())
-        held = self.__dict__.setdefault("_held", {})
-        if weighted not in held:
-            held[weighted] = self.engine.fetch(f"SELECT {codes}, w FROM {weighted}")
-        return held[weighted]""",
+        old="""        return self.engine.fetch(f"SELECT {', '.join(self.code.values())}, w FROM""",
+        new="""        held = self.__dict__.setdefault("_held", {})
+        if weighted in held:
+            return held[weighted]
+        codes = ", ".join(self.code.values())
+        held[weighted] = self.engine.fetch(f"SELECT {codes}, w FROM {weighted}")
+        return held[weighted]
+        return self.engine.fetch(f"SELECT {codes}, w FROM""",
         caught_by="tests/vault/test_norm.py"
         "::test_the_door_books_the_price_and_weighs_for_each_question_anew",
     ),

@@ -11,7 +11,49 @@ SHARED = f"{TREE}::test_columns_choices_and_pairs_share_the_budget_as_was_said"
 PRICES = f"{GROWTH}::test_each_round_costs_its_price_and_the_last_one_what_is_left"
 WITHOUT = "::test_given_the_same_answers_the_same_is_asked_without_the_person_of_most_rows"
 
+PAIRS = "tests/synth/test_pairs.py"
+
 GROWING = (
+    Bug(
+        name="pairs are chosen by the exact counts",
+        kind="a selection is charged too little",
+        file="synth/looks.py",
+        old="            place = self._door.select(candidates, epsilon=epsilon, "
+        "bounding=self._bounding)\n",
+        new="""            from understudy.door import Select
+            from understudy.vault.candidates import distances
+
+            place = self._door.select(candidates, epsilon=epsilon, bounding=self._bounding)
+            question = Select(
+                candidates=tuple(candidates),
+                epsilon=epsilon,
+                bounding=self._bounding,
+                merged=self._door._merged,
+            )
+            found = distances(question, self._door._door._table)
+            place = int(np.argmax(found * [c.weight for c in candidates]))
+""",
+        caught_by=f"{PAIRS}{WITHOUT}[leaves]",
+    ),
+    Bug(
+        name="choosing stops by the exact number of rows",
+        kind="an exact number is taken as public",
+        file="synth/looks.py",
+        old="        none = Candidate(clique=(), expected=np.array([self._kept * self._model.total]))\n",
+        new="""        engine = self._columns.door._table.engine
+        (held,) = engine.fetch("SELECT count(*) AS n FROM rows")["n"]
+        none = Candidate(clique=(), expected=np.array([float(held)]))
+""",
+        caught_by=f"{PAIRS}{WITHOUT}[leaves]",
+    ),
+    Bug(
+        name="the second look is free of charge",
+        kind="more is spent than there is",
+        file="synth/looks.py",
+        old="        self._measure(self._last(tree), self._left)\n",
+        new="        self._measure(self._last(tree), 2 * self._left)\n",
+        caught_by=f"{PAIRS}::test_columns_choices_and_looks_share_the_budget_as_was_said",
+    ),
     Bug(
         name="AIM asks for the marginal that is most wrong by the exact counts",
         kind="a selection is charged too little",

@@ -13,6 +13,7 @@ from understudy.synth.mechanism import (
     mechanism_to_dict,
 )
 from understudy.synth.mst import MST
+from understudy.synth.pairs import Pairs
 from understudy.synth.tworound import TwoRound
 from understudy.synth.usercounts import UserCounts
 
@@ -27,6 +28,7 @@ __all__ = [
     "Choice",
     "Independent",
     "Mechanism",
+    "Pairs",
     "TwoRound",
     "UserCounts",
     "auto",

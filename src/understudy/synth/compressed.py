@@ -70,7 +70,11 @@ class Compressed:
             for column, answer in zip(door.schema.modelled, measured, strict=True)
         )
         return cls(
-            door=door, public=public, crowd=crowd, measured=tuple(measured), supports=supports
+            door=door,
+            public=public,
+            crowd=crowd.told(measured, price=prices["first"]),
+            measured=tuple(measured),
+            supports=supports,
         )
 
     def small(self) -> MergedDoor:

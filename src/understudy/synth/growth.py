@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 LARGER = 4
 """How many times the budget a round has after one that told nothing."""
-ROUND_ITERATIONS = 50
+ROUND_ITERATIONS = 100
 MOST_ITERATIONS = 1000
 
 

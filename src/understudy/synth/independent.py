@@ -107,7 +107,7 @@ class Independent:
             if crowd.sizes is None:
                 return rows, 1, EACH_ITS_OWN
             cells = np.array([*door.schema.domain.values()], dtype=np.float64)
-            cap = typical_size(crowd.sizes, np.ones(len(cells)), cells, price=price)
+            cap = int(typical_size(crowd.sizes, np.ones(len(cells)), cells, price=price))
             return rows, cap, crowd.sizes.given(rows)
         currency, cap = door.currency, door.bounding.cap
         people = door.units(scale=scale_upper(people_price, currency, bound=Fraction(1)))

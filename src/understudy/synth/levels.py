@@ -32,8 +32,10 @@ if TYPE_CHECKING:
 
 TYPICAL = 0.9
 """The quantile of people's lengths that noise is shaped for."""
-UNLIKE = 0.3
+UNLIKE = 0.45
 """How far people of different sizes are unlike each other, from 0 to 1, where nobody knows."""
+DROWNED = 0.02
+"""What noise beyond all that a marginal holds still counts for."""
 TRIED = 24
 """How many levels are tried."""
 FEWEST = 0.02
@@ -144,26 +146,37 @@ def public_cap(
 
 
 def typical_size(
-    sizes: Sizes, shape: Numbers, cells: Numbers, *, price: float, weight: Numbers | None = None
-) -> int:
-    """Choose the size of a person who is just not weighed down, by bias and noise.
+    sizes: Sizes,
+    shape: Numbers,
+    cells: Numbers,
+    *,
+    price: float,
+    weight: Numbers | None = None,
+    repeats: float = 1.0,
+) -> float:
+    """Choose the length of a person who is just not weighed down, by bias and noise.
 
-    Marginals of so many cells each are asked with noise of a shape, for a price.  If everybody's
-    rows lay in one cell, people of more rows than t would count as t: noise is t times as large
-    as for one row a person, and what is counted is off by as much as people of different sizes
-    are unlike each other, taken to be a share `UNLIKE` of how far their weights are off.
+    Marginals of so many cells each are asked with noise of a shape, for a price.  Two rows of a
+    person lie in the same cell with probability ``repeats``; if it is 1, a person of n rows is n
+    long.  People longer than t count as t: noise is t times as large as for one row a person, and
+    what is counted is off by as much as people of different sizes are unlike each other, taken to
+    be a share `UNLIKE` of how far their weights are off.
     """
     weight = np.ones(len(cells)) if weight is None else weight
     each = MEAN_SIZE * cells * shape * math.sqrt(float((1 / shape**2).sum())) / price
-    plain = sizes.kept(len(sizes.people)) / sizes.rows
-    tried = np.unique(np.geomspace(1, len(sizes.people), 4 * TRIED).astype(np.int64))
-    errors = []
-    for size in tried.tolist():
-        kept = sizes.kept(size)
+    lengths = sizes.lengths(repeats)
+    plain = sizes.kept(len(lengths)) / sizes.rows
+    errors, tried = [], np.geomspace(1, max(1.0, lengths[-1]), 4 * TRIED)
+    if repeats == 1:
+        tried = np.unique(tried.astype(np.int64)).astype(np.float64)
+    for length in tried.tolist():
+        kept = sizes.kept(length, repeats)
         bias = 0.5 * UNLIKE * float(np.abs(kept / kept.sum() - plain).sum())
-        noise = np.minimum(1, 0.5 * size * each / kept.sum())
+        noise = 0.5 * length * each / kept.sum()
+        # Nothing is further off than everything; yet of what is drowned, less noise is better.
+        noise = np.minimum(1, noise) + DROWNED * noise
         errors.append(bias + float(np.dot(noise, weight) / weight.sum()))
-    return int(tried[int(np.argmin(errors))])
+    return float(tried[int(np.argmin(errors))])
 
 
 def norm_scales(
@@ -173,8 +186,9 @@ def norm_scales(
     price: float,
     public: PublicTable | None,
     rows: float,
-    cap: int,
+    cap: float,
     sizes: Sizes | None = None,
+    repeats: float = 1.0,
 ) -> dict[Clique, float]:
     """Choose every grid's noise under `Norm`, for a price.
 
@@ -187,7 +201,7 @@ def norm_scales(
     if public is None:
         shape = np.cbrt(1 / (counts * weight))
         if sizes is not None:
-            cap = typical_size(sizes, shape, counts, price=price, weight=weight)
+            cap = typical_size(sizes, shape, counts, price=price, weight=weight, repeats=repeats)
         level = cap * math.sqrt(float((1 / shape**2).sum())) / price
         return dict(zip((g.clique for g in grids), level * shape, strict=True))
     trial = Trial.of(public, grids)

@@ -24,6 +24,7 @@ from understudy.synth.archetypes import Archetypes
 from understudy.synth.auto import Auto
 from understudy.synth.independent import Independent
 from understudy.synth.mst import MST
+from understudy.synth.pairs import Pairs
 from understudy.synth.tworound import TwoRound
 from understudy.synth.usercounts import UserCounts
 
@@ -55,7 +56,8 @@ class Mechanism(Protocol):
 
 
 MECHANISMS: dict[str, type[Mechanism]] = {
-    m.name: m for m in (Independent, AdaGrid, UserCounts, Archetypes, TwoRound, MST, AIM, Auto)
+    m.name: m
+    for m in (Independent, AdaGrid, UserCounts, Archetypes, TwoRound, MST, AIM, Pairs, Auto)
 }
 NEEDS_PUBLIC = frozenset({Archetypes.name})
 """The mechanisms that cannot do without a public table."""

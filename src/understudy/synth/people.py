@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
@@ -18,9 +18,15 @@ from understudy.synth.sizes import LARGEST, Classes, Noisy, Sizes, deviation
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from understudy.budget import Capped, Currency
-    from understudy.door import Door
+    from understudy.door import Door, Measurement
     from understudy.public import PublicTable
+
+
+ROWS_OFF = 0.02
+"""By what share the number of rows of a model is taken to be off."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,11 +57,44 @@ class Crowd:
     """The rows of a person who is not to be weighed down, where no public people show it."""
     bounding: Capped
     """What bounds a selection."""
+    classes: Classes | None = None
+    """What was answered of how many rows people have, where the number of rows is yet to come."""
+    error: float = 0.0
+    """The standard deviation of the number of rows."""
+    repeats: float = 0.5
+    """How often two rows of a person lie in the same cell, as far as is known."""
 
     def noise(self, count: int, *, price: float, currency: Currency) -> float:
         """Give about what a cell is off by where so many marginals are asked for a price."""
         level = math.sqrt(count) if currency == "gdp" else count
         return MEAN_SIZE * self.typical * level / price
+
+    def typical_of(
+        self, shape: NDArray[np.float64], cells: NDArray[np.float64], *, price: float
+    ) -> tuple[float, float]:
+        """Give that person's length for marginals of so many cells, with noise of a shape.
+
+        And the share of all rows that is counted then.
+        """
+        if self.rows is None or self.sizes is None:
+            return self.typical, 1.0
+        length = typical_size(self.sizes, shape, cells, price=price, repeats=self.repeats)
+        return length, float(self.sizes.kept(length, self.repeats).sum()) / self.sizes.rows
+
+    def told(self, measured: Sequence[Measurement], *, price: float) -> Crowd:
+        """Learn from a round under `Norm` how often rows of a person lie in the same cell.
+
+        A person of n rows weighs price over their whitened length at most.  So the number of rows
+        that were counted tells how long people are; the more they repeat themselves, the longer.
+        It costs nothing.
+        """
+        if self.rows is None or self.sizes is None:
+            return self
+        trust = np.array([1 / (len(m.values) * m.scale**2) for m in measured])
+        counted = float(np.dot(trust, [m.values.sum() for m in measured]) / trust.sum())
+        off = math.hypot(trust.sum() ** -0.5, self.error)
+        length = price / math.sqrt(sum(m.scale**-2.0 for m in measured))
+        return replace(self, repeats=self.sizes.repeats(Noisy(counted, off), length))
 
     def given(
         self,
@@ -73,11 +112,16 @@ class Crowd:
         """
         if door.unit.is_row:
             return EACH_ITS_OWN
-        if most is None and not isinstance(door.bounding, Norm):
-            most = door.bounding.cap
-        if self.sizes is not None:
-            sizes = self.sizes if most is None else self.sizes.capped(most)
-            return sizes.given(rows)
+        sizes = self.sizes
+        if not isinstance(door.bounding, Norm):
+            cap = door.bounding.cap
+            most = cap if most is None else most
+            if self.classes is not None:
+                # The rows are those that the bounding left.
+                total = Noisy(float(rows), max(1.0, ROWS_OFF * rows))
+                sizes = self.classes.sizes(total, cap=cap).clipped(cap)
+        if sizes is not None:
+            return (sizes if most is None else sizes.capped(most)).given(rows)
         assert public is not None  # noqa: S101  else the sizes were asked
         return Donors(public, by, rng).given(rows, most=most)
 
@@ -121,7 +165,9 @@ def meet(
         classes = Classes.ask(door, price=people_price, most=most)
     if not isinstance(bounding, Norm):
         sizes = None if classes is None else classes.sizes()
-        return Crowd(rows=None, sizes=sizes, typical=bounding.cap, bounding=bounding)
+        return Crowd(
+            rows=None, sizes=sizes, typical=bounding.cap, bounding=bounding, classes=classes
+        )
     assert rows_price is not None  # noqa: S101  under Norm nothing else tells the number of rows
     cap = 1
     if classes is not None:
@@ -135,8 +181,14 @@ def meet(
         return Crowd(rows=rows.value, sizes=None, typical=cap, bounding=Weights(cap))
     sizes = classes.sizes(rows, cap=cap)
     cells = np.array(list(door.schema.domain.values()), dtype=np.float64)
-    typical = typical_size(sizes, np.cbrt(1 / cells), cells, price=door.budget.price)
-    return Crowd(rows=max(1.0, sizes.rows), sizes=sizes, typical=typical, bounding=Weights(typical))
+    typical = int(typical_size(sizes, np.cbrt(1 / cells), cells, price=door.budget.price))
+    return Crowd(
+        rows=max(1.0, sizes.rows),
+        sizes=sizes,
+        typical=typical,
+        bounding=Weights(typical),
+        error=rows.error,
+    )
 
 
 def best_cap(public: PublicTable, price: float) -> int:

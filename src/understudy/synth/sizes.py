@@ -50,8 +50,10 @@ NEIGHBOURS = (1, 2, 4, 8)
 NEARLY_ALL = 0.99
 """The share of people whose rows are all counted, where noisy sizes give the cap."""
 HALF = 0.5
-ROWS_OFF = 0.02
-"""The share of all rows that the noise of their number may have for the sake of more of them."""
+TRIED = 101
+ROWS_OFF = (0.01, 0.02)
+"""The share of all rows that the noise of their number may have for the sake of more of them, at
+least and at most."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,13 +76,51 @@ class Sizes:
         """How many rows people have on average."""
         return self.rows / float(self.people.sum())
 
-    def kept(self, most: int) -> Floats:
-        """Return how many rows of people of each size count where nobody counts more than so many.
+    def lengths(self, repeats: float) -> Floats:
+        """Return how long people of each size are where two rows agree with this probability.
+
+        Of n rows, v_c in each cell c, Σ v_c² is the number of pairs of rows that agree, each row
+        with itself too: n + n·(n − 1)·repeats on average.
+
+        >>> Sizes(np.ones(4)).lengths(1.0).tolist(), Sizes(np.ones(4)).lengths(0.0)[-1]
+        ([1.0, 2.0, 3.0, 4.0], np.float64(2.0))
+        """
+        each = np.arange(1.0, len(self.people) + 1)
+        return np.sqrt(each + each * (each - 1) * repeats)
+
+    def kept(self, most: float, repeats: float = 1.0) -> Floats:
+        """Return how many rows of people of each size count where nobody is longer than so much.
 
         >>> Sizes(np.array([4.0, 0.0, 2.0])).kept(2).tolist()
         [4.0, 0.0, 4.0]
         """
-        return self.people * np.minimum(np.arange(1, len(self.people) + 1), most)
+        each = np.arange(1, len(self.people) + 1)
+        return self.people * each * np.minimum(1.0, most / self.lengths(repeats))
+
+    def repeats(self, counted: Noisy, most: float) -> float:
+        """Return how often rows of a person agree, if so many rows were counted under a bound.
+
+        All that could be is as likely beforehand: where noise leaves it open, the answer is a half.
+
+        >>> sizes = Sizes(np.array([5.0, 4.0, 3.0, 2.0, 1.0]))
+        >>> [round(sizes.repeats(Noisy(sizes.kept(1.5, 0.4).sum(), e), 1.5), 2) for e in (0.01, 99)]
+        [0.4, 0.5]
+        """
+        tried = np.linspace(0, 1, TRIED)
+        apart = np.array([self.kept(most, each).sum() - counted.value for each in tried])
+        apart = (apart / counted.error) ** 2
+        likely = np.exp((apart.min() - apart) / 2)
+        return float(tried @ likely / likely.sum())
+
+    def clipped(self, most: int) -> Sizes:
+        """Let those with more than so many rows have just so many.
+
+        >>> Sizes(np.array([0.0, 3.0, 1.0, 0.0, 1.0])).clipped(2).people.tolist()
+        [0.0, 5.0]
+        """
+        people = self.people[:most].copy()
+        people[-1] += self.people[most:].sum()
+        return Sizes(people)
 
     def capped(self, most: int) -> Sizes:
         """Let nobody have more than so many rows: what is beyond fills new people.
@@ -166,10 +206,12 @@ class Classes:
     def cap(self, price: float) -> int:
         """Choose the most rows a person of which are counted, where all rows are for a price.
 
-        At least nearly everybody is counted whole, and more are where noise allows.
+        At least nearly everybody is counted whole, and more are where noise allows: the more,
+        the more people may be there who do not stand out.
         """
-        sizes = self.sizes()
-        noiseless = ROWS_OFF * sizes.rows * price
+        sizes, (least, most) = self.sizes(), ROWS_OFF
+        unseen = STANDS_OUT[self.currency] * self.error / max(1.0, self.people.value)
+        noiseless = min(most, max(least, unseen)) * sizes.rows * price
         return max(sizes.quantile(NEARLY_ALL), math.floor(min(noiseless, LARGEST)))
 
     def sizes(self, rows: Noisy | None = None, *, cap: int = LARGEST) -> Sizes:

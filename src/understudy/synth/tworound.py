@@ -149,14 +149,6 @@ class TwoRound(OfPeople):
             details={"model": plan.size},
         )
 
-    def fits(self, schema: Schema, public: PublicTable | None) -> bool:
-        """Say whether the cliques that are known beforehand make a model that is small enough."""
-        try:
-            Plan.of(self, schema, public)
-        except QuestionError:
-            return False
-        return True
-
     def _ask(
         self, door: Door, public: PublicTable | None, plan: Plan, progress: Progress
     ) -> tuple[Compressed, list[Measurement]]:

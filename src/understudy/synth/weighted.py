@@ -79,6 +79,7 @@ def weighted_round(
             rows=crowd.rows or 1.0,
             cap=crowd.typical,
             sizes=crowd.sizes,
+            repeats=crowd.repeats,
         )
     elif door.currency == "gdp":
         level = math.sqrt(math.fsum(w**2 for w in weights.values()))
