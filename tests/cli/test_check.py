@@ -103,6 +103,7 @@ def test_the_facts_are_one_object(city: Place) -> None:
         "model_bytes",
         "expected_pair_error",
         "worst_pairs",
+        "crowd",
         "ledger",
         "warnings",
         "notes",
@@ -151,7 +152,16 @@ def test_less_noise_is_less_error(city: Place) -> None:
 
 def test_the_mechanism_that_is_chosen_is_named(city: Place) -> None:
     facts = city.facts(*checking(city, public=city / "public.csv", mechanism=None, epsilon=0.01))
-    assert facts["mechanism"] == "independent"
+    assert facts["mechanism"] == "adagrid"
+
+
+def test_it_says_how_well_people_will_be_known(place: Place) -> None:
+    given = checking(place, mechanism=None, bounding="norm", epsilon=20)
+    crowd = place.facts(*given)["crowd"]
+    off = 1.96 * crowd["people_standard_error"]
+    assert abs(crowd["people"] - 10_000) < 3 * off
+    assert {"from", "to", "people"} == set(crowd["classes"][0])
+    assert f"  people   their number within {off:,.0f}, " in place.fine(*given)
 
 
 def test_without_public_data_it_is_rehearsed_on_drawn_rows_and_says_so(place: Place) -> None:

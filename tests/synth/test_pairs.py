@@ -113,7 +113,7 @@ def test_where_noise_drowns_every_pair_columns_are_asked_again() -> None:
     with listening(table(60), budget=us.Budget(epsilon=0.5, delta=1e-6)) as door:
         # No codes are put together, so that noise is in all of them.
         found = made(door, us.Pairs(threshold=0.0))
-    assert found.notes[0] == ONLY_COLUMNS
+    assert found.notes[0] == found.details["coarser"] == ONLY_COLUMNS
     assert found.details["pairs"] == []
     assert not door.choices
     assert door.asked == [[(name,) for name in "cabed"]] * 2

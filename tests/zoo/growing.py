@@ -39,7 +39,8 @@ GROWING = (
         name="choosing stops by the exact number of rows",
         kind="an exact number is taken as public",
         file="synth/looks.py",
-        old="        none = Candidate(clique=(), expected=np.array([self._kept * self._model.total]))\n",
+        old="        none = Candidate(clique=(), expected="
+        "np.array([self._kept * self._model.total]))\n",
         new="""        engine = self._columns.door._table.engine
         (held,) = engine.fetch("SELECT count(*) AS n FROM rows")["n"]
         none = Candidate(clique=(), expected=np.array([float(held)]))

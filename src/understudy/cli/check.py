@@ -72,6 +72,7 @@ def run(
             {"columns": list(pair), "error": errors[pair]}
             for pair in sorted(errors, key=lambda pair: -errors[pair])[:WORST]
         ],
+        "crowd": release.manifest["mechanism"].get("crowd"),
         "ledger": _ledger(session),
         "warnings": [*_warnings(session, stage.people, release), *stage.warnings],
         "notes": release.manifest["notes"],
@@ -244,6 +245,7 @@ def _lines(facts: dict[str, Any], session: Session) -> list[str]:
         *table,
         f"  model    {facts['model_bytes'] / 1e6:,.1f} MB",
         *_errors(facts),
+        *_crowd(facts["crowd"]),
         f"  promise  epsilon {budget.epsilon:g}, delta {budget.delta:g}, for every "
         f"{unit} with all of its rows; bounded by {session.bounding}",
         *([f"  person   {whole_person_words(budget, unit)}"] if unit.is_part else []),
@@ -252,6 +254,17 @@ def _lines(facts: dict[str, Any], session: Session) -> list[str]:
         *(f"  warning  {warning}" for warning in facts["warnings"]),
         "Nothing was spent. On the private table the choices may be others, the noise is the same.",
     ]
+
+
+def _crowd(crowd: dict[str, Any] | None) -> list[str]:
+    """Say how well it will be known how many people have how many rows."""
+    if crowd is None:
+        return []
+    told = [
+        f"their number within {1.96 * crowd['people_standard_error']:,.0f}",
+        f"of those with so many rows within {1.96 * crowd['class_standard_error']:,.0f}",
+    ]
+    return [f"  people   {', '.join(told)}, at 95 %"]
 
 
 def _errors(facts: dict[str, Any]) -> list[str]:

@@ -57,6 +57,8 @@ def release_page(release: Release) -> Page:
         about=f"{manifest['rows']:,} synthetic rows that stand in for a private table. "
         "Made of the release alone: nothing on this page is more private than the rows are.",
     )
+    if "coarser" in manifest["mechanism"]:
+        page.text(manifest["mechanism"]["coarser"])
     add_promise(page, manifest["guarantee"])
     _questions(page, manifest)
     _measurements(page, release)
@@ -236,6 +238,8 @@ def _people(page: Page, release: Release) -> None:
     page.section("People")
     if ids:
         page.chart(_rows_each(release, ids[0]))
+    if "crowd" in release.manifest["mechanism"]:
+        _crowd(page, release.manifest["mechanism"]["crowd"])
     for measured in asked[:4]:
         order = np.argsort(-measured.values, kind="stable")[:MOST_BARS]
         names = _cells(release, measured)
@@ -253,6 +257,35 @@ def _people(page: Page, release: Release) -> None:
                 count="people",
             )
         )
+
+
+def _crowd(page: Page, crowd: dict[str, Any]) -> None:
+    """Tell what was answered of how many people have how many rows."""
+    told = {"people": (crowd["people"], crowd["people_standard_error"])}
+    if "rows" in crowd:
+        told["rows"] = crowd["rows"], crowd["rows_standard_error"]
+    off = 1.96 * crowd["class_standard_error"]
+    page.text(
+        "; ".join(
+            f"the private table has about {value:,.0f} {what}, at 95 % from "
+            f"{max(0, value - 1.96 * error):,.0f} to {value + 1.96 * error:,.0f}"
+            for what, (value, error) in told.items()
+        ).capitalize()
+        + "."
+    )
+    page.table(
+        {
+            "rows a person": [
+                f"{c['from']:,}" if c["from"] == c["to"] else f"{c['from']:,} to {c['to']:,}"
+                for c in crowd["classes"]
+            ],
+            "people, as answered": [round(c["people"]) for c in crowd["classes"]],
+            "at 95 %, from": [round(max(0, c["people"] - off)) for c in crowd["classes"]],
+            "to": [round(max(0, c["people"] + off)) for c in crowd["classes"]],
+        },
+        caption="How many people of the private table have how many rows, with noise",
+        folded=True,
+    )
 
 
 def _cells(release: Release, measured: Measurement) -> list[str]:

@@ -142,7 +142,7 @@ class AdaGrid(OfPeople):
             measurements=answers.measurements,
             notes=bound_notes(door),
             within=bins_within(public) if public is not None and self.within == "public" else {},
-            details={"cliques": answers.told},
+            details={**crowd.to_dict(), "cliques": answers.told},
             model=model,
         )
 

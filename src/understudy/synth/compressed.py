@@ -133,7 +133,12 @@ class Compressed:
             measurements=measurements,
             notes=(*notes, *bound_notes(self.door)),
             within={} if public is None or settings.within == "evenly" else bins_within(public),
-            details={**(details or {}), "cliques": _told(measurements), "support": self._told()},
+            details={
+                **(details or {}),
+                **self.crowd.to_dict(),
+                "cliques": _told(measurements),
+                "support": self._told(),
+            },
             model=model,
             merged={s.column: s.merge.codes for s in supports},
         )

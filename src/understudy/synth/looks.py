@@ -84,7 +84,8 @@ class Looks:
         """Begin with a model of single columns."""
         self.measured: list[Measurement] = []
         self.chosen: list[Clique] = []
-        self.notes: tuple[str, ...] = ()
+        self.coarser: str | None = None
+        """What could not be asked for, if the plan had to be a coarser one."""
         self._columns, self._prices = columns, prices
         self._door, self._domain = columns.small(), columns.domain
         self._gdp = self._door.currency == "gdp"
@@ -104,7 +105,7 @@ class Looks:
             return
         steps, expected = len(self._domain.sizes) - 1, self._expected()
         if not self._pairs or self._off(expected, steps) > DROWNED:
-            self.notes = (ONLY_COLUMNS,)
+            self.coarser = ONLY_COLUMNS
             self._measure(dict.fromkeys(((n,) for n in self._domain.sizes), 1.0), self._left)
             return
         progress("choosing a tree of pairs", 0)

@@ -122,8 +122,11 @@ class Pairs(OfPeople):
             looks.measured,
             settings=self,
             rng=rng,
-            notes=looks.notes,
-            details={"pairs": [list(pair) for pair in looks.chosen]},
+            notes=() if looks.coarser is None else (looks.coarser,),
+            details={
+                "pairs": [list(pair) for pair in looks.chosen],
+                **({} if looks.coarser is None else {"coarser": looks.coarser}),
+            },
         )
 
     def _rule(self, name: str) -> Rule:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -58,7 +58,7 @@ class Crowd:
     bounding: Capped
     """What bounds a selection."""
     classes: Classes | None = None
-    """What was answered of how many rows people have, where the number of rows is yet to come."""
+    """What was answered of how many people have how many rows, where it was asked."""
     error: float = 0.0
     """The standard deviation of the number of rows."""
     repeats: float = 0.5
@@ -68,6 +68,15 @@ class Crowd:
         """Give about what a cell is off by where so many marginals are asked for a price."""
         level = math.sqrt(count) if currency == "gdp" else count
         return MEAN_SIZE * self.typical * level / price
+
+    def to_dict(self) -> dict[str, Any]:
+        """Write what was answered of people as plain data, with standard errors."""
+        told: dict[str, Any] = {}
+        if self.classes is not None:
+            told["crowd"] = self.classes.to_dict()
+            if self.rows is not None:
+                told["crowd"] |= {"rows": self.rows, "rows_standard_error": self.error}
+        return told
 
     def typical_of(
         self, shape: NDArray[np.float64], cells: NDArray[np.float64], *, price: float
@@ -187,6 +196,7 @@ def meet(
         sizes=sizes,
         typical=typical,
         bounding=Weights(typical),
+        classes=classes,
         error=rows.error,
     )
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -202,6 +202,20 @@ class Classes:
         people = Noisy(door.units(scale=people_scale), deviation(people_scale, door.currency))
         error = deviation(scale, door.currency)
         return cls(starts, counts.reshape(-1), error, people, door.currency)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Write the answers as plain data, up to the last class that stands out of its noise."""
+        last = self._last() + 1
+        ends = self._ends()[:last] - 1
+        return {
+            "people": self.people.value,
+            "people_standard_error": self.people.error,
+            "classes": [
+                {"from": int(start), "to": int(end), "people": float(count)}
+                for start, end, count in zip(self.starts, ends, self.counts, strict=False)
+            ],
+            "class_standard_error": self.error,
+        }
 
     def cap(self, price: float) -> int:
         """Choose the most rows a person of which are counted, where all rows are for a price.

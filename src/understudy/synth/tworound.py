@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 
     from understudy.door import Clique, Door, Measurement, MergedDoor
     from understudy.public import Progress, PublicTable, Synthesis
-    from understudy.schema import Schema
 
 MOST_ITERATIONS = 300
 WEIGHED = ("equally", "by cells")
