@@ -20,6 +20,7 @@ from understudy.public import PublicTable, Synthesis
 from understudy.release import Release, build
 from understudy.schema import Categorical, Id, Integer, Numeric, Schema
 from understudy.synth.giving import Donors, drawn
+from understudy.synth.sizes import Sizes
 
 ROWS = int(os.environ.get("UNDERSTUDY_BENCH_ROWS", "50000000"))
 LISTED = ("company", "payment")
@@ -60,7 +61,7 @@ def release(folder: str, rows: int) -> Release:
         codes = {name: held[name] for name in declared.domain}
     people = np.arange(len(codes["shift"])) * TAXIS // len(codes["shift"])
     public = PublicTable(schema=declared, codes=codes, people=people, numbers={})
-    given = Donors(public, BY, rng).given(rows, most=200)
+    given = Donors(public, BY, rng).given(Sizes.public(public, rows).each(rows, 200))
     urn = load(Path(folder) / "model.npz").urn(rows, rng)
     measured = Measurement(clique=("shift",), values=np.zeros(TAXI["shift"]), scale=1.0)
     return build(

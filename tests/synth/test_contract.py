@@ -261,12 +261,15 @@ def test_values_within_a_bin_are_public_ones_where_asked_for(
 def test_rows_are_given_to_public_people_by_the_columns_asked_for(
     tmp_path: Path, kind: Any
 ) -> None:
-    """Public people keep to one zone each, so that synthetic ones do too."""
+    """Public people keep to one zone each, so that synthetic ones do too.
+
+    Nearly all of them have as many rows as they may have, so that there is little room to move.
+    """
     public = {**PUBLIC, "zone": PUBLIC["who"] % 6}
     held = session(tmp_path, public=public, bounding=us.Weights(10), budget=rides.VAST)
     release = held.run(kind(ids_by=("zone",)))
     who, zone = release.columns["who"], release.columns["zone"]
-    assert len(np.unique(who * 6 + zone)) <= 1.02 * len(np.unique(who))
+    assert len(np.unique(who * 6 + zone)) <= 1.05 * len(np.unique(who))
     # Nobody has more rows than the bounding's cap, where no other number is given.
     assert np.bincount(who).max() <= 10
 

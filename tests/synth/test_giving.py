@@ -17,7 +17,16 @@ from tests.synth.crowds import crowd, random_crowd
 from understudy.errors import UsageError
 from understudy.public import PublicTable
 from understudy.schema import Codes
-from understudy.synth.giving import Alone, Caps, Donors, Give, Numbering, evenly
+from understudy.synth.giving import (
+    Alone,
+    Caps,
+    Donors,
+    Give,
+    InTurn,
+    Numbering,
+    cut_at_borders,
+    evenly,
+)
 from understudy.synth.sizes import Sizes
 
 SIZES = {"a": 3, "b": 4}
@@ -32,8 +41,10 @@ def rng(seed: int = 0) -> np.random.Generator:
 def public_people(
     codes: Mapping[str, Codes], *, public: PublicTable, by: Sequence[str], rng: np.random.Generator
 ) -> Whole:
-    """Give all rows at once."""
-    given_ = Donors(public, by, rng).given(len(codes["a"])).begin()(codes, rng)
+    """Give all rows at once, to people of public sizes."""
+    donors = Donors(public, by, rng)
+    sizes = Sizes.public(public, len(codes["a"])).each(len(codes["a"]))
+    given_ = donors.given(sizes).begin()(codes, rng)
     assert given_ is not None
     return given_
 
@@ -82,15 +93,12 @@ def cells_of(codes: dict[str, NDArray[np.int32]]) -> NDArray[np.int64]:
 @settings(max_examples=20, deadline=None)
 def test_a_table_like_the_public_one_gives_everyone_the_rows_they_have(seed: int) -> None:
     draws = rng(seed)
-    public = random_crowd(draws, SIZES, 30)
+    public = random_crowd(draws, SIZES, 60)
     order = draws.permutation(len(public))
     codes = {n: c[order] for n, c in public.codes.items()}
     given_ = public_people(codes, public=public, by=("a", "b"), rng=draws)
     assert public.people is not None
-    # Even by name: all public people appear, and are numbered in their order.
-    found = Counter(zip(given_.tolist(), cells_of(codes).tolist(), strict=True))
-    there = zip(public.people.tolist(), public.cells(("a", "b")).tolist(), strict=True)
-    assert found == Counter(there)
+    assert profiles(given_, cells_of(codes)) == profiles(public.people, public.cells(("a", "b")))
 
 
 @pytest.mark.parametrize("times", [2, 3])
@@ -111,20 +119,55 @@ def test_a_table_of_half_the_size_has_half_of_the_people_each_with_most_rows() -
     order = np.argsort(cells, kind="stable")[::2]
     codes = {n: c[order] for n, c in public.codes.items()}
     found = public_people(codes, public=public, by=("a", "b"), rng=rng(4))
-    people = len(np.unique(found))
-    assert 300 <= people <= 375
-    assert np.bincount(found).mean() >= 0.8 * np.bincount(public.people).mean()
+    assert len(np.unique(found)) == 300
+    # Few are in more cells than public people of their size are.
+    own = Counter(profiles(public.people, cells).elements())
+    mean = np.mean([len(profile) / sum(n for _, n in profile) for profile in own])
+    now = profiles(found, cells_of(codes)).elements()
+    assert np.mean([len(p) / sum(n for _, n in p) for p in now]) <= 1.15 * mean
 
 
 def test_rows_of_a_cell_that_is_not_public_go_by_fewer_columns() -> None:
-    """People 0 and 1 have a = 0, b = 0; person 2 has a = 1, b = 1."""
-    public = crowd([0, 0, 1, 2, 2], SIZES, a=[0, 0, 0, 1, 1], b=[0, 0, 0, 1, 1])
-    codes = {"a": np.array([0, 1, 2, 0]), "b": np.array([3, 1, 2, 0])}
+    """People 0 to 3 have a = 0, people 4 to 7 have a = 1; nobody has b = 2."""
+    whose = np.repeat(np.arange(8), 5)
+    public = crowd(whose, SIZES, a=whose // 4, b=np.zeros(40, dtype=np.int64))
+    codes = {"a": np.repeat([0, 1], 20), "b": np.tile([0, 0, 0, 0, 2], 8)}
     for seed in range(20):
         found = public_people(codes, public=public, by=("a", "b"), rng=rng(seed))
-        assert len(found) == 4
-        # Row 0 shares its a with row 3 and not with row 1, whose person is 2 alone.
-        assert found[0] != found[1] != found[3]
+        assert len(set(zip(found.tolist(), codes["a"].tolist(), strict=True))) == 8
+
+
+def test_a_value_that_is_not_public_has_people_of_its_own() -> None:
+    """Of eight people who keep to a = 0 or 1 each; there are ten rows of a = 2, too."""
+    whose = np.repeat(np.arange(8), 5)
+    public = crowd(whose, SIZES, a=whose % 2, b=whose % 4)
+    codes = {"a": np.repeat([0, 1, 2], [20, 20, 10]), "b": np.tile([0, 1, 2, 3, 0], 10)}
+    for seed in range(20):
+        found = public_people(codes, public=public, by=("a",), rng=rng(seed))
+        assert len(set(zip(found.tolist(), codes["a"].tolist(), strict=True))) == 10
+        assert np.bincount(found).tolist() == [5] * 10
+
+
+def test_people_keep_to_one_cell_if_public_people_do_and_large_ones_stay_large() -> None:
+    """People of a = 0 have two rows, those of a = 1 six, those of a = 2 twelve."""
+    each = np.tile([2, 6, 12], 100)
+    public = crowd(
+        np.repeat(np.arange(300), each),
+        SIZES,
+        a=np.repeat(np.tile([0, 1, 2], 100), each),
+        b=np.zeros(each.sum(), dtype=np.int64),
+    )
+    # Now there are half as many rows of a = 0, and twice as many of a = 2.
+    codes = {"a": rng(1).permutation(np.repeat([0, 1, 2], [100, 600, 2400]))}
+    sizes = Sizes(np.bincount(np.repeat([2, 6, 12], [50, 100, 200]))[1:].astype(np.float64))
+    give = Donors(public, ("a",), rng(2)).given(sizes.each(3100)).begin()
+    found = give(codes, rng(3))
+    assert found is not None
+    pairs = set(zip(found.tolist(), codes["a"].tolist(), strict=True))
+    assert len(pairs) == 350
+    held = np.bincount(found)
+    means = [np.mean([held[who] for who, a in pairs if a == value]) for value in (0, 1, 2)]
+    assert means == pytest.approx([2, 6, 12], rel=0.1)
 
 
 def test_without_columns_to_go_by_sizes_are_the_public_ones() -> None:
@@ -149,17 +192,56 @@ def test_people_are_needed_for_people() -> None:
         public_people(public.codes, public=public, by=("a",), rng=rng())
 
 
-@given(st.integers(0, 2**32), st.integers(0, 400))
-@settings(max_examples=40, deadline=None)
-def test_nobody_has_more_rows_than_their_public_person_has_by_each_number_of_columns(
-    seed: int, rows: int
+@given(
+    st.integers(0, 2**32),
+    st.lists(st.integers(1, 12), min_size=1, max_size=60),
+    st.sampled_from([(), ("a",), ("a", "b")]),
+    cuts,
+)
+@settings(max_examples=100, deadline=None)
+def test_all_people_have_rows_about_as_many_as_wanted_and_none_more_than_the_largest(
+    seed: int, sizes: list[int], by: tuple[str, ...], places: list[float]
 ) -> None:
-    """A cap that is no lower need not be kept an eye on."""
-    draws = rng(seed)
+    draws, rows = rng(seed), sum(sizes)
     public = random_crowd(draws, SIZES, 8)
     codes = {n: draws.integers(0, size, rows).astype(np.int32) for n, size in SIZES.items()}
-    found = public_people(codes, public=public, by=("a", "b"), rng=draws)
-    assert np.bincount(found, minlength=1).max() <= 3 * public.sizes().max()
+    way = Donors(public, by, draws).given(np.array(sizes))
+    found = in_batches(way.begin(), codes, cut(rows, places), seed)
+    held = np.bincount(found)
+    assert way.people == len(held) == len(sizes)
+    assert held.min() >= 1
+    assert held.max() <= max(sizes)
+    if not by:
+        assert held.tolist() == sizes
+
+
+@given(st.lists(st.tuples(st.integers(1, 9), st.integers(0, 4)), min_size=1), st.integers(0, 2**32))
+def test_cuts_move_to_borders_and_leave_everyone_rows_within_the_limit(
+    people: list[tuple[int, int]], seed: int
+) -> None:
+    sizes, slack = np.array(people).T
+    groups = np.sort(rng(seed).integers(0, 4, sizes.sum()))
+    found = cut_at_borders(sizes, groups, sizes + slack)
+    assert found.sum() == sizes.sum()
+    assert (found >= 1).all()
+    assert (found <= sizes + slack).all()
+    if len(sizes) > 1 and slack.min() == 4:
+        free = cut_at_borders(sizes, groups, np.full(len(sizes), sizes.sum()))
+        ends = set(np.cumsum(free).tolist())
+        borders = np.flatnonzero(np.diff(groups)) + 1
+        assert len(borders) == 0 or ends & {*borders.tolist(), *np.cumsum(sizes).tolist()}
+
+
+@given(st.lists(st.integers(1, 9), max_size=40), cuts)
+def test_people_in_turn_get_all_of_their_rows_whatever_is_taken(
+    sizes: list[int], places: list[float]
+) -> None:
+    in_turn, held = InTurn(np.array(sizes, dtype=np.int64)), np.zeros(len(sizes), dtype=np.int64)
+    for rows in cut(sum(sizes), places):
+        first, each = in_turn.take(rows)
+        assert each.sum() == rows
+        held[first : first + len(each)] += each
+    assert held.tolist() == sizes
 
 
 # The cap
@@ -192,39 +274,18 @@ def test_nobody_within_the_cap_is_touched() -> None:
 # Batches
 
 
-@given(st.integers(0, 2**32), cuts, st.integers(1, 3))
-@settings(max_examples=50, deadline=None)
-def test_batches_of_a_table_like_the_public_one_give_everyone_the_rows_they_have(
-    seed: int, places: list[float], times: int
-) -> None:
-    """Whatever the batches are, and however often everyone is there."""
-    draws = rng(seed)
-    public = random_crowd(draws, SIZES, 30)
-    assert public.people is not None
-    order = draws.permutation(times * len(public)) % len(public)
+def test_in_batches_people_keep_to_one_cell_and_their_sizes_all_the_same() -> None:
+    """Public people keep to one value of a, and there are as many private ones."""
+    whose = np.repeat(np.arange(400), np.minimum(rng(1).geometric(0.15, 400), 30))
+    public = crowd(whose, SIZES, a=whose % 3, b=rng(2).integers(0, 4, len(whose)))
+    order = rng(3).permutation(len(whose))
     codes = {n: c[order] for n, c in public.codes.items()}
-    give = Donors(public, ("a", "b"), draws).given(len(order)).begin()
-    found = in_batches(give, codes, cut(len(order), places), seed)
-    once = profiles(public.people, public.cells(("a", "b")))
-    assert profiles(found, cells_of(codes)) == Counter({p: times * n for p, n in once.items()})
-    # Numbers have no gaps, and come in order.
-    assert np.unique(found).tolist() == list(range(times * (int(public.people.max()) + 1)))
-
-
-@given(st.integers(0, 2**32), cuts, st.integers(0, 400))
-@settings(max_examples=50, deadline=None)
-def test_the_sizes_of_people_do_not_depend_on_the_batches(
-    seed: int, places: list[float], rows: int
-) -> None:
-    """Rows of one cell: which of them a person gets is chance, how many is not."""
-    draws = rng(seed)
-    public, same = random_crowd(draws, SIZES, 20), int(draws.integers(2**32))
-    codes = {n: np.zeros(rows, dtype=np.int32) for n in SIZES}
-    sizes = []
-    for parts in ([rows], cut(rows, places)):
-        give = Donors(public, ("a", "b"), rng(same)).given(rows).begin()
-        sizes.append(sorted(np.bincount(in_batches(give, codes, parts, seed)).tolist()))
-    assert sizes[0] == sizes[1]
+    sizes = Sizes.public(public, len(whose)).each(len(whose))
+    way = Donors(public, ("a", "b"), rng(4)).given(sizes)
+    found = in_batches(way.begin(), codes, cut(len(whose), [0.2, 0.5, 0.55]), 5)
+    assert len(set(zip(found.tolist(), codes["a"].tolist(), strict=True))) <= 1.05 * 400
+    counts = [np.bincount(n, minlength=31) for n in (np.bincount(found), public.sizes())]
+    assert np.abs(counts[0] - counts[1]).sum() <= 0.15 * 2 * 400
 
 
 @given(st.lists(st.integers(0, 6), min_size=1, max_size=200), st.integers(1, 9), cuts)
@@ -256,32 +317,27 @@ def test_nobody_is_dealt_more_than_the_cap(
     assert rows < people or held.max() - held.min() <= 1
 
 
-def test_people_of_noisy_sizes_have_their_rows_in_one_batch_each() -> None:
-    sizes, rows = Sizes(np.array([0.5, 0.0, 0.2, 0.3])), 40_000
+def test_people_of_noisy_sizes_have_their_rows_in_one_batch_each_but_for_those_between() -> None:
+    sizes, rows = Sizes(np.array([10_000.0, 0.0, 4_000.0, 6_000.0])), 46_000
     codes = {"a": np.zeros(rows, dtype=np.int32)}
     way = sizes.given(rows)
-    dealt = in_batches(way.begin(), codes, [10_000] * 4, 1)
-    assert np.unique(dealt).tolist() == list(range(int(dealt.max()) + 1))
-    assert way.people == pytest.approx(dealt.max() + 1, rel=0.02)
-    batch = np.arange(rows) // 10_000
-    assert len(set(zip(dealt.tolist(), batch.tolist(), strict=True))) == dealt.max() + 1
-    found = np.bincount(np.bincount(dealt), minlength=5)[1:]
-    assert found / found.sum() == pytest.approx([0.5, 0, 0.2, 0.3], abs=0.02)
-
-
-@pytest.mark.parametrize(("most", "people"), [(1, [8]), (2, [2, 3]), (4, [1, 0, 1, 1]), (5, None)])
-def test_sizes_beyond_a_cap_fill_new_people(most: int, people: list[int] | None) -> None:
-    """One person of three rows, and one of five."""
-    sizes = Sizes(np.array([0.0, 0.0, 1.0, 0.0, 1.0]))
-    assert sizes.capped(most).people.tolist() == (people or sizes.people.tolist())
+    found = in_batches(way.begin(), codes, [11_500] * 4, 1)
+    assert way.people == found.max() + 1 == 20_000
+    assert np.bincount(np.bincount(found)).tolist() == [0, 10_000, 0, 4_000, 6_000]
+    batch = np.arange(rows) // 11_500
+    assert len(set(zip(found.tolist(), batch.tolist(), strict=True))) <= 20_003
+    # Each batch has people of all sizes, and rows of one person are not all together.
+    for part in np.split(found, 4):
+        assert np.count_nonzero(np.bincount(part) == 1) == pytest.approx(2_500, abs=10)
+        assert np.mean(part[1:] == part[:-1]) < 0.01
 
 
 def test_whoever_begins_again_begins_anew() -> None:
     public = random_crowd(rng(1), SIZES, 30)
     codes: Any = {n: c[::2] for n, c in public.codes.items()}
     for way in (
-        Donors(public, ("a",), rng(2)).given(len(codes["a"]), most=3),
-        Sizes(np.array([0.5, 0.5])).given(len(codes["a"])),
+        Donors(public, ("a",), rng(2)).given(Sizes.public(public, 1).each(len(codes["a"]), 3)),
+        Sizes(np.array([9.0, 9.0])).given(len(codes["a"])),
         evenly(len(codes["a"]), people=7, cap=100),
     ):
         one, two = (in_batches(way.begin(), codes, cut(len(codes["a"]), [0.5]), 3) for _ in "ab")

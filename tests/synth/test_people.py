@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +14,8 @@ from hypothesis import strategies as st
 from tests.synth.crowds import door_to, events, random_crowd
 from tests.vault.obvious import People
 from understudy.budget import Budget, Gaussian, Norm, Sample, Weights, price_grains
-from understudy.synth.people import best_cap, meet
+from understudy.synth.giving import Donors
+from understudy.synth.people import Crowd, best_cap, meet
 from understudy.synth.sizes import Classes, Sizes
 
 SIZES = {"a": 3, "b": 4}
@@ -29,31 +31,41 @@ def rng(seed: int = 0) -> np.random.Generator:
 @given(
     st.lists(st.floats(0, 50), min_size=1, max_size=8).filter(lambda s: sum(s) > 0.1),
     st.integers(0, 500),
-    st.integers(0, 2**32),
+    st.none() | st.integers(1, 12),
 )
-@settings(max_examples=60, deadline=None)
-def test_dealing_gives_every_row_a_person_and_nobody_a_size_that_is_not(
-    shares: list[float], rows: int, seed: int
+@settings(max_examples=100, deadline=None)
+def test_there_are_as_many_people_as_were_found_who_share_all_rows_within_the_cap(
+    people: list[float], rows: int, most: int | None
 ) -> None:
-    dealt = Sizes(np.array(shares)).deal(rows, rng(seed))
-    assert len(dealt) == rows
-    sizes = np.bincount(dealt, minlength=1)
-    possible = {n for n, share in enumerate(shares, 1) if share > 0}
-    # One person may have had rows left when there were no more.
-    odd = [n for n in sizes.tolist() if n and n not in possible]
-    assert len(odd) <= 1
-    assert sizes.max() <= len(shares)
+    each = Sizes(np.array(people)).each(rows, most)
+    assert each.sum() == rows
+    assert (each >= 1).all()
+    assert each.max(initial=0) <= (most or rows)
+    # Where there are too few rows everyone has one, and where too many for the cap, all have that.
+    fewest = -(-rows // (most or max(rows, 1)))
+    assert len(each) == min(max(round(sum(people)), fewest), rows)
 
 
-@pytest.mark.parametrize("people", [1, 2000])
-def test_sizes_follow_their_shares_whatever_these_sum_to(people: int) -> None:
-    shares = people * np.array([0.5, 0, 0.2, 0.3])
-    dealt = Sizes(shares).deal(40_000, rng(9))
-    found = np.bincount(np.bincount(dealt), minlength=5)[1:]
-    assert found / found.sum() == pytest.approx([0.5, 0, 0.2, 0.3], abs=0.02)
-    # Rows of one person are not all together.
-    assert np.diff(dealt).any()
-    assert np.mean(dealt[1:] == dealt[:-1]) < 0.01
+@given(st.lists(st.integers(0, 30), min_size=1, max_size=8).filter(any))
+def test_sizes_are_those_that_were_found_if_there_are_as_many_rows(people: list[int]) -> None:
+    sizes = Sizes(np.array(people, dtype=np.float64))
+    each = sizes.each(round(sizes.rows))
+    assert np.bincount(each, minlength=len(people) + 1)[1:].tolist() == people
+
+
+def test_sizes_are_scaled_to_the_rows_there_are() -> None:
+    each = Sizes(np.array([500.0, 0, 200, 300])).each(4600)
+    assert np.bincount(each).tolist() == [0, 0, 500, 0, 0, 0, 200, 0, 300]
+    # What is beyond the cap is others'.
+    assert np.bincount(Sizes(np.array([500.0, 0, 0, 500])).each(2500, 3)).tolist() == [
+        *(0, 0, 500, 500)
+    ]
+
+
+def test_public_sizes_are_those_of_public_people() -> None:
+    public = random_crowd(rng(4), SIZES, 50)
+    assert sorted(Sizes.public(public, len(public)).each(len(public))) == sorted(public.sizes())
+    assert len(Sizes.public(public, 3 * len(public)).each(3 * len(public))) == 150
 
 
 @pytest.mark.parametrize(("share", "rows"), [(0.4, 1), (0.5, 1), (0.51, 3), (0.7, 3), (1.0, 4)])
@@ -94,13 +106,13 @@ def test_noisy_sizes_are_sizes_even_where_noise_is_all_there_is() -> None:
         assert sizes.people.min() >= 0
         assert sizes.people.sum() > 0
         assert 1 <= sizes.quantile(0.9) <= 6
-        assert len(sizes.deal(100, rng(seed))) == 100
+        assert sizes.each(100).sum() == 100
 
 
 # Meeting the crowd
 
 
-def test_under_a_cap_with_public_people_nothing_is_asked() -> None:
+def test_under_a_cap_without_a_price_nothing_is_asked() -> None:
     with door_to(CROWD, bounding=Sample(4)) as door:
         met = meet(door, random_crowd(rng(1), SIZES, 9), rows_price=None, people_price=None)
         assert events(door) == []
@@ -125,6 +137,40 @@ def test_under_norm_rows_are_counted_with_the_cap_that_public_people_suggest() -
         assert met.rows >= 1
         scales.add(event.sigma)
     assert len(scales) == 1
+
+
+@pytest.mark.parametrize("bounding", [Norm(), Weights(45)], ids=lambda b: b.kind)
+def test_with_public_people_too_the_sizes_are_those_of_the_private_table(bounding: Any) -> None:
+    public = random_crowd(rng(2), SIZES, 200)
+    with door_to(CROWD, bounding=bounding) as door:
+        met = meet(door, public, rows_price=1e4, people_price=1e4)
+        asked = [what for what, _ in events(door)]
+    assert asked[:2] == ["people by  and times", "number of people"]
+    assert met.sizes is not None
+    assert met.sizes.people[:3] == pytest.approx([6, 0, 3], abs=0.01)
+    assert met.sizes.people.sum() == pytest.approx(10, abs=0.01)
+    # What is counted follows public people as before.
+    assert met.typical == (45 if asked[2:] == [] else best_cap(public, 1e4))
+
+
+@given(st.integers(0, 2**32), st.integers(1, 300), st.none() | st.integers(3, 40))
+@settings(max_examples=40, deadline=None)
+def test_rows_are_given_to_as_many_people_as_were_found_with_public_people_and_without(
+    seed: int, people: int, most: int | None
+) -> None:
+    public, draws = random_crowd(rng(seed), SIZES, 40), rng(seed)
+    sizes = Sizes(people * np.array([0.5, 0.2, 0.3]))
+    rows = max(1, round(sizes.rows))
+    codes = {n: draws.integers(0, size, rows).astype(np.int32) for n, size in SIZES.items()}
+    met = Crowd(rows=rows, sizes=sizes, typical=3, bounding=Weights(3))
+    with door_to(CROWD, bounding=Norm()) as door:
+        for table, by in ((public, ("a",)), (public, ()), (None, ())):
+            way = met.given(rows, door, public=table, by=by, most=most, rng=draws)
+            found = way.begin()(codes, draws)
+            assert found is not None
+            held = np.bincount(found)
+            assert way.people == len(held) == min(rows, people)
+            assert 1 <= held.min() <= held.max() <= 4
 
 
 def test_under_norm_without_public_people_the_noisy_sizes_give_the_cap() -> None:
@@ -175,8 +221,18 @@ def test_the_best_cap_is_that_of_the_least_error_by_the_slow_way() -> None:
     assert best_cap(public, 1e-6) == np.median(sizes)
 
 
-def test_many_people_are_dealt_in_no_time() -> None:
-    """A hundred thousand of them; a loop that draws one at a time would take minutes."""
+@pytest.mark.parametrize("by", [(), ("a",), ("a", "b")])
+def test_many_people_are_given_rows_in_no_time(by: tuple[str, ...]) -> None:
+    """A hundred thousand of them; a loop over people would take minutes."""
+    public = random_crowd(rng(1), SIZES, 30_000)
+    codes = {n: np.tile(c, 3) for n, c in public.codes.items()}
+    rows = len(codes["a"])
     start = time.process_time()
-    Sizes(np.array([0.5, 0.3, 0.2])).deal(170_000, rng(1))
-    assert time.process_time() - start < 2
+    found = (
+        Donors(public, by, rng(1))
+        .given(Sizes.public(public, rows).each(rows))
+        .begin()(codes, rng(2))
+    )
+    assert found is not None
+    assert found.max() + 1 == 90_000
+    assert time.process_time() - start < 6

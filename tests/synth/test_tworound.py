@@ -801,12 +801,12 @@ def test_with_almost_no_noise_and_no_bound_pairs_are_those_of_the_table(
 
 @pytest.mark.parametrize("bounding", [us.Weights(5), us.Sample(5)], ids=lambda b: b.kind)
 def test_noise_is_for_as_many_rows_as_a_person_has_at_most(tmp_path: Path, bounding: Any) -> None:
-    """With public people nothing is asked but the rounds: √2/μ for each, five times."""
+    """Besides people's sizes nothing is asked but the rounds: √(2/0.98)/μ for each, five times."""
     held = rides.session(tmp_path, bounding=bounding, public=rides.PUBLIC)
     release = held.run(us.TwoRound(cliques=rides.CLIQUES))
     for asked in rounds_of(release):
         found = sigmas(asked, {})
-        exact = 5 * math.sqrt(2) / rides.BUDGET.price
+        exact = 5 * math.sqrt(2 / 0.98) / rides.BUDGET.price
         assert found == pytest.approx([exact] * len(asked), rel=1e-9)
 
 
@@ -816,7 +816,9 @@ def test_the_documents_noise_is_for_as_many_rows_as_weights_leave(tmp_path: Path
         release = held.run(us.TwoRound(cliques=rides.CLIQUES, published=published))
         rule = RULES["rdp_integer" if published else "gdp"]
         found = [s for asked in rounds_of(release) for s in sigmas(asked, {})]
-        assert found == pytest.approx([5 * rule(rides.BUDGET, 2)] * 6, rel=1e-9)
+        # The document does not ask how many rows people have.
+        left = 1 if published else 0.98
+        assert found == pytest.approx([5 * rule(rides.BUDGET, 2) / left**0.5] * 6, rel=1e-9)
 
 
 @pytest.mark.parametrize("public", [None, rides.PUBLIC], ids=["noisy sizes", "public people"])
@@ -831,9 +833,15 @@ def test_under_norm_rows_are_counted_and_both_rounds_keep_to_their_prices(tmp_pa
     mechanism = us.TwoRound(cliques=rides.CLIQUES, first_share=0.25, rows_share=0.04)
     held.run(mechanism)
     (run,) = rides.read(tmp_path).runs.values()
-    assert [r.what for r in run.reservations] == ["number of rows", "4 marginals", "2 marginals"]
+    assert [r.what for r in run.reservations] == [
+        "people by  and times",
+        "number of people",
+        "number of rows",
+        "4 marginals",
+        "2 marginals",
+    ]
     shares = [r.grains / run.cap for r in run.reservations]
-    assert shares == pytest.approx([0.04, 0.24, 0.72], rel=1e-9)
+    assert shares == pytest.approx([0.015, 0.005, 0.04, 0.235, 0.705], rel=1e-9)
 
 
 # Odd tables

@@ -123,8 +123,8 @@ PEOPLE_COUNTS = (
         name="synthetic residents have more calls than the cap",
         kind="the bound on a person is not kept",
         file="synth/usercounts.py",
-        old="donors.given(total, most=self.most_each)",
-        new="donors.given(total)",
+        old=".each(total, self.most_each)",
+        new=".each(total)",
         caught_by=f"{TESTS}::test_without_a_cap_nobody_is_cut",
     ),
 )

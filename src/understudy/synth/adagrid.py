@@ -202,7 +202,7 @@ class AdaGrid(OfPeople):
         self, door: Door, public: PublicTable | None, *, selected: bool
     ) -> dict[str, float]:
         """Share the budget out among kinds of questions."""
-        shares = shares_of_people(door, public, self)
+        shares = shares_of_people(door, public, self, published=self.published)
         if selected and len(door.schema.domain) > 1:
             shares["selection"] = self.selection_share
         shares["marginals"] = 1 - sum(shares.values())

@@ -16,7 +16,7 @@ from understudy.public import Batch, Batches
 from understudy.schema import Codes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from understudy.graph import Urn
     from understudy.public import Draw, PublicTable
@@ -37,6 +37,10 @@ class Given:
     """Begins with the first batch, whatever was given before."""
 
 
+NOTHING = 1e-6
+"""How many rows somebody gets who wants none, beside others' one."""
+PARTS = 2**12
+"""How finely the rows that a donor has of several cells are mixed."""
 EACH_ITS_OWN = Given(None, lambda: lambda _codes, _rng: None)
 """Rows that are people."""
 
@@ -81,81 +85,225 @@ def evenly(rows: int, *, people: int, cap: int) -> Given:
     return Given(enough, begin)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Level:
-    """The cells that public rows have in the first few of some columns."""
+class InTurn:
+    """People of known sizes in an order, who get all of their rows one after the other.
 
-    keys: Numbers
-    """Each cell: the number of its cell in one column fewer, and the code in the last one."""
-    donors: Numbers
-    """The person of every public row, cell by cell, in an order of people that all cells share."""
-    starts: Numbers
-    """Cell c has donors[starts[c]:starts[c + 1]]."""
-
-
-class Donors:
-    """Public people, to give rows to, by what their own rows have in some columns.
-
-    Public rows of a cell are handed out in an order of people that is the same everywhere; a
-    cell's row that is handed out again is a double's of that person.  So a table of half the
-    size has half of the people, one of double the size everyone twice, each with the rows they
-    have.  A cell that public data do not have is looked for by fewer columns.
+    >>> people = InTurn(np.array([2, 3]))
+    >>> [(first, each.tolist()) for first, each in map(people.take, (4, 1))]
+    [(0, [2, 2]), (1, [1])]
     """
 
-    def __init__(self, public: PublicTable, by: Sequence[str], rng: np.random.Generator) -> None:
-        """Order the public rows of every cell."""
-        people = public.known_people("whose rows are whose")
-        self._count = int(people[-1]) + 1
-        self._each = len(public) / self._count
-        # By so many columns and by each fewer, a person gets their own rows once at most.
-        self._most = (1 + len(by)) * int(public.sizes().max())
-        self._sizes = {name: public.schema.domain[name] for name in by}
-        rank = rng.permutation(self._count)[people]
-        cells, keys = np.zeros(len(public), dtype=np.int64), np.zeros(1, dtype=np.int64)
-        self._levels = [_level(keys, cells, people, rank)]
-        for name, size in self._sizes.items():
-            keys, cells = np.unique(cells * size + public.codes[name], return_inverse=True)
-            self._levels.append(_level(keys, cells, people, rank))
+    def __init__(self, sizes: Numbers) -> None:
+        """Begin with the first one."""
+        self._ends, self._given = np.cumsum(sizes), 0
 
-    def given(self, rows: int, *, most: int | None = None) -> Given:
-        """Give so many rows, at most so many of them to one person."""
-        people = max(rows / self._each, 0 if most is None else rows / most)
-        return Given(round(people), lambda: self._begin(most))
+    def take(self, rows: int) -> tuple[int, Numbers]:
+        """Return who is the first to have some of the next rows, and how many each has of them."""
+        start, self._given = self._given, self._given + rows
+        first = int(np.searchsorted(self._ends, start, side="right"))
+        last = int(np.searchsorted(self._ends, self._given))
+        ends = np.minimum(self._ends[first : last + 1], self._given)
+        return first, np.diff(ends, prepend=start)
 
-    def _begin(self, most: int | None) -> Give:
-        handed = [np.zeros(len(level.keys), dtype=np.int64) for level in self._levels]
-        numbers = Numbering()
-        caps = None if most is None or most >= self._most else Caps(most)
+
+def dealt(sizes: Numbers) -> Given:
+    """Give rows to people of these sizes, whichever rows they are."""
+
+    def begin() -> Give:
+        in_turn = InTurn(sizes)
 
         def give(codes: Mapping[str, Codes], rng: np.random.Generator) -> People:
-            donor, double = np.zeros((2, _length(codes)), dtype=np.int64)
-            for depth, rows, cells in self._found(codes):
-                level = self._levels[depth]
-                turns = handed[depth][cells] + places(cells, rng.permutation(len(cells)))
-                handed[depth] += np.bincount(cells, minlength=len(level.keys))
-                double[rows], turns = np.divmod(turns, np.diff(level.starts)[cells])
-                donor[rows] = level.donors[level.starts[cells] + turns]
-            people = numbers.of(donor, double)
-            return people if caps is None else caps.of(people)
+            first, each = in_turn.take(_length(codes))
+            return rng.permutation(first + np.repeat(np.arange(len(each)), each))
 
         return give
 
-    def _found(self, codes: Mapping[str, Codes]) -> Iterator[tuple[int, Numbers, Numbers]]:
-        """Give rows with their public cells, each by as many columns as there is one for."""
-        rows = np.arange(_length(codes))
-        cells = np.zeros(len(rows), dtype=np.int64)
-        for depth, (name, size) in enumerate(self._sizes.items()):
-            keys, wanted = self._levels[depth + 1].keys, cells * size + codes[name][rows]
+    return Given(len(sizes), begin)
+
+
+class Donors:
+    """Public people, whose doubles the synthetic people are.
+
+    Public people stand in a line, by the cell of some columns in which they have most rows, and
+    then by size.  From there the people of a batch are chosen, evenly along the line, as many where
+    there are many rows for their size; the larger a public person is, the larger is the double.
+    Each cell's rows are handed out to those who are there, in proportion to what they want of it;
+    then all rows are lined up as their people stand, and cut into people of the sizes that are
+    wanted.  So nobody is a fragment, and what is too much for one is a neighbour's.
+
+    Cuts are moved to where the line goes on with another cell, so that people keep to one if public
+    people do.  A cell that public data do not have is looked for by fewer columns; in a first
+    column, each value that they do not have stands for somebody in the line.
+    """
+
+    def __init__(self, public: PublicTable, by: Sequence[str], rng: np.random.Generator) -> None:
+        """Line up public people, and find who has how many rows in which cell."""
+        self._columns = {name: public.schema.domain[name] for name in by}
+        people, each, codes = self._everybody(public, rng)
+        cells, levels = np.zeros(len(people), dtype=np.int64), [np.zeros(1, dtype=np.int64)]
+        found = [cells]
+        for name, size in self._columns.items():
+            keys, cells = np.unique(cells * size + codes[name], return_inverse=True)
+            found.append(cells + sum(map(len, levels)))
+            levels.append(keys)
+        self._keys = levels[1:]
+        """By so many columns: each cell's number by one column fewer, and its code in the last."""
+        main = _commonest(people, cells)
+        line = np.lexsort((rng.permutation(len(each)), each, main))
+        self._each, self._main = each[line], main[line]
+        place = np.argsort(line)[people]
+        pairs = [np.unique(c * len(line) + place, return_counts=True) for c in found]
+        where, self._donors = np.divmod(np.concatenate([pair for pair, _ in pairs]), len(line))
+        """Every cell's donors, one after the other."""
+        self._rows = np.concatenate([rows for _, rows in pairs])
+        """How many rows each of them has there."""
+        self._starts = np.searchsorted(where, np.arange(sum(map(len, levels)) + 1))
+
+    def _everybody(
+        self, public: PublicTable, rng: np.random.Generator
+    ) -> tuple[Numbers, Numbers, dict[str, Numbers]]:
+        """Return each row's person, people's sizes, and codes, with a row for each missing value.
+
+        Somebody who stands for a value is as large as anyone.
+        """
+        people, each = public.known_people("whose rows are whose"), public.sizes()
+        codes = {name: public.codes[name] for name in self._columns}
+        for name, size in [*self._columns.items()][:1]:
+            missing = np.setdiff1d(np.arange(size), codes[name])
+            people = np.append(people, len(each) + np.arange(len(missing)))
+            each = np.append(each, rng.choice(each, len(missing)))
+            codes = {n: np.append(c, np.zeros_like(missing)) for n, c in codes.items()}
+            codes[name][len(public) :] = missing
+        return people, each, codes
+
+    def given(self, sizes: Numbers) -> Given:
+        """Give rows to people of these sizes, none of them with more than the largest has."""
+        return Given(len(sizes), lambda: self._begin(sizes))
+
+    def _begin(self, sizes: Numbers) -> Give:
+        in_turn = InTurn(sizes)
+
+        def give(codes: Mapping[str, Codes], rng: np.random.Generator) -> People:
+            people = np.zeros(_length(codes), dtype=np.int64)
+            if not len(people):
+                return people
+            cells = self._cells(codes)
+            first, each = in_turn.take(len(people))
+            # Who has rows in other batches too gets no more of them here.
+            most = np.where(each < sizes[first : first + len(each)], each, sizes.max())
+            donors = self._chosen(cells, each, rng)
+            # The larger a donor, the larger the double; those who are as large in any order.
+            whose = np.empty(len(each), dtype=np.int64)
+            whose[np.lexsort((rng.permutation(len(each)), self._each[donors]))] = np.argsort(
+                each, kind="stable"
+            )
+            wanted = np.bincount(donors, weights=each[whose], minlength=len(self._each))
+            rows, donors = self._lined(cells, wanted / self._each, rng)
+            each = cut_at_borders(each[whose], self._main[donors], most[whose])
+            people[rows] = first + np.repeat(whose, each)
+            return people
+
+        return give
+
+    def _cells(self, codes: Mapping[str, Codes]) -> Numbers:
+        """Find the public cell of every row, by as many columns as there is one for."""
+        rows, first = np.arange(_length(codes)), 1
+        found, inside = np.zeros((2, len(rows)), dtype=np.int64)
+        for (name, size), keys in zip(self._columns.items(), self._keys, strict=True):
+            wanted = inside * size + codes[name][rows]
             place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
             there = keys[place] == wanted
-            yield depth, rows[~there], cells[~there]
-            rows, cells = rows[there], place[there]
-        yield len(self._sizes), rows, cells
+            rows, inside = rows[there], place[there]
+            found[rows] = first + inside
+            first += len(keys)
+        return found
+
+    def _chosen(self, cells: Numbers, sizes: Numbers, rng: np.random.Generator) -> Numbers:
+        """Choose the donors of people of these sizes, in line: where rows are, as many as fit."""
+        public = np.add.reduceat(self._rows, self._starts[:-1])
+        supply = np.bincount(cells, minlength=len(public)) / public
+        rows = np.bincount(
+            self._donors, weights=self._rows * np.repeat(supply, np.diff(self._starts))
+        )
+        # If so many donors of each size, small ones first, have people of these sizes for doubles,
+        # this is the mean size of theirs.
+        _, size = np.unique(self._each, return_inverse=True)
+        shares = np.cumsum(np.append(0.0, np.bincount(size, weights=rows / self._each)))
+        shares *= len(sizes) / shares[-1]
+        summed = np.interp(
+            shares, np.arange(len(sizes) + 1), np.append(0, np.cumsum(np.sort(sizes)))
+        )
+        typical = np.diff(summed) / np.maximum(np.diff(shares), NOTHING)
+        people = np.cumsum(rows / np.maximum(typical, 1)[size])
+        at = (np.arange(len(sizes)) + rng.random()) * (people[-1] / len(sizes))
+        chosen: Numbers = np.minimum(np.searchsorted(people, at), len(people) - 1)
+        return chosen
+
+    def _lined(
+        self, cells: Numbers, wanted: NDArray[np.float64], rng: np.random.Generator
+    ) -> tuple[Numbers, Numbers]:
+        """Hand every row to a donor, by how many each wants for one row of theirs.
+
+        Return the rows as their donors stand in line, and the donors.  A donor's rows of any cell
+        are spread over all of theirs, so that doubles are alike.
+        """
+        rows = np.argsort(cells * len(cells) + rng.permutation(len(cells)))
+        cells, counts = cells[rows], np.bincount(cells)
+        turns = np.arange(len(cells)) - (np.cumsum(counts) - counts)[cells] + 0.5
+        # Those who want nothing get what nobody wants.
+        shares = self._rows * np.maximum(wanted, NOTHING)[self._donors]
+        ends = np.concatenate(([0.0], np.cumsum(shares)))
+        low, high = self._starts[cells], self._starts[cells + 1]
+        at = ends[low] + (ends[high] - ends[low]) * turns / counts[cells]
+        entry = np.clip(np.searchsorted(ends, at, side="right") - 1, low, high - 1)
+        part = np.clip((at - ends[entry]) / shares[entry] * PARTS, 0, PARTS - 1)
+        donors = self._donors[entry]
+        # Keys that all differ are sorted alike by every machine.
+        keys = (donors * PARTS + part.astype(np.int64)) * len(rows) + np.arange(len(rows))
+        line = np.argsort(keys)
+        return rows[line], donors[line]
 
 
-def _level(keys: Numbers, cells: Numbers, people: Numbers, rank: Numbers) -> _Level:
-    starts = np.concatenate(([0], np.cumsum(np.bincount(cells, minlength=len(keys)))))
-    return _Level(keys, people[np.lexsort((rank, cells))], starts)
+def cut_at_borders(sizes: Numbers, groups: Numbers, most: Numbers) -> Numbers:
+    """Cut a line of rows into people of about these sizes, at borders of groups where there are.
+
+    To each border the nearest cut is moved, or else the next one, unless that gives somebody more
+    rows than they may have; people stay in their order, and nobody gets none.
+
+    >>> groups = np.repeat([0, 1, 2], [5, 3, 7])
+    >>> cut_at_borders(np.array([4, 4, 4, 3]), groups, np.array([9, 9, 9, 9])).tolist()
+    [5, 3, 4, 3]
+    """
+    cuts = np.concatenate(([0], np.cumsum(sizes)))
+    borders = np.flatnonzero(np.diff(groups)) + 1
+    right = np.searchsorted(cuts, borders)
+    nearest = right - (borders - cuts[right - 1] < cuts[right] - borders)
+    # A cut that is the nearest one of several borders goes to the nearest of them.
+    order = np.argsort(-np.abs(borders - cuts[nearest]), kind="stable")
+    found = _moved(cuts, nearest[order], borders[order], most)
+    left = borders[found[nearest] == cuts[nearest]]
+    return np.diff(_moved(found, np.searchsorted(found, left), left, most))
+
+
+def _moved(cuts: Numbers, which: Numbers, borders: Numbers, most: Numbers) -> Numbers:
+    """Move some cuts to borders, but for those at both ends, and where somebody got too much."""
+    moved = cuts.copy()
+    moved[which] = borders
+    moved[[0, -1]] = cuts[[0, -1]]
+    while (over := np.diff(moved) > most).any():
+        for side in (slice(None, -1), slice(1, None)):
+            moved[side][over] = cuts[side][over]
+    return moved
+
+
+def _commonest(people: Numbers, cells: Numbers) -> Numbers:
+    """Return the cell in which each person has most rows."""
+    size = int(cells.max()) + 1
+    pairs, rows = np.unique(people * size + cells, return_counts=True)
+    pairs = pairs[np.lexsort((rows, pairs // size))]
+    last = np.append(np.flatnonzero(np.diff(pairs // size)), len(pairs) - 1)
+    commonest: Numbers = pairs[last] % size
+    return commonest
 
 
 @dataclass(frozen=True, slots=True, eq=False)

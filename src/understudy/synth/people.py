@@ -42,7 +42,7 @@ class OfPeople:
     rows_share: float = 0.02
     """The share of the budget for the number of rows, under `Norm`."""
     people_share: float = 0.02
-    """The share for how many rows people have, where no public table tells."""
+    """The share for how many people there are, and how many rows they have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -52,7 +52,7 @@ class Crowd:
     rows: float | None
     """The noisy number of rows, under `Norm`; else the marginals tell."""
     sizes: Sizes | None
-    """How many rows people have, where no public table tells."""
+    """How many people have how many rows; None where public people are taken to show it."""
     typical: int
     """The rows of a person who is not to be weighed down, where no public people show it."""
     bounding: Capped
@@ -129,20 +129,25 @@ class Crowd:
                 # The rows are those that the bounding left.
                 total = Noisy(float(rows), max(1.0, ROWS_OFF * rows))
                 sizes = self.classes.sizes(total, cap=cap).clipped(cap)
-        if sizes is not None:
-            return (sizes if most is None else sizes.capped(most)).given(rows)
-        assert public is not None  # noqa: S101  else the sizes were asked
-        return Donors(public, by, rng).given(rows, most=most)
+        if public is None or public.people is None:
+            assert sizes is not None  # noqa: S101  they are asked where nobody shows them
+            return sizes.given(rows, most=most)
+        sizes = sizes or Sizes.public(public, rows)
+        return Donors(public, by, rng).given(sizes.each(rows, most))
 
 
 def shares_of_people(
-    door: Door, public: PublicTable | None, settings: OfPeople
+    door: Door, public: PublicTable | None, settings: OfPeople, *, published: bool = False
 ) -> dict[str, float]:
-    """Say which of the questions that `meet` asks are needed, with their shares of the budget."""
+    """Say which of the questions that `meet` asks are needed, with their shares of the budget.
+
+    The documents take the sizes of people from public data, and so does what is published.
+    """
     shares = {}
     if isinstance(door.bounding, Norm):
         shares["rows"] = settings.rows_share
-    if not door.unit.is_row and (public is None or public.people is None):
+    shown = published and public is not None and public.people is not None
+    if not door.unit.is_row and not shown:
         shares["people"] = settings.people_share
     return shares
 
@@ -178,17 +183,23 @@ def meet(
             rows=None, sizes=sizes, typical=bounding.cap, bounding=bounding, classes=classes
         )
     assert rows_price is not None  # noqa: S101  under Norm nothing else tells the number of rows
-    cap = 1
-    if classes is not None:
-        cap = classes.cap(rows_price)
-    elif not door.unit.is_row:
-        assert public is not None  # noqa: S101  else the sizes were asked
+    cap, known = 1, public is not None and public.people is not None and not door.unit.is_row
+    if public is not None and known:
         cap = best_cap(public, rows_price)
+    elif classes is not None:
+        cap = classes.cap(rows_price)
     scale = scale_upper(rows_price, door.currency, bound=Fraction(cap) ** 2)
     rows = Noisy(max(1.0, door.total(cap=cap, scale=scale)), deviation(scale, door.currency))
-    if classes is None:
-        return Crowd(rows=rows.value, sizes=None, typical=cap, bounding=Weights(cap))
-    sizes = classes.sizes(rows, cap=cap)
+    sizes = None if classes is None else classes.sizes(rows, cap=cap)
+    if sizes is None or known:
+        return Crowd(
+            rows=rows.value,
+            sizes=sizes,
+            typical=cap,
+            bounding=Weights(cap),
+            classes=classes,
+            error=rows.error,
+        )
     cells = np.array(list(door.schema.domain.values()), dtype=np.float64)
     typical = int(typical_size(sizes, np.cbrt(1 / cells), cells, price=door.budget.price))
     return Crowd(

@@ -23,17 +23,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from understudy.budget import price_grains, scale_upper, split
-from understudy.synth.giving import Given
+from understudy.synth.giving import dealt
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import NDArray
 
     from understudy.budget import Currency
     from understudy.door import Door
-    from understudy.schema import Codes
-    from understudy.synth.giving import Give
+    from understudy.public import PublicTable
+    from understudy.synth.giving import Given
 
     Numbers = NDArray[np.int64]
     Floats = NDArray[np.float64]
@@ -54,6 +52,10 @@ TRIED = 101
 ROWS_OFF = (0.01, 0.02)
 """The share of all rows that the noise of their number may have for the sake of more of them, at
 least and at most."""
+GOLDEN = (math.sqrt(5) - 1) / 2
+"""Multiples of it, less their whole parts, lie evenly between 0 and 1 wherever one begins."""
+ONE = 2**32
+"""A row, where sizes are rounded: two thousand million rows are counted like that."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,45 +124,34 @@ class Sizes:
         people[-1] += self.people[most:].sum()
         return Sizes(people)
 
-    def capped(self, most: int) -> Sizes:
-        """Let nobody have more than so many rows: what is beyond fills new people.
+    @classmethod
+    def public(cls, table: PublicTable, rows: int) -> Sizes:
+        """Take people to have as many rows as public ones, and to be so many rows in all."""
+        people = np.bincount(table.sizes())[1:].astype(np.float64)
+        return cls(people * (rows / len(table)))
 
-        >>> Sizes(np.array([0.0, 0.0, 0.0, 0.0, 1.0])).capped(2).people.tolist()
-        [1.0, 2.0]
+    def each(self, rows: int, most: int | None = None) -> Numbers:
+        """Return how many rows each of as many people has, if there are so many in all.
+
+        Sizes are scaled to the rows there are; nobody has none of them, or more than ``most``.
+        Any people next to each other are about as different as all of them.
+
+        >>> sizes = Sizes(np.array([2.0, 0.0, 1.0]))
+        >>> [sizes.each(rows, 4).tolist() for rows in (0, 2, 5, 7, 13)]
+        [[], [1, 1], [1, 3, 1], [2, 4, 1], [3, 3, 3, 4]]
         """
-        each = np.arange(1, len(self.people) + 1)
-        if most >= len(each):
-            return self
-        people = np.zeros(most + 1)
-        np.add.at(people, each % most, self.people)
-        people[most] = self.people @ (each // most)
-        return Sizes(people[1:])
+        if rows == 0:
+            return np.zeros(0, dtype=np.int64)
+        most, total = most or rows, float(self.people.sum())
+        count = min(max(round(total), -(-rows // most)), rows)
+        shares = (np.arange(count) + 0.5) / count
+        found = np.searchsorted(np.cumsum(self.people), shares * total) + 1
+        spread = np.argsort(np.argsort(np.arange(count) * GOLDEN % 1))
+        return _scaled(found, rows, most)[spread]
 
-    def deal(self, rows: int, rng: np.random.Generator) -> Numbers:
-        """Give every row a person, with as many rows each as people have."""
-        sizes = np.zeros(0, dtype=np.int64)
-        while sizes.sum() < rows:
-            more = 1 + int((rows - sizes.sum()) / self.mean)
-            drawn = rng.choice(len(self.people), size=more, p=self.people / self.people.sum()) + 1
-            sizes = np.concatenate((sizes, drawn))
-        dealt = np.repeat(np.arange(len(sizes)), sizes)[:rows]
-        return rng.permutation(dealt)
-
-    def given(self, rows: int) -> Given:
-        """Give so many rows to people who have all of theirs in one batch."""
-
-        def begin() -> Give:
-            first = 0
-
-            def give(codes: Mapping[str, Codes], rng: np.random.Generator) -> Numbers:
-                nonlocal first
-                people = first + self.deal(len(next(iter(codes.values()))), rng)
-                first = int(people.max(initial=first - 1)) + 1
-                return people
-
-            return give
-
-        return Given(round(rows / self.mean), begin)
+    def given(self, rows: int, *, most: int | None = None) -> Given:
+        """Give so many rows to people of these sizes, at most so many to each."""
+        return dealt(self.each(rows, most))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -298,6 +289,20 @@ def _spread(people: Floats, ends: Numbers) -> Floats:
     lengths = np.diff(np.concatenate(([1], ends)))
     spread: Floats = np.repeat(people / lengths, lengths)
     return spread[: int(np.flatnonzero(spread)[-1]) + 1]
+
+
+def _scaled(sizes: Numbers, rows: int, most: int) -> Numbers:
+    """Scale sizes to so many rows in all, from 1 to ``most`` each, and round them to whole ones."""
+    different, people = np.unique(sizes, return_counts=True)
+    low, high = 0.0, float(rows)
+    for _ in range(100):
+        middle = (low + high) / 2
+        enough = people @ np.clip(middle * different, 1, most) >= rows
+        low, high = (low, middle) if enough else (middle, high)
+    # In whole numbers, so that none is rounded beyond its limits, nor their sum.
+    scaled = np.rint(np.clip(high * sizes, 1, most) * ONE).astype(np.int64)
+    ends = (np.cumsum(scaled) + ONE // 2) // ONE
+    return np.diff(ends, prepend=0)
 
 
 def _likeliest(counts: Floats, sums: Floats, *, error: float, totals: list[Noisy]) -> Floats:

@@ -234,7 +234,7 @@ class TwoRound(OfPeople):
         self, door: Door, public: PublicTable | None, *, selected: bool, second: bool
     ) -> dict[str, float]:
         """Share the budget out among kinds of questions."""
-        shares = shares_of_people(door, public, self)
+        shares = shares_of_people(door, public, self, published=self.published)
         if selected:
             shares["selection"] = self.selection_share
         rounds = 1 - sum(shares.values())

@@ -32,6 +32,7 @@ from understudy.synth.giving import Alone, Donors, drawn
 from understudy.synth.plausible import Space, whole_numbers
 from understudy.synth.posterior import posterior
 from understudy.synth.rounding import check_rows
+from understudy.synth.sizes import Sizes
 from understudy.synth.visits import Visits
 
 if TYPE_CHECKING:
@@ -266,8 +267,9 @@ class UserCounts:
         kinds = [n for n in space.matched if n not in space.time]
         donors = Donors(public, [*kinds, *space.time[-1:]], rng)
         total = int(rows.sum())
+        sizes = Sizes.public(public, total).each(total, self.most_each)
         urn = Urn.counted(Domain(dict(space.domain)), plan.cells, rows)
-        return drawn(urn, total, donors.given(total, most=self.most_each), rng=rng)
+        return drawn(urn, total, donors.given(sizes), rng=rng)
 
     def _notes(self, plan: Plan) -> tuple[str, ...]:
         told = (
