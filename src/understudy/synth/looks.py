@@ -52,8 +52,8 @@ if TYPE_CHECKING:
 
     Expected = Mapping[Clique, NDArray[np.float64]]
 
-MOST_ITERATIONS = 1000
-LOOK_ITERATIONS = 200
+MOST_ITERATIONS = 300
+LOOK_ITERATIONS = 100
 DROWNED = 0.3
 """Where noise alone puts pairs so far off, in total variation, none is asked."""
 WORTH = 0.05
