@@ -64,16 +64,16 @@ def test_without_a_mechanism_one_is_chosen_and_the_summary_says_why(place: Place
     told = place.fine(*place.synth(mechanism=None, epsilon=50))
     made = manifest(place)["mechanism"]
     assert made["name"] == "auto"
-    assert made["chosen"]["name"] == "tworound"
-    assert f"  chose    tworound: {made['why']}\n" in told
-    assert "(tworound)." in told
+    assert made["chosen"]["name"] == "pairs"
+    assert f"  chose    pairs: {made['why']}\n" in told
+    assert "(pairs)." in told
     second = place.fine(
         *place.synth(mechanism=None, epsilon=50, ledger=place / "b.ledger", out=place / "b"),
         "--json",
     )
     (chosen,) = json.loads(second)["chosen"]
-    assert chosen["mechanism"] == "tworound"
-    assert chosen["why"].startswith("There are about ")
+    assert chosen["mechanism"] == "pairs"
+    assert chosen["why"].startswith("There are ")
 
 
 def test_a_mechanism_that_is_named_needs_no_reason(place: Place) -> None:

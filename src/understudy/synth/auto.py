@@ -57,9 +57,9 @@ def auto(schema: Schema, *, unit: AnyUnit, public: PublicTable | None = None) ->
         if grid.fits(public):
             return Choice(
                 mechanism=grid,
-                why=f"{told} and a public table of people, which shows which columns go together "
-                "and how many rows people have, and costs nothing: adaptive granularity makes the "
-                "most of that (adagrid).",
+                why=f"{told} and a public table of people, which shows for nothing which columns "
+                "go together and what people keep to: adaptive granularity makes the most of that "
+                "(adagrid).",
             )
         told += ", and public people suggest too large a model of them"
     elif public is None:

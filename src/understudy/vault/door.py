@@ -161,7 +161,8 @@ class PrivateDoor:
         question = UnitCounts(
             clique=clique, cells=cells, times=times, most=most, scale=scale, upwards=upwards
         )
-        noisy = self._values(question, f"people by {' × '.join(clique)} and times")
+        told = f"{' × '.join(clique)} and times" if clique else "number of rows"
+        noisy = self._values(question, f"people by {told}")
         return noisy.reshape(len(cells), len(times))
 
     def select(
