@@ -119,7 +119,7 @@ def test_a_person_counts_up_to_the_cap_in_every_question(bounding: Any) -> None:
     assert {question.bounding for question in (*asked, *door.choices)} == {bounding}
     # People and their sizes have two of a hundred parts, columns 30 % of the rest.
     sizes = [r.what for r in door._run.state().reservations][:2]
-    assert sizes == ["people by  and times", "number of people"]
+    assert sizes == ["people by number of rows", "number of people"]
     assert door.shares[2] == pytest.approx(0.98 * 0.3, rel=1e-6)
     for measure, share in zip(asked[1:], door.shares[4::2], strict=True):
         level = 3 / np.sqrt(share) / BUDGET.price

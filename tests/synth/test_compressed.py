@@ -137,7 +137,7 @@ def test_people_are_asked_about_where_there_is_a_price_for_it() -> None:
         assert columns.crowd.sizes.quantile(0.5) == 5
         assert columns.crowd.rows is None
         whats = [r.what for r in door._run.state().reservations]
-    assert whats == ["people by  and times", "number of people", "3 marginals"]
+    assert whats == ["people by number of rows", "number of people", "3 marginals"]
     with listening(TABLE, sizes=SIZES, people=PEOPLE, bounding=us.Weights(9)) as door:
         assert asked(door).crowd.sizes is None
         assert [r.what for r in door._run.state().reservations] == ["3 marginals"]

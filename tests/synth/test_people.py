@@ -87,7 +87,10 @@ def test_sizes_are_asked_of_the_door_and_those_beyond_are_the_last(delta: float)
     budget = Budget(epsilon=1e9, delta=delta)
     with door_to(CROWD, bounding=Weights(5), budget=budget) as door:
         sizes = Classes.ask(door, price=1e4, most=5).sizes()
-        assert [what for what, _ in events(door)] == ["people by  and times", "number of people"]
+        assert [what for what, _ in events(door)] == [
+            "people by number of rows",
+            "number of people",
+        ]
         # Nothing of the price is left over, and no more is spent.
         spent = sum(grains for _, grains in events(door))
         whole = price_grains(1e4, door.currency)
@@ -145,7 +148,7 @@ def test_with_public_people_too_the_sizes_are_those_of_the_private_table(boundin
     with door_to(CROWD, bounding=bounding) as door:
         met = meet(door, public, rows_price=1e4, people_price=1e4)
         asked = [what for what, _ in events(door)]
-    assert asked[:2] == ["people by  and times", "number of people"]
+    assert asked[:2] == ["people by number of rows", "number of people"]
     assert met.sizes is not None
     assert met.sizes.people[:3] == pytest.approx([6, 0, 3], abs=0.01)
     assert met.sizes.people.sum() == pytest.approx(10, abs=0.01)

@@ -834,7 +834,7 @@ def test_under_norm_rows_are_counted_and_both_rounds_keep_to_their_prices(tmp_pa
     held.run(mechanism)
     (run,) = rides.read(tmp_path).runs.values()
     assert [r.what for r in run.reservations] == [
-        "people by  and times",
+        "people by number of rows",
         "number of people",
         "number of rows",
         "4 marginals",
