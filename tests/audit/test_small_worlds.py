@@ -21,9 +21,11 @@ from understudy.audit.small_worlds import (
     check_small_worlds,
     every_world,
 )
-from understudy.door import Distances, Measure, Question, Select, Total
+from understudy.door import Clique, Distances, Measure, Question, Select, Total
+from understudy.engine import Columns
 from understudy.errors import AuditError
-from understudy.vault import PrivateTable, candidates, counts, norm, sensitivity
+from understudy.vault import PrivateTable, candidates, counts, marginals, norm, sensitivity
+from understudy.vault import table as vault_table
 from understudy.vault.sensitivity import charge
 
 
@@ -86,6 +88,18 @@ def test_a_row_that_merging_counts_twice_is_seen(monkeypatch: pytest.MonkeyPatch
         return seen if seen == weighted else f"(FROM {seen} UNION ALL FROM {seen}) AS t"
 
     monkeypatch.setattr(PrivateTable, "as_seen", twice)
+    monkeypatch.setattr(vault_table, "MOST_HELD", -1)
+    with pytest.raises(AuditError, match="one person moves a Measure by more than was declared"):
+        check_small_worlds(1, 1, 2)
+
+
+def test_and_so_it_is_where_rows_are_counted_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = marginals._tallied
+
+    def twice(table: PrivateTable, clique: Clique, rows: Columns) -> Any:
+        return real(table, clique, rows) * (2 if table._merged else 1)
+
+    monkeypatch.setattr(marginals, "_tallied", twice)
     with pytest.raises(AuditError, match="one person moves a Measure by more than was declared"):
         check_small_worlds(1, 1, 2)
 

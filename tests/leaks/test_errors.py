@@ -407,9 +407,10 @@ def test_counts_that_were_kept_are_not_behind_an_error_either(
 ) -> None:
     door = trial.open()
     door.distances(CANDIDATES, scale=1e4, bounding=Weights(1))
-    kept = [counts for _, counts in trial.table._kept.values()]
-    assert kept
-    for counts in kept:
+    kept = [held for marginals, _ in trial.table._kept.values() for _, held in marginals.values()]
+    apart = [distance for _, known in trial.table._kept.values() for distance in known.values()]
+    assert len(kept) == len(apart) == len(CANDIDATES)
+    for counts in (*kept, np.array(apart, dtype=np.int64)):
         trial.secrets.add(counts)
     trial.faults["drawn"] = fault
     with pytest.raises((KeyboardInterrupt, LedgerLockedError, InternalError)) as caught:

@@ -161,9 +161,8 @@ class PrivateDoor:
         question = UnitCounts(
             clique=clique, cells=cells, times=times, most=most, scale=scale, upwards=upwards
         )
-        told = f"{' × '.join(clique)} and times" if clique else "number of rows"
-        noisy = self._values(question, f"people by {told}")
-        return noisy.reshape(len(cells), len(times))
+        what = f"people by {' × '.join(clique)} and times" if clique else "people by number of rows"
+        return self._values(question, what).reshape(len(cells), len(times))
 
     def select(
         self,
