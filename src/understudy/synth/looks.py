@@ -12,7 +12,7 @@ noise of all of them least.  With prices μ₁ for the tree and μ₂ for the la
 told alike if together they have precision (μ₁² + μ₂²)/Σ n^⅔ · n^⅔; what the tree has had of that is
 left out of the last question.
 
-Tied by ``tests/synth/test_looks.py``.
+Tied by ``tests/synth/test_pairs.py``.
 """
 
 from __future__ import annotations
@@ -182,7 +182,8 @@ class Looks:
             return
         length, _ = self._plan(count)
         self._bounding = Weights(max(1, round(length)))
-        bound = Fraction(self._bounding.cap) ** (2 if self._gdp else 1)
+        # It is asked for under `Norm` only, where noise is Gauss's.
+        bound = Fraction(self._bounding.cap) ** 2
         scale = scale_upper(self._prices["mass"], self._door.currency, bound=bound)
         mass = self._columns.door.total(cap=self._bounding.cap, scale=scale)
         self._kept = max(1.0, mass) / max(1.0, self._model.total)
@@ -202,7 +203,7 @@ class Looks:
                 return
             if priced <= len(self.chosen):
                 # What a pair is worth follows from how many there are; near enough by twos.
-                priced = max(most, 1) if tree else 2 * len(self.chosen)
+                priced = most if tree else 2 * len(self.chosen)
                 listed = self._worth(expected, free, priced)
             epsilon = selection_epsilon_lower(share, self._door.currency)
             candidates = [*(listed[pair] for pair in free), none]

@@ -73,11 +73,6 @@ class Sizes:
         """How many rows there are in all."""
         return float(self.people @ np.arange(1, len(self.people) + 1))
 
-    @property
-    def mean(self) -> float:
-        """How many rows people have on average."""
-        return self.rows / float(self.people.sum())
-
     def lengths(self, repeats: float) -> Floats:
         """Return how long people of each size are where two rows agree with this probability.
 
