@@ -175,6 +175,22 @@ def test_zeros_hold_whatever_the_start_has_there() -> None:
 # A total that is measured.
 
 
+def test_a_fit_that_stalls_stops_no_further_from_the_least_loss_than_it_says() -> None:
+    """It stops before one that goes on, with a loss that hardly falls after it."""
+    rng = np.random.default_rng(5)
+    mass = rng.gamma(0.3, 50.0, DOMAIN.shape(tuple(DOMAIN.sizes)))
+    measurements = [exact(mass, c, scale=1.0) for c in CHAIN]
+    measurements = [
+        replace(m, values=m.values + rng.normal(0, 1, m.values.shape)) for m in measurements
+    ]
+    whole = estimate(DOMAIN, measurements, total=float(mass.sum()), tolerance=1e-9, most=500)
+    early = estimate(
+        DOMAIN, measurements, total=float(mass.sum()), tolerance=1e-9, most=500, stalled=0.005
+    )
+    assert early.iterations < whole.iterations / 2
+    assert whole.loss <= early.loss <= 1.02 * whole.loss
+
+
 @pytest.mark.parametrize("tolerance", [1e-2, 1e-5])
 @pytest.mark.parametrize("cells", [[0], [0, 1]])
 def test_a_part_that_is_precisely_known_does_not_drag_the_total_along(

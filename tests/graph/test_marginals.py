@@ -49,7 +49,61 @@ def test_many_marginals_are_those_asked_one_by_one(case: tuple[Case, list[Clique
     found = model.marginals(case[1])
     assert set(found) == set(case[1])
     for clique, table in found.items():
-        assert np.array_equal(table, model.marginal(clique))
+        assert np.allclose(table, model.marginal(clique), rtol=1e-12, atol=1e-9)
+
+
+def every_pair(domain: Domain) -> list[Clique]:
+    """List all pairs of columns, both ways around."""
+    return [(x, y) for x in domain.sizes for y in domain.sizes if x != y]
+
+
+@given(cases())
+@settings(max_examples=200, deadline=None)
+def test_all_pairs_at_once_are_those_of_the_joint_table(case: Case) -> None:
+    domain = case[0].domain
+    assert max(errors(case, every_pair(domain)), default=0.0) < 1e-9
+    model = modelled(case, total=1.0)
+    for (a, b), table in model.marginals(every_pair(domain)).items():
+        assert table.shape == domain.shape((a, b))
+
+
+def test_pairs_are_told_at_once_where_there_are_many_and_memory_allows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    case, told = random_case(CHAIN, LINKS, seed=4), []
+    real = Marginals._tell
+
+    def listened(self: Marginals, near: Clique, centre: Clique) -> marginals.Told:
+        told.append(near)
+        return real(self, near, centre)
+
+    monkeypatch.setattr(Marginals, "_tell", listened)
+    assert max(errors(case, [("a", "f"), ("a", "d")])) < 1e-12
+    assert not told
+    assert max(errors(case, every_pair(CHAIN))) < 1e-12
+    assert told
+    told.clear()
+    monkeypatch.setattr(marginals, "MOST_TOLD", 1)
+    assert max(errors(case, every_pair(CHAIN))) < 1e-12
+    assert not told
+
+
+@pytest.mark.parametrize("broken", ["ratio", "places"])
+def test_a_wrong_word_about_all_columns_is_seen(
+    monkeypatch: pytest.MonkeyPatch, broken: str
+) -> None:
+    case, real = random_case(CHAIN, LINKS, seed=0), Marginals._tell
+
+    def shifted(self: Marginals, near: Clique, centre: Clique) -> marginals.Told:
+        table, places = real(self, near, centre)
+        return np.roll(table, 1, axis=-1), places
+
+    if broken == "ratio":
+        monkeypatch.setattr(marginals, "ratio", unconditional)
+    else:
+        monkeypatch.setattr(Marginals, "_tell", shifted)
+    apart = [p for p in every_pair(CHAIN) if case[0].home(p) is None]
+    assert min(errors(case, [*apart, *every_pair(CHAIN)])[: len(apart)]) > 1e-4
 
 
 def errors(case: Case, cliques: list[Clique]) -> list[float]:

@@ -1,6 +1,7 @@
 """Statistical audit: the privacy that can be seen to be lost, against what is claimed.
 
-A whole mechanism is run many times on a table and on its worst neighbour.  Of each run all
+A mechanism is run many times on a table and on its worst neighbour, until it has asked all it
+asks: what it makes of the answers can tell no more than they do.  Of each run all
 answers are kept, more than any release shows, and their likelihood ratio between the two
 tables, at the noise that was claimed, is the best test of which table it was.  How often it
 errs bounds the loss from below: by Clopper and Pearson, at a level that sound code passes but
@@ -11,6 +12,7 @@ declared, shows as a bound above the claim.
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import TYPE_CHECKING
@@ -63,6 +65,10 @@ class Loss:
         return self.certain <= self.claim
 
 
+class _AskedAll(Exception):  # noqa: N818  an end, no error
+    """A mechanism has let go of the table."""
+
+
 class _Weighing(PrivateDoor):
     """A door that weighs each answer: was it this table, or the other?"""
 
@@ -79,6 +85,10 @@ class _Weighing(PrivateDoor):
         self._tables, self._here, self._counts = tables, here, counts
         self.ratio = 0.0
         """ln of how much likelier the answers are on the first table than on the second."""
+
+    def close(self) -> None:
+        """End the run: no answer follows."""
+        raise _AskedAll
 
     def _answer(
         self, question: Question, ordinal: int, digest: str, what: str, cost: Charge
@@ -155,7 +165,8 @@ def _run(
 ) -> tuple[float, int]:
     """Run once; give the answers' ratio and what was spent."""
     rng = np.random.default_rng(number)
-    mechanism.run(door, public=public, rng=rng, progress=lambda *_: None)
+    with suppress(_AskedAll):
+        mechanism.run(door, public=public, rng=rng, progress=lambda *_: None)
     return door.ratio, door.budget.grains - door.grains
 
 

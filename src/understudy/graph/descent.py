@@ -120,14 +120,19 @@ class Descent:
         """
         return self.gap <= tolerance * max(self.value, 1.0)
 
-    def run(self, *, tolerance: float, most: int, watch: Watch | None = None) -> None:
-        """Go on until it is certain that the loss is within a share of the least possible."""
+    def run(
+        self, *, tolerance: float, most: int, stalled: float = 0.0, watch: Watch | None = None
+    ) -> None:
+        """Go on until it is certain that the loss is within a share of the least possible.
+
+        Or until it has fallen by less than the share ``stalled`` since it was last looked at.
+        """
         if not tolerance > 0 or most < 1:
             raise QuestionError(
                 "a fit needs a tolerance and a number of iterations above 0",
                 got=f"{tolerance}, {most}",
             )
-        begun, check = 0.0, min(most, CHECK_EVERY)
+        begun, check, last = 0.0, min(most, CHECK_EVERY), np.inf
         with single_threaded():
             for count in range(1, most + 1):
                 self._advance()
@@ -137,8 +142,9 @@ class Descent:
                 self._certify()
                 if watch is not None:
                     watch(self)
-                if self.certain(tolerance):
+                if self.certain(tolerance) or (stalled and self.value > (1 - stalled) * last):
                     break
+                last = self.value
                 begun = begun or self.gap
                 if self.gap <= RESTART * begun:
                     begun = self.gap

@@ -60,6 +60,7 @@ def estimate(
     limit: int | None = None,
     tolerance: float = 1e-3,
     most: int = 1000,
+    stalled: float = 0.0,
     watch: Watch | None = None,
 ) -> Fit:
     """Fit a model to measurements.
@@ -67,8 +68,9 @@ def estimate(
     ``total``: the model's, where it is known; else it is estimated too.  ``zeros``: cells
     that cannot be.  ``start``: a model to begin from, such as a smaller one.  ``order`` and
     ``limit``: see ``junction_tree``.  It stops when the loss is certainly within a share
-    ``tolerance`` of the least possible, or after ``most`` iterations; ``watch`` is shown
-    where it stands.
+    ``tolerance`` of the least possible, when it falls by less than the share ``stalled``
+    between two looks (ten iterations, later more), or after ``most`` iterations; ``watch`` is
+    shown where it stands.
     """
     cliques = [m.clique for m in measurements] + [z.clique for z in zeros]
     tree = junction_tree(domain, cliques, order=order, limit=limit)
@@ -84,7 +86,7 @@ def estimate(
     factors = {g: found / size for g, found in read.items() if g is not None}
     known = [m if m.group is None else _divided(m, factors[m.group]) for m in measurements]
     descent = Descent.begin(objective(tree, known), potentials, total=size)
-    descent.run(tolerance=tolerance, most=most, watch=watch)
+    descent.run(tolerance=tolerance, most=most, stalled=stalled, watch=watch)
     found = descent.tables()
     return Fit(
         model=Model(tree, {c: found[c] for c in tree.cliques}),

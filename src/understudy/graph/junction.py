@@ -62,9 +62,13 @@ class JunctionTree:
 
     def home(self, names: Iterable[str]) -> Clique | None:
         """Give the smallest clique that holds some columns, or None where none does."""
-        wanted = set(names)
-        homes = [c for c in self.cliques if wanted <= set(c)]
-        return min(homes, key=self.domain.cells) if homes else None
+        wanted = frozenset(names)
+        return next((c for c, held in self._smallest_first if wanted <= held), None)
+
+    @cached_property
+    def _smallest_first(self) -> list[tuple[Clique, frozenset[str]]]:
+        """The cliques and their columns, ordered by cells."""
+        return [(c, frozenset(c)) for c in sorted(self.cliques, key=self.domain.cells)]
 
     def bytes_with_pairs(self) -> dict[frozenset[str], int]:
         """Give, for every pair of columns, the most memory that the tree takes with it as well.
@@ -73,18 +77,20 @@ class JunctionTree:
         which leaves a junction tree; the best one is no larger.
         """
         found: dict[frozenset[str], int] = {}
+        cells = {c: self.domain.cells(c) for c in self.cliques}
         for name, size in self.domain.sizes.items():
             added = {c: 0 for c in self.cliques if name in c}
             for clique in (reached := list(added)):
                 for near in self.around[clique]:
                     if near not in added:
-                        added[near] = added[clique] + BYTES * (size - 1) * self.domain.cells(near)
+                        added[near] = added[clique] + BYTES * (size - 1) * cells[near]
                         reached.append(near)
             for clique, more in added.items():
                 for other in clique:
                     pair = frozenset({name, other})
                     found[pair] = min(found.get(pair, more), more)
-        return {pair: self.bytes + more for pair, more in found.items()}
+        held = self.bytes
+        return {pair: held + more for pair, more in found.items()}
 
     @cached_property
     def around(self) -> dict[Clique, list[Clique]]:

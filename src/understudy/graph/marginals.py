@@ -3,14 +3,19 @@
 p(x) = ∏ cliques / ∏ separators.  A marginal is put together at one clique, its centre, from
 what the branches around it say: a branch sends the distribution of the columns asked for
 beyond it, given the separator; a branch without any sums to one and says nothing.  What a
-branch has said is kept, so that many marginals share the work.  Held against brute force by
-``tests/graph/test_marginals.py``.
+branch has said is kept, so that many marginals share the work.
+
+Where most pairs of columns are asked for, a branch tells of all its columns in one matrix, a row
+for each cell of the separator: P(x | s) = Σ P(s′ | s)·P(x | s′) is a matrix product for all x at
+once.  Both ways are held against brute force by ``tests/graph/test_marginals.py``.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from understudy.graph.kernels import product, ratio, spread, summed
 
@@ -22,6 +27,11 @@ if TYPE_CHECKING:
     from understudy.graph.measurement import Clique
 
     Factor = tuple[Table, Clique]
+    Told = tuple[Table, dict[str, slice]]
+    """What is told of many columns: their values side by side on the last axis, and where."""
+
+MOST_TOLD = 1 << 25
+"""The most numbers that branches may tell of all columns at once."""
 
 
 class Marginals:
@@ -34,6 +44,10 @@ class Marginals:
         self._beyond: dict[tuple[Clique, Clique], set[str]] = {}
         self._said: dict[tuple[Clique, Clique, frozenset[str]], Factor] = {}
         self._costs: dict[tuple[Clique, Clique, frozenset[str]], int] = {}
+        self._told: dict[tuple[Clique, Clique], Told] = {}
+        self._against: dict[tuple[str, Clique], Told] = {}
+        self._all = "".join(tree.domain.sizes) + "+"
+        """The axis of all columns that a branch tells of: longer than any column's name."""
         below: dict[Clique, set[str]] = defaultdict(set)
         for edge in tree.edges:
             child, parent = edge.child, edge.parent
@@ -42,6 +56,15 @@ class Marginals:
             below[parent] |= below[child]
             self._beyond[child, parent] = below[child] - set(parent)
             self._beyond[parent, child] = set(tree.domain.sizes) - below[child]
+
+    def all_of(self, cliques: Iterable[Clique]) -> dict[Clique, Table]:
+        """Give many marginals; pairs that no clique holds all at once, if there are many."""
+        listed = list(cliques)
+        apart = [c for c in listed if len(set(c)) == 2 and self._tree.home(c) is None]
+        found: dict[Clique, Table] = {}
+        if len(apart) > len(self._tree.domain.sizes) and self._telling() <= MOST_TOLD:
+            found = {(a, b): self._pair(a, b) for a, b in apart}
+        return {c: found[c] if c in found else self.of(c) for c in listed}
 
     def of(self, names: Iterable[str]) -> Table:
         """Give the marginal over some columns, with an axis a column in the order given."""
@@ -103,9 +126,54 @@ class Marginals:
         """Give the distribution of columns beyond an edge, given its separator."""
         key = near, centre, frozenset(part)
         if key not in self._said:
-            separator = self._around[near][centre]
-            table = self._tables[near]
-            below = spread(summed(table, near, separator), separator, near)
-            given = ratio(table, below)
-            self._said[key] = self._joined(given, near, key[2] | set(separator), past=centre)
+            asked = key[2] | set(self._around[near][centre])
+            self._said[key] = self._joined(self._given(near, centre), near, asked, past=centre)
         return self._said[key]
+
+    def _given(self, near: Clique, centre: Clique) -> Table:
+        """Give the distribution of a clique, given the separator of one of its edges."""
+        separator, table = self._around[near][centre], self._tables[near]
+        return ratio(table, spread(summed(table, near, separator), separator, near))
+
+    def _telling(self) -> int:
+        """Give how many numbers all branches tell of all columns beyond them."""
+        domain = self._tree.domain
+        return sum(
+            domain.cells(self._around[near][centre]) * sum(domain.sizes[n] for n in beyond)
+            for (near, centre), beyond in self._beyond.items()
+        )
+
+    def _pair(self, a: str, b: str) -> Table:
+        """Give the marginal of two columns that no clique holds together."""
+        home = self._tree.home((a,))
+        assert home is not None  # noqa: S101  every column has a clique
+        near = next(n for n in self._around[home] if b in self._beyond[n, home])
+        if (a, near) not in self._against:
+            told, places = self._tell(near, home)
+            names = (*self._around[home][near], self._all)
+            joint, _ = product(self._tables[home], home, told, names, keep={a, self._all})
+            self._against[a, near] = joint, places
+        joint, places = self._against[a, near]
+        return joint[:, places[b]]
+
+    def _tell(self, near: Clique, centre: Clique) -> Told:
+        """Give the distribution of every column beyond an edge, given its separator."""
+        if (near, centre) in self._told:
+            return self._told[near, centre]
+        separator, given = self._around[near][centre], self._given(near, centre)
+        parts: list[Table] = []
+        places: dict[str, slice] = {}
+        begin = 0
+        for name in (n for n in near if n not in separator):
+            kept = tuple(n for n in near if n == name or n in separator)
+            parts.append(np.moveaxis(summed(given, near, kept), kept.index(name), -1))
+            places[name] = slice(begin, begin := begin + parts[-1].shape[-1])
+        for further in (n for n in self._around[near] if n != centre):
+            told, where = self._tell(further, near)
+            names = (*self._around[near][further], self._all)
+            table, found = product(given, near, told, names, keep={*separator, self._all})
+            parts.append(table.transpose([found.index(n) for n in (*separator, self._all)]))
+            places |= {n: slice(begin + s.start, begin + s.stop) for n, s in where.items()}
+            begin += told.shape[-1]
+        self._told[near, centre] = np.concatenate(parts, axis=-1), places
+        return self._told[near, centre]

@@ -60,9 +60,8 @@ class Model:
 
     def marginals(self, cliques: Iterable[Clique]) -> dict[Clique, Table]:
         """Give the marginals over many sets of columns, which share their work."""
-        shared = Marginals(self.tree, self.tables)
         with single_threaded():
-            return {clique: shared.of(clique) for clique in cliques}
+            return Marginals(self.tree, self.tables).all_of(cliques)
 
     def on(self, tree: JunctionTree) -> Model:
         """Give what another tree can hold of the same distribution."""

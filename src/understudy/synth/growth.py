@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 LARGER = 4
 """How many times the budget a round has after one that told nothing."""
 ROUND_ITERATIONS = 100
+ROUND_STALLED = 0.005
+"""A round's model is well enough when the loss falls no faster: noise is many times as much."""
 MOST_ITERATIONS = 1000
 
 
@@ -108,7 +110,7 @@ class Growth:
             public=self._public,
         )
         self.measured.append(answer)
-        self.model = self._fitted(self.model, ROUND_ITERATIONS)
+        self.model = self._fitted(self.model, ROUND_ITERATIONS, ROUND_STALLED)
         moved = np.abs(self.model.marginal(chosen.clique).reshape(-1) - chosen.expected).sum()
         return bool(moved > np.minimum(noise, chosen.expected).sum())
 
@@ -135,11 +137,12 @@ class Growth:
         known = self._distances.get(candidate.clique, math.inf)
         return candidate.weight * (known - candidate.penalty)
 
-    def _fitted(self, start: Model | None, most: int) -> Model:
+    def _fitted(self, start: Model | None, most: int, stalled: float = 0.0) -> Model:
         return estimate(
             self._domain,
             [*self._ones, *self.measured],
             total=self._columns.crowd.rows,
             start=start,
             most=most,
+            stalled=stalled,
         ).model
