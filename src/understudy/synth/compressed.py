@@ -66,7 +66,7 @@ class Compressed:
             door, asked, price=prices["first"], crowd=crowd, public=public, sigma=sigma
         )
         supports = tuple(
-            find_support(column, answer, rule(column.name), public)
+            find_support(column, answer, rule(column.name), public, currency=door.currency)
             for column, answer in zip(door.schema.modelled, measured, strict=True)
         )
         return cls(

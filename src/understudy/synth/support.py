@@ -7,8 +7,8 @@ further, into so many parts of about equal noisy mass.  Where a list's values be
 cities to states, the group of most noisy mass is supported as a whole, and no other group is.
 
 On the way back a merged code becomes one of its own codes: a supported one by its noisy count,
-one of the rest by public frequency, or evenly.  All of this follows from noisy answers and public
-data, and costs nothing.
+one of the rest by public frequency, or by noisy counts that are moved towards their mean, the more
+the less they tell.  All of this follows from noisy answers and public data, and costs nothing.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from understudy.budget import Currency
     from understudy.schema import Codes, Modelled
 
     Numbers = NDArray[np.float64]
@@ -130,7 +131,12 @@ class Support:
 
 
 def find_support(
-    column: Modelled, measured: Measurement, rule: Rule, public: PublicTable | None
+    column: Modelled,
+    measured: Measurement,
+    rule: Rule,
+    public: PublicTable | None,
+    *,
+    currency: Currency = "gdp",
 ) -> Support:
     """Find the support of a column from its noisy marginal."""
     noisy, size = measured.values, column.size
@@ -146,13 +152,47 @@ def find_support(
     parts = _neighbours(noisy[:ordered], supported[:ordered], measured.scale * rule.threshold)
     parts = _grouped(parts, np.maximum(noisy[:ordered], 0), rule.bins)
     codes = _with_lists(column, noisy, supported, parts)
-    frequency = None if public is None else public.marginal((column.name,)).astype(np.float64)
+    if public is None:
+        rare = ~supported & _values(column)
+        frequency = _shrunk(noisy, codes, rare, scale=measured.scale, currency=currency)
+    else:
+        frequency = public.marginal((column.name,)).astype(np.float64)
     return Support(
         column=column.name,
         codes=codes,
         likely=_likely(column, codes, noisy, supported, frequency),
         supported=supported,
     )
+
+
+def _values(column: Modelled) -> Mask:
+    """Say which codes are values, and not *missing* or the like."""
+    return np.arange(column.size) < column.values_count
+
+
+def _shrunk(
+    noisy: Numbers, codes: Whole, rare: Mask, *, scale: float, currency: Currency
+) -> Numbers:
+    """Move noisy counts of rare codes towards the mean of their merged code.
+
+    If counts lie around their mean m with variance φ·m², noisy ones do with φ·m² + σ².  So φ is
+    read off all rare codes of the column, and m + φm²/(φm² + σ²)·(y − m) is the linear guess at a
+    count with the least expected square (James and Stein).  Squares of noise are off by √2·σ² each
+    (√5·σ² if it is Laplace's): what that may make up is taken off φ, so that codes of which there
+    is only noise to be seen are alike.
+    """
+    variance, fourth = (scale**2, 2.0) if currency == "gdp" else (2 * scale**2, 5.0)
+    held = np.maximum(np.bincount(codes, weights=rare), 1.0)
+    mean = np.maximum(np.bincount(codes, weights=np.where(rare, noisy, 0.0)), 0.0) / held
+    mean, free = mean[codes], rare * (1 - 1 / held)[codes]
+    away = np.where(rare, noisy - mean, 0.0)
+    # φ is over / base.
+    made_up = variance * np.sqrt(fourth * float(free.sum()))
+    over = max(0.0, float((away**2 - free * variance).sum()) - made_up)
+    base = float((free * mean**2).sum())
+    told = over * mean**2 / np.maximum(over * mean**2 + base * variance, 1e-300)
+    shrunk: Numbers = np.where(rare, np.maximum(mean + told * away, 0.0), 0.0)
+    return shrunk
 
 
 def _with_lists(column: Modelled, noisy: Numbers, supported: Mask, parts: Whole) -> Whole:
@@ -234,22 +274,20 @@ def _grouped(parts: Whole, mass: Numbers, bins: int) -> Whole:
 
 
 def _likely(
-    column: Modelled, codes: Whole, noisy: Numbers, supported: Mask, frequency: Numbers | None
+    column: Modelled, codes: Whole, noisy: Numbers, supported: Mask, frequency: Numbers
 ) -> Numbers:
     """Say how codes of one merged code share it: by noisy counts, and what is left among the rest.
 
-    Rare codes share what they have in all by public frequency, or evenly; a rare code that is no
-    value gets none of it beside any that is one, or is supported.
+    Rare codes share what they have in all by some frequency, or evenly where it is 0; a rare code
+    that is no value gets none of it beside any that is one, or is supported.
     """
     size = int(codes.max()) + 1
     likely = np.where(supported, np.maximum(noisy, FAINT), 0.0)
-    share = np.where(supported, 0.0, 1.0)
-    values = np.arange(len(codes)) < column.values_count
+    share, values = np.where(supported, 0.0, 1.0), _values(column)
     some = np.bincount(codes, weights=values | supported, minlength=size)
     share = np.where(some[codes] > 0, share * values, share)
-    if frequency is not None:
-        known = np.bincount(codes, weights=share * frequency, minlength=size)
-        share = np.where(known[codes] > 0, share * frequency, share)
+    known = np.bincount(codes, weights=share * frequency, minlength=size)
+    share = np.where(known[codes] > 0, share * frequency, share)
     rare = np.where(supported, 0.0, noisy)
     left = np.maximum(np.bincount(codes, weights=rare, minlength=size), 0)
     alone = np.bincount(codes, weights=likely, minlength=size) == 0
