@@ -26,8 +26,11 @@ def spark() -> Iterator[Any]:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.shuffle.partitions": "2",
-        # Most queries run once: Java's quick compiler alone is the faster one for them.
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+        # Most queries run once: Java's quick compiler alone is the faster one for them.  By itself
+        # it has room for few of them, and stops to compile when it is full.
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m",
+        # Spark remembers much of the last thousand queries.
+        "spark.driver.memory": "3g",
     }
     builder = SparkSession.builder.master("local[2]")
     for name, value in settings.items():

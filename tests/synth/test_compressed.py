@@ -11,9 +11,9 @@ import pytest
 import understudy as us
 from tests.synth.crowds import random_crowd
 from tests.synth.planted import Heard, listening, planted, silent
-from understudy.graph import Domain, totals
+from understudy.graph import Domain, Measurement, totals
 from understudy.public import PublicTable
-from understudy.synth.compressed import Compressed
+from understudy.synth.compressed import Compressed, joined
 from understudy.synth.support import Rule
 from understudy.synth.weighted import Asked, weighted_round
 
@@ -141,3 +141,38 @@ def test_people_are_asked_about_where_there_is_a_price_for_it() -> None:
     with listening(TABLE, sizes=SIZES, people=PEOPLE, bounding=us.Weights(9)) as door:
         assert asked(door).crowd.sizes is None
         assert [r.what for r in door._run.state().reservations] == ["3 marginals"]
+
+
+@pytest.mark.parametrize("bounding", [us.Weights(1), us.Norm()], ids=lambda b: b.kind)
+def test_columns_that_are_asked_again_are_known_better_and_put_together_as_before(
+    bounding: Any,
+) -> None:
+    with listening(TABLE, sizes=SIZES, people=PEOPLE, bounding=bounding, budget=GDP) as door:
+        price = door.budget.price
+        # Questions of people come first, so that `Norm` knows how long they are.
+        columns = asked(door, threshold=3.0, people=price / 4, rows=price / 4)
+        again = columns.again(price=price / 2)
+    assert door.asked[-1] == [(name,) for name in SIZES]
+    assert [len(m.values) for m in again.measured] == [20, 4, 4] * 2
+    assert again.measured[:3] == columns.measured
+    assert again.domain == columns.domain
+    assert len(again.evidence()) == 6
+    for before, after in zip(columns.supports, again.supports, strict=True):
+        assert after.codes.tolist() == before.codes.tolist()
+        assert after.likely.tolist() != before.likely.tolist()
+        assert np.all(after.likely >= 0)
+
+
+def test_answers_of_a_column_are_joined_by_their_precision() -> None:
+    """One of a weighted table first says what share of the rows it counts."""
+    domain = Domain({"a": 3})
+    true = np.array([900.0, 90.0, 10.0])
+    whole = Measurement(clique=("a",), values=true + np.array([1.0, -1.0, 0.0]), scale=1.0)
+    part = Measurement(clique=("a",), values=0.5 * true, scale=1.0, group="half")
+    found = joined(domain, [whole, part])["a"]
+    # In rows of the whole table the second has noise of 2: it weighs a fifth of both.
+    assert found.values == pytest.approx(true + np.array([0.8, -0.8, 0.0]))
+    assert found.scale == pytest.approx(math.sqrt(0.8))
+    alone = joined(domain, [whole])["a"]
+    assert alone.values.tolist() == whole.values.tolist()
+    assert alone.scale == whole.scale

@@ -120,6 +120,21 @@ def test_where_noise_drowns_every_pair_columns_are_asked_again() -> None:
     assert sum(door.shares) == pytest.approx(1, abs=1e-6)
 
 
+def test_what_columns_are_off_by_is_in_all_pairs_so_they_may_be_asked_again() -> None:
+    """With little to spend on many columns; with much, pairs tell of columns well enough."""
+    names = "abcdefghijkl"
+    held = planted({n: None if n == "a" else "a" for n in names}, rows=3000)
+    asked_again = []
+    for epsilon in (1.0, 100.0):
+        with listening(held, budget=us.Budget(epsilon=epsilon, delta=1e-6)) as door:
+            found = made(door)
+        assert found.details["pairs"]
+        ones = [question for question in door.asked if question == [(n,) for n in names]]
+        asked_again.append(len(ones) > 1)
+        assert sum(door.shares) == pytest.approx(1, abs=1e-6)
+    assert asked_again == [True, False]
+
+
 @pytest.mark.parametrize("epsilon", [0.01, 0.05, 0.3])
 def test_a_hopeless_budget_releases_a_sane_table(epsilon: float) -> None:
     """About as many people as are counted, each with a row at least; never one row in all."""

@@ -548,7 +548,7 @@ def test_rare_codes_share_by_what_noise_has_left_of_their_counts(
     off = np.mean(
         [shares_off(true, scale=scale, currency=currency, seed=seed) for seed in range(20)], axis=0
     )
-    assert off[0] <= 1.15 * off[1:].min() + 0.065
+    assert off[0] <= 1.15 * off[1:].min() + 0.12
     if (spread, scale) == (0.3, 30.0):
         assert off[0] < 0.87 * off[1:].min()
 

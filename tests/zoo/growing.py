@@ -41,7 +41,7 @@ GROWING = (
         file="synth/looks.py",
         old="        none = Candidate(clique=(), expected="
         "np.array([self._kept * self._model.total]))\n",
-        new="""        engine = self._columns.door._table.engine
+        new="""        engine = self.columns.door._table.engine
         (held,) = engine.fetch("SELECT count(*) AS n FROM rows")["n"]
         none = Candidate(clique=(), expected=np.array([float(held)]))
 """,
@@ -51,9 +51,17 @@ GROWING = (
         name="the second look is free of charge",
         kind="more is spent than there is",
         file="synth/looks.py",
-        old="        self._measure(self._last(tree), self._left)\n",
-        new="        self._measure(self._last(tree), 2 * self._left)\n",
+        old="            self._measure(self._last(tree), self._left)\n",
+        new="            self._measure(self._last(tree), 2 * self._left)\n",
         caught_by=f"{PAIRS}::test_columns_choices_and_looks_share_the_budget_as_was_said",
+    ),
+    Bug(
+        name="columns are asked again at twice what is left",
+        kind="more is spent than there is",
+        file="synth/looks.py",
+        old="            self.columns = self.columns.again(price=price)\n",
+        new="            self.columns = self.columns.again(price=2 * price)\n",
+        caught_by=f"{PAIRS}::test_where_noise_drowns_every_pair_columns_are_asked_again",
     ),
     Bug(
         name="AIM asks for the marginal that is most wrong by the exact counts",

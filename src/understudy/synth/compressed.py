@@ -1,6 +1,6 @@
 """Compressed columns: one round finds each column's support, and rows find their way back from it.
 
-The beginning and the end that `TwoRound`, `MST` and `AIM` have in common.  Every column's marginal
+The beginning and the end that `TwoRound`, `MST`, `AIM` and `Pairs` have in common.  Every column's marginal
 is asked for; codes that cannot be told from noise are put together (`understudy.synth.support`).
 What is asked then is asked over what is left.  In the end rows are drawn from a model of it,
 merged codes are spread again, and rows are given to people.
@@ -8,17 +8,17 @@ merged codes are spread again, and rows are given to people.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from understudy.door import MergedDoor
+from understudy.door import Measurement, MergedDoor
 from understudy.graph import Domain, totals
 from understudy.public import Synthesis, bins_within
 from understudy.synth.giving import drawn
 from understudy.synth.people import bound_notes, meet
 from understudy.synth.rounding import check_rows, rescaled
-from understudy.synth.support import find_support, merged_public
-from understudy.synth.weighted import weighted_round
+from understudy.synth.support import find_support, merged_public, reconsidered
+from understudy.synth.weighted import Asked, weighted_round
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -26,13 +26,12 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from understudy.door import Door, Measurement
+    from understudy.door import Door
     from understudy.graph import Model
     from understudy.public import Progress, PublicTable
     from understudy.schema import Codes
     from understudy.synth.people import Crowd, OfPeople
     from understudy.synth.support import Rule, Support
-    from understudy.synth.weighted import Asked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -43,7 +42,7 @@ class Compressed:
     public: PublicTable | None
     crowd: Crowd
     measured: tuple[Measurement, ...]
-    """Every column's marginal, as it was answered."""
+    """Every column's marginal, as it was answered; all of them again where it was asked again."""
     supports: tuple[Support, ...]
 
     @classmethod
@@ -77,6 +76,20 @@ class Compressed:
             supports=supports,
         )
 
+    def again(self, *, price: float) -> Compressed:
+        """Ask for every column again: what is put together stays so, but is shared better."""
+        asked = [Asked(clique=(s.column,)) for s in self.supports]
+        more = weighted_round(self.door, asked, price=price, crowd=self.crowd, public=self.public)
+        measured = (*self.measured, *more)
+        both = joined(Domain(self.door.schema.domain), measured)
+        supports = tuple(
+            reconsidered(
+                support, column, both[column.name], self.public, currency=self.door.currency
+            )
+            for support, column in zip(self.supports, self.door.schema.modelled, strict=True)
+        )
+        return replace(self, measured=measured, supports=supports)
+
     def small(self) -> MergedDoor:
         """Give the door as it is seen with rare codes put together."""
         return MergedDoor(self.door, [s.merge for s in self.supports])
@@ -92,7 +105,8 @@ class Compressed:
 
     def evidence(self) -> list[Measurement]:
         """Give the answers of columns for merged codes."""
-        return [s.restated(m) for s, m in zip(self.supports, self.measured, strict=True)]
+        known = {s.column: s for s in self.supports}
+        return [known[m.clique[0]].restated(m) for m in self.measured]
 
     def ones(self) -> dict[str, NDArray[np.float64]]:
         """Give every column's counts of merged codes, all of one total, none of them below 0."""
@@ -100,7 +114,7 @@ class Compressed:
         total = max(1.0, self.crowd.rows or read[None])
         return {
             s.column: s.sums(rescaled(m.values, total=total))
-            for s, m in zip(self.supports, self.measured, strict=True)
+            for s, m in zip(self.supports, self.measured, strict=False)
         }
 
     def noise(self, count: int, *, price: float) -> float:
@@ -149,6 +163,26 @@ class Compressed:
             s.column: {"codes": len(s.codes), "supported": int(s.supported.sum()), "left": s.size}
             for s in self.supports
         }
+
+
+def joined(domain: Domain, measured: Sequence[Measurement]) -> dict[str, Measurement]:
+    """Make one answer of all that a column has had, each by its precision.
+
+    Answers under `Norm` count a share of all rows each; they are all brought to that of the first.
+    """
+    read = totals(domain, measured)
+    first = max(read[measured[0].group], 1.0)
+    found: dict[str, Measurement] = {}
+    for m in measured:
+        factor, (name,) = max(read[m.group], 1.0) / first, m.clique
+        values, scale = m.values / factor, m.scale / factor
+        if name in found:
+            had = found[name]
+            part = had.scale**2 / (had.scale**2 + scale**2)
+            values = had.values + part * (values - had.values)
+            scale = (had.scale**-2.0 + scale**-2.0) ** -0.5
+        found[name] = Measurement(clique=m.clique, values=values, scale=scale)
+    return found
 
 
 def _told(measured: Sequence[Measurement]) -> list[dict[str, Any]]:

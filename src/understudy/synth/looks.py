@@ -12,6 +12,9 @@ noise of all of them least.  With prices μ₁ for the tree and μ₂ for the la
 told alike if together they have precision (μ₁² + μ₂²)/Σ n^⅔ · n^⅔; what the tree has had of that is
 left out of the last question.
 
+**What columns are worth.**  What a column is off by is in all of its pairs, what a pair is off by in
+itself alone.  Of what is left the share goes to columns that makes the sum of both least.
+
 Tied by ``tests/synth/test_pairs.py``.
 """
 
@@ -64,6 +67,8 @@ MODEL_LIMITS = (2_000_000, 8_000_000)
 """The least and the most bytes of a model, where nobody said otherwise."""
 OTHERS = 1.5
 """A pair's own noise, and what all others have more for it."""
+SHARES = tuple(i / 10 for i in range(10))
+"""The shares of what is left, of which the best asks for columns again."""
 ONLY_COLUMNS = (
     "Noise would drown every pair of columns: each column is drawn by itself, and nothing is told "
     "of how columns hang together."
@@ -86,7 +91,7 @@ class Looks:
         self.chosen: list[Clique] = []
         self.coarser: str | None = None
         """What could not be asked for, if the plan had to be a coarser one."""
-        self._columns, self._prices = columns, prices
+        self.columns, self._prices = columns, prices
         self._door, self._domain = columns.small(), columns.domain
         self._gdp = self._door.currency == "gdp"
         self._ones, self._public = columns.evidence(), columns.small_public()
@@ -106,7 +111,7 @@ class Looks:
         steps, expected = len(self._domain.sizes) - 1, self._expected()
         if not self._pairs or self._off(expected, steps) > DROWNED:
             self.coarser = ONLY_COLUMNS
-            self._measure(dict.fromkeys(((n,) for n in self._domain.sizes), 1.0), self._left)
+            self._ask_columns_again(1.0)
             return
         progress("choosing a tree of pairs", 0)
         self._settle_bounding(steps)
@@ -119,8 +124,11 @@ class Looks:
             progress("choosing more pairs", 0)
             expected = self._expected()
             self._choose(expected, self._more(expected), price=self._prices["more"], tree=False)
-        progress("asking for all pairs", 0)
-        self._measure(self._last(tree), self._left)
+        progress("asking for columns again", 0)
+        self._ask_columns_again(self._columns_share(expected))
+        if self.chosen:
+            progress("asking for all pairs", 0)
+            self._measure(self._last(tree), self._left)
 
     def settle(self, progress: Progress) -> Model:
         """Fit the last model well."""
@@ -135,6 +143,54 @@ class Looks:
             start=start,
             most=most,
         ).model
+
+    def _ask_columns_again(self, share: float) -> None:
+        """Ask for columns again, for a share of what is left."""
+        if share > 0:
+            shares = [share, 1 - share] if share < 1 else [1.0]
+            price = split(self._door.grains, self._door.currency, shares)[0]
+            self.columns = self.columns.again(price=price)
+            self._ones = self.columns.evidence()
+
+    def _columns_share(self, expected: Expected) -> float:
+        """Give the share of what is left that asks for columns again, where it mends the most.
+
+        What a column is off by is in all of its pairs, what a pair is off by in itself; both fall
+        with the square root of precision, and pairs tell of their columns too.
+        """
+        if not self.chosen:
+            return 1.0
+        first, tree, left = self._prices["first"], self._prices["tree"], self._left
+        power, (_, off) = 1 if self._gdp else 2, self._plan(len(self.chosen))
+        sigmas, ones = self._columns_noise(), {}
+        in_pairs, told = 0.0, dict.fromkeys(self._domain.sizes, 0.0)
+        for name, noise in sigmas.items():
+            ones[name] = MEAN_SIZE * float(np.minimum(noise, self._model.marginal((name,))).sum())
+        for a, b in self.chosen:
+            in_pairs += float(np.minimum(off[a, b], expected[a, b]).sum())
+            precision = (MEAN_SIZE / off[a, b]) ** 2
+            told[a] += precision / self._domain.sizes[b]
+            told[b] += precision / self._domain.sizes[a]
+
+        def total(share: float) -> float:
+            pairs = (tree**2 + (1 - share) ** power * left**2) / (tree**2 + left**2)
+            again = 1 + share**power * (left / first) ** 2
+            now = {
+                n: each / math.sqrt(again + pairs * told[n] * float(sigmas[n].min()) ** 2)
+                for n, each in ones.items()
+            }
+            in_columns = math.fsum(math.hypot(now[a], now[b]) for a, b in self._pairs)
+            return in_columns + in_pairs / math.sqrt(pairs)
+
+        return min(SHARES, key=total)
+
+    def _columns_noise(self) -> dict[str, NDArray[np.float64]]:
+        """Give the noise of each column's codes, in rows of the model."""
+        total, found = max(1.0, self._model.total), {}
+        for support, m in zip(self.columns.supports, self.columns.measured, strict=True):
+            counted = max(1.0, float(m.values.sum())) / total
+            found[support.column] = m.scale / counted * np.sqrt(np.bincount(support.codes))
+        return found
 
     @property
     def _left(self) -> float:
@@ -185,7 +241,7 @@ class Looks:
         # It is asked for under `Norm` only, where noise is Gauss's.
         bound = Fraction(self._bounding.cap) ** 2
         scale = scale_upper(self._prices["mass"], self._door.currency, bound=bound)
-        mass = self._columns.door.total(cap=self._bounding.cap, scale=scale)
+        mass = self.columns.door.total(cap=self._bounding.cap, scale=scale)
         self._kept = max(1.0, mass) / max(1.0, self._model.total)
 
     def _choose(self, expected: Expected, most: int, *, price: float, tree: bool) -> None:
@@ -230,8 +286,6 @@ class Looks:
 
     def _last(self, tree: tuple[Clique, ...]) -> dict[Clique, float]:
         """Say what the last question asks: new pairs, and of the tree what it has not had yet."""
-        if not self.chosen:
-            return dict.fromkeys(((name,) for name in self._domain.sizes), 1.0)
         new = dict.fromkeys((pair for pair in self.chosen if pair not in tree), 1.0)
         if not self._gdp:
             # Laplace's noise is least where a question is asked once.

@@ -3,9 +3,10 @@
 Every column is asked for, and rare codes are put together.  A first look chooses a tree of pairs,
 each worth what columns taken as independent get wrong of it less what noise would, and asks for
 them.  A second look chooses further pairs, each worth what the model so far gets wrong; when
-nothing is worth its noise any more, it stops.  What is left of the budget asks for the new pairs,
-and for the tree again, so that all are told alike.  Where noise drowns every pair, columns are
-asked again in place of pairs.  `docs/pairs.md` has the derivation.
+nothing is worth its noise any more, it stops.  What is left of the budget asks for columns again,
+as far as that mends more, for the new pairs, and for the tree again, so that all are told alike.
+Where noise drowns every pair, columns are asked again in place of pairs.  `docs/pairs.md` has the
+derivation.
 
 Privacy: noise as in `understudy.synth.weighted`; every choice is one `select`, whose score a person
 moves by at most the cap, up or down (`docs/proofs/select.md`); to stop is a candidate like others.
@@ -117,7 +118,7 @@ class Pairs(OfPeople):
         door.close()
         model = looks.settle(progress)
         progress("drawing rows", 0)
-        return columns.synthesis(
+        return looks.columns.synthesis(
             model,
             looks.measured,
             settings=self,

@@ -13,7 +13,7 @@ the less they tell.  All of this follows from noisy answers and public data, and
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -39,6 +39,9 @@ MOST_VALUES = 250
 """The most codes of a column that are supported by themselves, where nothing else is said."""
 FAINT = 1e-6
 """What a supported code counts for at least, in rows: it may be so for its group, and be empty."""
+TINY = 1e-200
+DOUBT = 0.5
+"""How many standard deviations of what noise may make up are taken off."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,17 +155,26 @@ def find_support(
     parts = _neighbours(noisy[:ordered], supported[:ordered], measured.scale * rule.threshold)
     parts = _grouped(parts, np.maximum(noisy[:ordered], 0), rule.bins)
     codes = _with_lists(column, noisy, supported, parts)
+    found = Support(column=column.name, codes=codes, likely=np.ones(size), supported=supported)
+    return reconsidered(found, column, measured, public, currency=currency)
+
+
+def reconsidered(
+    support: Support,
+    column: Modelled,
+    measured: Measurement,
+    public: PublicTable | None,
+    *,
+    currency: Currency,
+) -> Support:
+    """Put the same codes together, and let them share by an answer and public frequency."""
+    codes, noisy, supported = support.codes, measured.values, support.supported
     if public is None:
         rare = ~supported & _values(column)
         frequency = _shrunk(noisy, codes, rare, scale=measured.scale, currency=currency)
     else:
         frequency = public.marginal((column.name,)).astype(np.float64)
-    return Support(
-        column=column.name,
-        codes=codes,
-        likely=_likely(column, codes, noisy, supported, frequency),
-        supported=supported,
-    )
+    return replace(support, likely=_likely(column, codes, noisy, supported, frequency))
 
 
 def _values(column: Modelled) -> Mask:
@@ -187,10 +199,10 @@ def _shrunk(
     mean, free = mean[codes], rare * (1 - 1 / held)[codes]
     away = np.where(rare, noisy - mean, 0.0)
     # φ is over / base.
-    made_up = variance * np.sqrt(fourth * float(free.sum()))
+    made_up = DOUBT * variance * np.sqrt(fourth * float(free.sum()))
     over = max(0.0, float((away**2 - free * variance).sum()) - made_up)
     base = float((free * mean**2).sum())
-    told = over * mean**2 / np.maximum(over * mean**2 + base * variance, 1e-300)
+    told = over * mean**2 / np.maximum(over * mean**2 + base * variance, TINY)
     shrunk: Numbers = np.where(rare, np.maximum(mean + told * away, 0.0), 0.0)
     return shrunk
 
@@ -287,13 +299,13 @@ def _likely(
     some = np.bincount(codes, weights=values | supported, minlength=size)
     share = np.where(some[codes] > 0, share * values, share)
     known = np.bincount(codes, weights=share * frequency, minlength=size)
-    share = np.where(known[codes] > 0, share * frequency, share)
+    share = np.where(known[codes] > TINY, share * frequency, share)
     rare = np.where(supported, 0.0, noisy)
     left = np.maximum(np.bincount(codes, weights=rare, minlength=size), 0)
     alone = np.bincount(codes, weights=likely, minlength=size) == 0
     left[alone] = np.maximum(left[alone], 1.0)
     total = np.bincount(codes, weights=share, minlength=size)
-    found: Numbers = likely + share * left[codes] / np.maximum(total, 1e-300)[codes]
+    found: Numbers = likely + share * left[codes] / np.maximum(total, TINY)[codes]
     return found
 
 
