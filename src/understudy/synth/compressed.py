@@ -1,9 +1,9 @@
 """Compressed columns: one round finds each column's support, and rows find their way back from it.
 
-The beginning and the end that `TwoRound`, `MST`, `AIM` and `Pairs` have in common.  Every column's marginal
-is asked for; codes that cannot be told from noise are put together (`understudy.synth.support`).
-What is asked then is asked over what is left.  In the end rows are drawn from a model of it,
-merged codes are spread again, and rows are given to people.
+The beginning and the end that `TwoRound`, `MST`, `AIM` and `Pairs` have in common.  Every column's
+marginal is asked for; codes that cannot be told from noise are put together
+(`understudy.synth.support`).  What is asked then is asked over what is left.  In the end rows are
+drawn from a model of it, merged codes are spread again, and rows are given to people.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ noise of all of them least.  With prices μ₁ for the tree and μ₂ for the la
 told alike if together they have precision (μ₁² + μ₂²)/Σ n^⅔ · n^⅔; what the tree has had of that is
 left out of the last question.
 
-**What columns are worth.**  What a column is off by is in all of its pairs, what a pair is off by in
-itself alone.  Of what is left the share goes to columns that makes the sum of both least.
+**What columns are worth.**  What a column is off by is in all of its pairs, what a pair is off by
+in itself alone.  Of what is left the share goes to columns that makes the sum of both least.
 
 Tied by ``tests/synth/test_pairs.py``.
 """
