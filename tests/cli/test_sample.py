@@ -50,7 +50,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     (folder / "nobody.csv").write_text("taxi,colour,hour\n")
     releases: dict[str, dict[str, Any]] = {
         "model": {"schema": folder / "moments.toml", "format": "csv"},
-        "people": {"mechanism": "usercounts"},
+        # So much that noise makes up no missing value.
+        "people": {"mechanism": "usercounts", "epsilon": 1e5},
         "rows": {"unit": "each-row", "bounding": "weights:1"},
         "nothing": {"private": "nobody.csv", "delta": 0, "epsilon": 1e6, "bounding": "weights:1"},
     }
