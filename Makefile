@@ -37,8 +37,9 @@ test: lint docs .databases/.installed ## all checks and tests, some fifteen minu
 	.databases/bin/python -m pytest --quiet --cov --cov-append --cov-report= tests/engine/test_databases.py
 	$(BIN)/python tests/raises.py
 
-audit: install ## every promise tried hard: 500 pairs in all containers, 152 on Spark, all small worlds, 2,000 runs of each mechanism, 200 kills, 10,000 bad inputs
+audit: install ## every promise tried hard: 500 pairs in all containers, 152 on Spark, all small worlds, 200 kills, 10,000 bad inputs
 	UNDERSTUDY_AUDIT=1 $(BIN)/python -m pytest -q --numprocesses 2 --dist worksteal --durations=10 tests/audit tests/leaks tests/session tests/ledger
+	$(BIN)/understudy audit --pairs 500 --statistical
 
 zoo: install ## planted bugs, one at a time: each must be caught by its named test
 	$(BIN)/python tests/zoo/zoo.py

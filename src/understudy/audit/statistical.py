@@ -26,7 +26,7 @@ from understudy.door import Select
 from understudy.engine import DuckDB
 from understudy.public import PublicTable
 from understudy.schema import Integer, Schema
-from understudy.synth import NEEDS_PUBLIC
+from understudy.synth import NEEDS_PUBLIC, UserCounts
 from understudy.vault import PrivateDoor, PrivateTable
 from understudy.vault.counts import exact
 
@@ -46,6 +46,8 @@ DOMAIN = {"a": 3, "b": 2, "c": 4}
 KEY = "0" * 32
 WORST = Weights(CAP)
 """The bounding that the worst pair is made for: there a person reaches the bound."""
+COUNT_PEOPLE = {UserCounts.name}
+"""Mechanisms that count people, not rows: the worst person has a cell for every row."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +131,7 @@ def measure_loss(
     """Run a mechanism on a table and on its worst neighbour, half of the runs on each."""
     engines, each = (DuckDB(), DuckDB()), runs // 2
     try:
-        tables = _worst_pair(engines)
+        tables = _worst_pair(engines, apart=mechanism.name in COUNT_PEOPLE)
         public = _public(tables[0]) if mechanism.name in NEEDS_PUBLIC else None
         counts: Counts = {}
         doors = [
@@ -178,12 +180,14 @@ def _public(table: PrivateTable) -> PublicTable:
     return PublicTable.read(data, schema=table.schema, unit=Unit("id"))
 
 
-def _worst_pair(engines: tuple[DuckDB, DuckDB]) -> tuple[PrivateTable, PrivateTable]:
-    """Open a table, and one without the person who fills the cap in a single cell."""
+def _worst_pair(
+    engines: tuple[DuckDB, DuckDB], *, apart: bool
+) -> tuple[PrivateTable, PrivateTable]:
+    """Open a table, and one without the person who fills the cap in a single cell, or in many."""
     columns = tuple(Integer(name=n, min=0, max=s - 1, missing=False) for n, s in DOMAIN.items())
     schema = Schema("worst", columns)
     few = [(f"p{i}", i % 3, i % 2, i % 4) for i in range(20)]
-    worst = [("worst", 0, 0, 0)] * CAP
+    worst = [("worst", i % 3, i % 2, i % 4) for i in (range(CAP) if apart else [0] * CAP)]
     opened = []
     for engine, rows in zip(engines, (few + worst, few), strict=True):
         names = ("id", *DOMAIN)

@@ -190,8 +190,8 @@ def _shrunk(
     If counts lie around their mean m with variance φ·m², noisy ones do with φ·m² + σ².  So φ is
     read off all rare codes of the column, and m + φm²/(φm² + σ²)·(y − m) is the linear guess at a
     count with the least expected square (James and Stein).  Squares of noise are off by √2·σ² each
-    (√5·σ² if it is Laplace's): what that may make up is taken off φ, so that codes of which there
-    is only noise to be seen are alike.
+    (√5·σ² if it is Laplace's): a part of what that may make up is taken off φ, so that codes of
+    which there is only noise to be seen are much alike.
     """
     variance, fourth = (scale**2, 2.0) if currency == "gdp" else (2 * scale**2, 5.0)
     held = np.maximum(np.bincount(codes, weights=rare), 1.0)
