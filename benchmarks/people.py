@@ -42,6 +42,8 @@ BARS = {
 }
 WORST, OTHERS, PEOPLE, SIZES = 1.3, 1.10, 0.05, 0.08
 RIVALS: tuple[Mechanism, ...] = (us.TwoRound(weigh="by cells"), us.MST(), us.AIM(), us.AdaGrid())
+HOPEFUL = 3
+"""How many of the others are run again, for a mean."""
 SLOW = {("wide", "aim"), ("wide", "adagrid")}
 """What would take minutes, and tell what the others do."""
 CPU = ((us.MST(), 48, 42_535, 4.0), (us.AIM(), 48, 42_535, 40.0), (us.MST(), 110, 19_434, 15.0))
@@ -83,7 +85,7 @@ class Bench:
         people = self.real.people
         self.people = np.zeros(1, dtype=np.int64) if people is None else people
 
-    def run(self, mechanism: Mechanism, epsilon: float, bounding: Bounding) -> dict[str, float]:
+    def run(self, mechanism: Mechanism, bounding: Bounding, epsilon: float) -> dict[str, float]:
         """Run once, and hold what is released against the table."""
         panel = self.panel
         with tempfile.TemporaryDirectory() as folder:
@@ -109,8 +111,8 @@ class Bench:
         """What a newcomer has."""
         return us.Weights(1) if self.single else us.Norm()
 
-    def rivals(self, epsilon: float) -> Iterator[tuple[str, float]]:
-        """Run every other mechanism, under `Norm` and under two caps."""
+    def rivals(self) -> Iterator[tuple[Mechanism, Bounding]]:
+        """Give every other mechanism, under `Norm` and under two caps."""
         boundings: list[Bounding] = [self.bounding]
         if not self.single:
             _, sizes = np.unique(self.people, return_counts=True)
@@ -120,9 +122,26 @@ class Bench:
             if (self.name, mechanism.name) in SLOW:
                 continue
             for bounding in boundings:
-                cap = getattr(bounding, "cap", "norm")
-                found = self.run(mechanism, epsilon, bounding)["pairs"]
-                yield f"{mechanism.name}, {cap}", found
+                yield mechanism, bounding
+
+    def best_rival(self, epsilon: float) -> tuple[str, float]:
+        """Give the least mean of the others, and whose it is.
+
+        Each is tried once; those that came out best run again as often as `Auto` does, since the
+        best single run of twelve is luck.
+        """
+        tried = [(self.run(*rival, epsilon)["pairs"], rival) for rival in self.rivals()]
+        hopeful = [rival for _, rival in sorted(tried, key=lambda run: run[0])[:HOPEFUL]]
+        means = []
+        for mechanism, bounding in hopeful:
+            runs = [self.run(mechanism, bounding, epsilon)["pairs"] for _ in range(REPEATS)]
+            means.append((float(np.mean(runs)), f"{mechanism.name}, {_cap(bounding)}"))
+        least, name = min(means)
+        return name, least
+
+
+def _cap(bounding: Bounding) -> str:
+    return str(getattr(bounding, "cap", "norm"))
 
 
 def compared(name: str) -> list[dict[str, Any]]:
@@ -130,7 +149,7 @@ def compared(name: str) -> list[dict[str, Any]]:
     bench = Bench(name)
     for epsilon in EPSILONS:
         work, often = f"{name}, epsilon {epsilon:g}", OFTEN if epsilon == 1 else REPEATS
-        runs = [bench.run(us.Auto(), epsilon, bench.bounding) for _ in range(often)]
+        runs = [bench.run(us.Auto(), bench.bounding, epsilon) for _ in range(often)]
         errors = [run["pairs"] for run in runs]
         mean, bar = float(np.mean(errors)), BARS.get((name, epsilon))
         told = None if bar is None else f"<= {bar:g}"
@@ -145,7 +164,7 @@ def compared(name: str) -> list[dict[str, Any]]:
             sizes = float(np.mean([run["sizes"] for run in runs]))
             told = f"<= {SIZES}" if epsilon == 1 else None
             figure(f"{work}: rows a person", sizes, told, meets=told is None or sizes <= SIZES)
-        best, least = min(bench.rivals(epsilon), key=lambda found: found[1])
+        best, least = bench.best_rival(epsilon)
         ratio = mean / least
         figure(f"{work}: to the best, {best}", ratio, f"<= {OTHERS}", meets=ratio <= OTHERS)
     return list(FIGURES)
