@@ -19,8 +19,8 @@ from understudy.graph import Domain, estimate, load, save
 from understudy.public import PublicTable, Synthesis
 from understudy.release import Release, build
 from understudy.schema import Categorical, Id, Integer, Numeric, Schema
-from understudy.synth.giving import Donors, drawn
-from understudy.synth.sizes import Sizes
+from understudy.synth.generate.assignment import Donors, drawn
+from understudy.synth.measure.sizes import Sizes
 
 ROWS = int(os.environ.get("UNDERSTUDY_BENCH_ROWS", "50000000"))
 LISTED = ("company", "payment")

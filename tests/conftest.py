@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from understudy.engine.java import find_java
+from understudy.engine.spark.java import find_java
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

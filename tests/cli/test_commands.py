@@ -42,29 +42,38 @@ def release(folder: Path) -> dict[str, Any]:
 # demo
 
 
-def test_demo_goes_from_a_city_to_a_release(place: Place) -> None:
+def test_demo_goes_the_whole_road_and_says_each_command(place: Place) -> None:
     folder = place / "demo"
-    out = place.fine("demo", folder, "--trips", "5000", "--epsilon", "30")
-    assert "synthetic rows in" in out
-    assert "A simulated city, no real trips" in out
-    assert "epsilon 30, delta 1e-09, for every taxi_id with all of its rows" in out
-    files = {"public-2019.parquet", "private-2020.parquet", "schema.toml", "city.ledger", "release"}
-    assert {p.name for p in folder.iterdir()} == files
+    out = place.fine("demo", folder, "--trips", "5000", "--epsilon", "2")
+    commands = [line.split()[2] for line in out.splitlines() if line.startswith("$ understudy")]
+    assert commands == ["init", "check", "synth", "evaluate"]
+    told = out.partition("\n\n")[2].splitlines()
+    assert "synthetic trips of a simulated city" in told[0]
+    assert len(told) == 6
+    assert "epsilon 2, delta 1e-09 for every taxi_id with all of its rows" in out
+    assert {p.name for p in folder.iterdir()} == {
+        "public-2019.parquet",
+        "private-2020.parquet",
+        "schema.toml",
+        "understudy.toml",
+        "private-2020.ledger",
+        "private-2020-release",
+        "custodian-only.html",
+    }
+    for page in ("private-2020-release/report.html", "custodian-only.html"):
+        assert str(folder / page) in out
 
-    manifest = release(folder / "release")
-    rows = pq.read_table(folder / "release" / "rows.parquet")
+    manifest = release(folder / "private-2020-release")
+    rows = pq.read_table(folder / "private-2020-release" / "rows.parquet")
     assert manifest["rows"] == rows.num_rows > 0
+    assert manifest["mechanism"]["name"] == "auto"
     declared = us.Schema.read(folder / "schema.toml")
-    released = us.Schema.read(folder / "release" / "schema.toml")
-    assert list(released.domain) == list(declared.domain)
     assert rows.column_names == ["taxi_id", *(c.name for c in declared.released_columns)]
     assert {moment.year for moment in rows["pickup_time"].to_pylist() if moment} == {2020}
-    noisy = pq.read_table(folder / "release" / "measurements.parquet")
-    assert noisy.num_rows == sum(declared.domain.values())
-    assert min(noisy["standard_error"].to_pylist()) > 0
 
-    assert "nothing left" in place.fine("ledger", folder / "city.ledger")
-    place.fine("resume", folder / "city.ledger", "--out", place / "again")
+    ledger = folder / "private-2020.ledger"
+    assert "nothing left" in place.fine("ledger", ledger)
+    place.fine("resume", ledger, "--out", place / "again")
     assert pq.read_table(place / "again" / "rows.parquet") == rows
 
 
@@ -73,11 +82,11 @@ def test_demo_says_it_in_json_and_from_anywhere(
 ) -> None:
     monkeypatch.chdir(place.folder)
     facts = place.facts("demo", "demo", "--trips", "300")
-    assert facts["rows"] == release(place / "demo" / "release")["rows"]
+    assert facts["rows"] == release(place / "demo" / "private-2020-release")["rows"]
     assert facts["ledger"]["new"] is True
     # What is kept for `resume` does not depend on where one stood.
     monkeypatch.chdir("/")
-    place.fine("resume", place / "demo" / "city.ledger", "--out", place / "again")
+    place.fine("resume", place / "demo" / "private-2020.ledger", "--out", place / "again")
 
 
 # synth

@@ -11,7 +11,7 @@ import pytest
 
 import understudy as us
 from tests.cli.place import SCHEMA, Place, process
-from understudy.cli import commands
+from understudy.cli import ledger
 from understudy.errors import (
     BudgetError,
     BudgetExhaustedError,
@@ -576,7 +576,7 @@ def raising(error: BaseException) -> Callable[[object], None]:
 
 @pytest.fixture
 def failing(monkeypatch: pytest.MonkeyPatch) -> Callable[[BaseException], None]:
-    return lambda error: monkeypatch.setattr(commands, "ledger", raising(error))
+    return lambda error: monkeypatch.setattr(ledger, "run", raising(error))
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import pytest
 from tests.cli.drafted import refused, runfile, table, written
 from tests.cli.place import Place
 from tests.recipes.people import census_files, excerpt_files, read_rows
-from understudy.cli.asked import _OF_A_RECIPE
+from understudy.cli.arguments import _OF_A_RECIPE
 from understudy.cli.main import parser
 from understudy.cli.runfile import _KINDS, with_runfile
 from understudy.errors import (

@@ -21,7 +21,8 @@ from typing import Any
 
 import understudy as us
 from understudy.audit.entropy import FixedEntropy
-from understudy.engine import engine_for, spark
+from understudy.engine import engine_for
+from understudy.engine.spark import engine as spark_engine
 from understudy.errors import UnderstudyError
 from understudy.ledger import Ledger, Run
 from understudy.release import Release
@@ -148,7 +149,7 @@ def main() -> None:
 
     third = sys.stdin.readline()
     two, killer = place / "two.ledger", Killer([int(second), int(third)], busy=1)
-    spark.ALONE_FOR = 2.0
+    spark_engine.ALONE_FOR = 2.0
     began = fixed(table, two, seed=1)
     told_of = refusal(lambda: began.run(us.Independent(), progress=killer.progress))
     killer.join(5)
@@ -157,7 +158,7 @@ def main() -> None:
     copyfile(two, place / "copy.ledger")
 
     sys.stdin.readline()
-    spark.ALONE_FOR = 60.0
+    spark_engine.ALONE_FOR = 60.0
     release = fixed(table, two, seed=2).resume()
     tell(release=told(release), booked=booked(two))
 

@@ -24,7 +24,7 @@ import pytest
 import understudy as us
 from tests.engine.cluster_run import booked, fixed, told
 from tests.leaks.canaries import MALFORMED_FILES, SCHEMA, WORD
-from understudy.engine.java import find_java
+from understudy.engine.spark.java import find_java
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -23,7 +23,8 @@ from tests.engine.test_duckdb import refused
 from tests.leaks.canaries import GOOD, HEADER, NUMBER, SCHEMA, WORD, planted
 from tests.leaks.test_canaries import Watch, clean, watch
 from understudy.budget import Unit
-from understudy.engine import CodedTable, DuckDB, databases
+from understudy.engine import CodedTable, DuckDB
+from understudy.engine.duckdb import databases
 from understudy.errors import (
     DatabaseError,
     MissingColumnError,

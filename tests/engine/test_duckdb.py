@@ -21,9 +21,9 @@ import pytest
 from tests.engine.tables import CLIQUES, FORMS, Rows, columns, counted, people, rows, schema
 from understudy.budget import Unit, Weights
 from understudy.engine import DuckDB
-from understudy.engine.coded import CodedTable
-from understudy.engine.duckdb import _filled as filled
-from understudy.engine.files import LONGEST_LINE
+from understudy.engine.duckdb.engine import _filled as filled
+from understudy.engine.duckdb.files import LONGEST_LINE
+from understudy.engine.encoding import CodedTable
 from understudy.errors import (
     EngineError,
     MalformedFileError,

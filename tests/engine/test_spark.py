@@ -23,8 +23,9 @@ from tests.engine.test_duckdb import refused
 from tests.leaks.canaries import MALFORMED_FILES, SCHEMA, WORD, table
 from tests.leaks.test_canaries import chain, clean
 from understudy.door import Measure, Query
-from understudy.engine import engine_for, java
-from understudy.engine.failing import attempt
+from understudy.engine import engine_for
+from understudy.engine.spark import java
+from understudy.engine.spark.failures import attempt
 from understudy.errors import (
     EngineError,
     MalformedFileError,

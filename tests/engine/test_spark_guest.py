@@ -22,9 +22,9 @@ from tests.engine.test_duckdb import refused
 from tests.engine.test_spark import codes, opened, weighed
 from tests.leaks.canaries import table
 from understudy.engine import engine_for
-from understudy.engine import spark as room
-from understudy.engine.application import _PRINTING, _TALKATIVE
-from understudy.engine.spark import _worked
+from understudy.engine.spark import engine as room
+from understudy.engine.spark.application import _PRINTING, _TALKATIVE
+from understudy.engine.spark.engine import _worked
 from understudy.errors import (
     EngineError,
     MalformedFileError,

@@ -19,7 +19,7 @@ from tests.schema.test_one_reading import BINARY, COLUMNS, LATE, LEAP, TEXTS
 from tests.schema.test_one_reading import oracle as of_all
 from understudy.budget import Unit
 from understudy.engine import engine_for
-from understudy.engine.spark import _kind
+from understudy.engine.spark.engine import _kind
 from understudy.schema import Integer, Schema
 from understudy.vault import PrivateTable
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from understudy.engine.spill import YOUNG, Spill, sweep
+from understudy.engine.duckdb.spill import YOUNG, Spill, sweep
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def test_a_living_engines_folder_is_left_alone_however_old(place: Path) -> None:
 
 def test_a_killed_process_is_swept_up_after_but_not_at_once(place: Path) -> None:
     program = (
-        "import time; from understudy.engine.spill import Spill; s = Spill(); "
+        "import time; from understudy.engine.duckdb.spill import Spill; s = Spill(); "
         "(s.path / 'rows').write_bytes(b'private'); print(s.path, flush=True); time.sleep(60)"
     )
     environment = {**os.environ, "TMPDIR": str(place)}

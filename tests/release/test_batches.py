@@ -218,7 +218,7 @@ from understudy.graph import Domain, Model, junction_tree
 from understudy.public import Synthesis
 from understudy.release import build
 from understudy.schema import Id, Integer, Schema
-from understudy.synth.giving import drawn, evenly
+from understudy.synth.generate.assignment import drawn, evenly
 
 rows, rng = int(sys.argv[1]), np.random.default_rng(0)
 columns = [Integer(name=n, min=0, max=99, missing=False) for n in "abc"]

@@ -27,9 +27,9 @@ from understudy.ledger import Ledger, State
 from understudy.public import PublicTable
 from understudy.schema import Categorical, Id, Integer, Numeric, Schema
 from understudy.synth import mechanism_from_dict, mechanism_to_dict
-from understudy.synth.granularity import closure
-from understudy.synth.people import Crowd, meet
-from understudy.synth.rounds import Rounds
+from understudy.synth.measure.granularity import closure
+from understudy.synth.measure.population import Crowd, meet
+from understudy.synth.measure.rounds import Rounds
 from understudy.vault import PrivateDoor, PrivateTable
 
 SCHEMA = Schema(

@@ -14,7 +14,6 @@ import pytest
 import understudy as us
 from tests.public.whole import Made
 from tests.synth import test_adagrid as rides
-from tests.synth import test_tworound as town
 from tests.synth.planted import (
     CODES,
     Heard,
@@ -27,6 +26,7 @@ from tests.synth.planted import (
     planted,
     silent,
 )
+from tests.synth.tworound import test_mechanism as town
 from understudy.audit import replay
 from understudy.door import Clique, Measure, Select
 from understudy.errors import QuestionError, UnderstudyError, UsageError

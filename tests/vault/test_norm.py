@@ -38,7 +38,7 @@ from understudy.door import Clique, Measure, Measurement, Query, Rows, Select
 from understudy.engine import DuckDB
 from understudy.errors import BudgetError, BudgetExhaustedError, QuestionError
 from understudy.ledger import Ledger
-from understudy.synth.granularity import Grid
+from understudy.synth.measure.granularity import Grid
 from understudy.vault import PrivateDoor, PrivateTable, norm
 from understudy.vault.counts import exact
 from understudy.vault.norm import _bits

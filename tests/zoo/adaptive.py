@@ -5,8 +5,8 @@ from __future__ import annotations
 from tests.zoo.bug import Bug
 
 NORM = "tests/vault/test_norm.py"
-GRID = "tests/synth/test_granularity.py"
-PEOPLE = "tests/synth/test_people.py"
+GRID = "tests/synth/measure/test_granularity.py"
+PEOPLE = "tests/synth/measure/test_population.py"
 ADAGRID = "tests/synth/test_adagrid.py"
 EXTREME = f"{NORM}::test_extreme_people_together_are_weighed_as_the_slow_version_weighs_them"
 COLUMNS = f"{GRID}::test_every_column_has_norm_one_whatever_was_plausible"
@@ -15,7 +15,7 @@ ADAPTIVE = (
     Bug(
         name="a coarse row is asked with the noise of a fine one",
         kind="the sensitivity is too small",
-        file="synth/granularity.py",
+        file="synth/measure/granularity.py",
         old="scale=widened(scale, Fraction(square), currency),",
         new="scale=scale,",
         caught_by=COLUMNS,
@@ -23,7 +23,7 @@ ADAPTIVE = (
     Bug(
         name="coarse rows forget the one over root n of their children",
         kind="the sensitivity is too small",
-        file="synth/granularity.py",
+        file="synth/measure/granularity.py",
         old="family.square * children",
         new="family.square",
         caught_by=f"{GRID}::test_the_documents_example_has_six_fine_rows_and_seven_coarse_ones",
@@ -31,7 +31,7 @@ ADAPTIVE = (
     Bug(
         name="a cell that is counted finely is in the coarse rows too",
         kind="the sensitivity is too small",
-        file="synth/granularity.py",
+        file="synth/measure/granularity.py",
         old="places = np.where(coarse, family.places[at], -1)",
         new="places = family.places[at].copy()",
         caught_by=COLUMNS,
@@ -39,7 +39,7 @@ ADAPTIVE = (
     Bug(
         name="a column of more than norm 1 is not noticed before it is asked",
         kind="the sensitivity is too small",
-        file="synth/granularity.py",
+        file="synth/measure/granularity.py",
         old="if not np.all(total == common):",
         new="if total.min() < common:",
         caught_by=f"{GRID}::test_a_grid_whose_columns_do_not_have_norm_one_is_refused",
@@ -47,7 +47,7 @@ ADAPTIVE = (
     Bug(
         name="the noise of a coarse row is rounded down",
         kind="the sensitivity is too small",
-        file="synth/granularity.py",
+        file="synth/measure/granularity.py",
         old="    while Fraction(near) ** power < Fraction(scale) ** power * square:\n"
         "        near = math.nextafter(near, math.inf)\n",
         new="",
@@ -56,7 +56,7 @@ ADAPTIVE = (
     Bug(
         name="for Laplace noise coarse rows are taken by their L2 norm",
         kind="the sensitivity is too small",
-        file="synth/granularity.py",
+        file="synth/measure/granularity.py",
         old='    power = 2 if currency == "gdp" else 1\n    near',
         new="    power = 2\n    near",
         caught_by=COLUMNS,
@@ -80,7 +80,7 @@ ADAPTIVE = (
     Bug(
         name="Norm takes a sum of cells for the cells themselves",
         kind="the bound on a person is not kept",
-        file="graph/tallies.py",
+        file="vault/tallies.py",
         old="        if rows is None:\n",
         new="        if cells:\n",
         caught_by=EXTREME,
@@ -96,7 +96,7 @@ ADAPTIVE = (
     Bug(
         name="Norm weighs the parts of people, not people",
         kind="the bound on a person is not kept",
-        file="engine/duckdb.py",
+        file="engine/duckdb/engine.py",
         old="WHERE person % {count} = {{}} ORDER BY person",
         new="WHERE rowid % {count} = {{}} ORDER BY person",
         caught_by=f"{NORM}::test_people_are_weighed_whole_however_few_rows_are_looked_at_together",
@@ -128,7 +128,7 @@ ADAPTIVE = (
     Bug(
         name="Norm weighs people for the first question, and keeps that for all others",
         kind="the bound on a person is not kept",
-        file="engine/duckdb.py",
+        file="engine/duckdb/engine.py",
         old='CREATE OR REPLACE TABLE {name} AS"\n',
         new='CREATE TABLE IF NOT EXISTS {name} AS"\n',
         caught_by=f"{NORM}::test_the_door_books_the_price_and_weighs_for_each_question_anew",
@@ -161,7 +161,7 @@ ADAPTIVE = (
     Bug(
         name="a clique that is asked several times is paid for once",
         kind="more is spent than there is",
-        file="synth/rounds.py",
+        file="synth/measure/rounds.py",
         old="times = [sum(map(self._times, cliques)) for cliques in rounds]",
         new="times = [len(cliques) for cliques in rounds]",
         caught_by=f"{ADAGRID}::test_a_clique_asked_several_times_has_less_noise_and_costs_as_many",
@@ -169,7 +169,7 @@ ADAPTIVE = (
     Bug(
         name="every round under Norm is given the price of all of them",
         kind="more is spent than there is",
-        file="synth/rounds.py",
+        file="synth/measure/rounds.py",
         old='price = split(price_grains(self._price, "gdp"), "gdp", times)[number]',
         new="price = self._price",
         caught_by=f"{ADAGRID}::test_under_norm_copies_shift_noise_and_rounds_keep_to_their_prices",
@@ -177,7 +177,7 @@ ADAPTIVE = (
     Bug(
         name="Laplace noise is calibrated as if costs added up in squares",
         kind="more is spent than there is",
-        file="synth/rounds.py",
+        file="synth/measure/rounds.py",
         old="scale = cap * times / self._price * SLACK",
         new="scale = cap * math.sqrt(times) / self._price * SLACK",
         caught_by=f"{ADAGRID}::test_pure_epsilon_is_spent_to_the_last_by_laplace_noise",
@@ -185,7 +185,7 @@ ADAPTIVE = (
     Bug(
         name="the most rows of a person, by which rows are counted, is looked up in the table",
         kind="an exact number is taken as public",
-        file="synth/people.py",
+        file="synth/measure/population.py",
         old="cap = best_cap(public, rows_price)",
         new="""private = door._table.engine  # type: ignore[attr-defined]
         cap = int(private.fetch("SELECT max(n) AS n FROM sizes")["n"][0])""",
@@ -203,7 +203,7 @@ ADAPTIVE = (
     Bug(
         name="synthetic people have more rows than the cap",
         kind="the bound on a person is not kept",
-        file="synth/people.py",
+        file="synth/measure/population.py",
         old="Donors(public, by, rng).given(sizes.each(rows, most))",
         new="Donors(public, by, rng).given(sizes.each(rows))",
         caught_by=f"{ADAGRID}::test_nobody_has_more_rows_than_the_cap",

@@ -22,7 +22,7 @@ COUNTING = (
     Bug(
         name="the list of values is completed from the private rows",
         kind="the domain is read from the data",
-        file="engine/coded.py",
+        file="engine/encoding.py",
         old="        columns = [\n            replace(c, name=self.code",
         new="""        from understudy.schema import Categorical
 
@@ -56,7 +56,7 @@ COUNTING = (
     Bug(
         name="the type of a CSV column is guessed from its cells",
         kind="the domain is read from the data",
-        file="engine/files.py",
+        file="engine/duckdb/files.py",
         old="""f"{literal(n)}: 'VARCHAR'" for n in names)""",
         new="""f"{literal(n)}: 'VARCHAR'" for n in names)
     if not lower.endswith(".gz"):
@@ -217,7 +217,7 @@ COUNTING = (
     Bug(
         name="every row without an id is a person of its own",
         kind="one person is counted as several",
-        file="engine/coded.py",
+        file="engine/encoding.py",
         old="return readings, f\"coalesce({texts[0]}, '')\" if",
         new='return readings, f"coalesce({texts[0]}, CAST(k AS VARCHAR))" if',
         caught_by=f"{SESSION}::test_people_are_counted_by_the_unit",
@@ -233,7 +233,7 @@ COUNTING = (
     Bug(
         name='the two-part ids ("1", "23") and ("12", "3") are one person',
         kind="different people are taken for one",
-        file="engine/coded.py",
+        file="engine/encoding.py",
         old="""f"CAST(length({t}) AS STRING) || ':' || {t}" for t in texts""",
         new="""f"{t}" for t in texts""",
         caught_by=f"{SESSION}::test_parts_of_an_id_are_kept_apart",
@@ -241,7 +241,7 @@ COUNTING = (
     Bug(
         name="large ids lose their last digit where one id is missing",
         kind="different people are taken for one",
-        file="engine/in_memory.py",
+        file="engine/duckdb/in_memory.py",
         old="values = series.to_numpy(dtype=dtype.numpy_dtype, na_value=0)",
         new="values = series.to_numpy(dtype=float, na_value=0)",
         caught_by=f"{ENGINE}::test_a_missing_id_costs_no_whole_number_its_digits",
@@ -260,7 +260,7 @@ COUNTING = (
         file="vault/counts.py",
         old="ORDER BY n DESC, {hashed})",
         new="ORDER BY n DESC)",
-        caught_by="tests/synth/test_archetypes.py"
+        caught_by="tests/synth/archetypes/test_mechanism.py"
         "::test_a_tie_goes_to_the_label_whose_hash_comes_first",
     ),
     Bug(
@@ -315,7 +315,7 @@ COUNTING = (
     Bug(
         name="on Spark a row that is a person is given the weight of another row",
         kind="one person's arrival moves another's rows",
-        file="engine/spark.py",
+        file="engine/spark/engine.py",
         old="yield _done(work, pa.Table.from_batches([batch]))",
         new="""yield _done(
             lambda rows: {**(done := work(rows)), "w": np.roll(done["w"], 1)},

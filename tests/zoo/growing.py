@@ -5,19 +5,19 @@ from __future__ import annotations
 from tests.zoo.bug import Bug
 
 TREE = "tests/synth/test_mst.py"
-GROWTH = "tests/synth/test_growth.py"
-AIM = "tests/synth/test_aim.py"
+GROWTH = "tests/synth/aim/test_growth.py"
+AIM = "tests/synth/aim/test_mechanism.py"
 SHARED = f"{TREE}::test_columns_choices_and_pairs_share_the_budget_as_was_said"
 PRICES = f"{GROWTH}::test_each_round_costs_its_price_and_the_last_one_what_is_left"
 WITHOUT = "::test_given_the_same_answers_the_same_is_asked_without_the_person_of_most_rows"
 
-PAIRS = "tests/synth/test_pairs.py"
+PAIRS = "tests/synth/pairs/test_mechanism.py"
 
 GROWING = (
     Bug(
         name="pairs are chosen by the exact counts",
         kind="a selection is charged too little",
-        file="synth/looks.py",
+        file="synth/pairs/looks.py",
         old="            place = self._door.select(candidates, epsilon=epsilon, "
         "bounding=self._bounding)\n",
         new="""            from understudy.door import Select
@@ -38,7 +38,7 @@ GROWING = (
     Bug(
         name="choosing stops by the exact number of rows",
         kind="an exact number is taken as public",
-        file="synth/looks.py",
+        file="synth/pairs/looks.py",
         old="        none = Candidate(clique=(), expected="
         "np.array([self._kept * self._model.total]))\n",
         new="""        engine = self.columns.door._table.engine
@@ -50,7 +50,7 @@ GROWING = (
     Bug(
         name="the second look is free of charge",
         kind="more is spent than there is",
-        file="synth/looks.py",
+        file="synth/pairs/looks.py",
         old="            self._measure(self._last(tree), self._left)\n",
         new="            self._measure(self._last(tree), 2 * self._left)\n",
         caught_by=f"{PAIRS}::test_columns_choices_and_looks_share_the_budget_as_was_said",
@@ -58,7 +58,7 @@ GROWING = (
     Bug(
         name="columns are asked again at twice what is left",
         kind="more is spent than there is",
-        file="synth/looks.py",
+        file="synth/pairs/looks.py",
         old="            self.columns = self.columns.again(price=price)\n",
         new="            self.columns = self.columns.again(price=2 * price)\n",
         caught_by=f"{PAIRS}::test_where_noise_drowns_every_pair_columns_are_asked_again",
@@ -66,7 +66,7 @@ GROWING = (
     Bug(
         name="AIM asks for the marginal that is most wrong by the exact counts",
         kind="a selection is charged too little",
-        file="synth/growth.py",
+        file="synth/aim/growth.py",
         old="return listed[self._door.select(listed, epsilon=epsilon, bounding=bounding)]",
         new="""from understudy.door import Select
             from understudy.vault.candidates import distances
@@ -84,7 +84,7 @@ GROWING = (
     Bug(
         name="AIM's rounds become larger where the model is no nearer to the private table",
         kind="an exact number is taken as public",
-        file="synth/growth.py",
+        file="synth/aim/growth.py",
         old="        return bool(moved > np.minimum(noise, chosen.expected).sum())",
         new="""        from understudy.door import Select
         from understudy.vault.candidates import distances
@@ -105,7 +105,7 @@ GROWING = (
     Bug(
         name="AIM leaves out columns of which the private table has but one code",
         kind="the domain is read from the data",
-        file="synth/aim.py",
+        file="synth/aim/mechanism.py",
         old="            candidates(self._workload(columns.domain.sizes), columns.domain.sizes, "
         "self.most_cells),",
         new="""            {
@@ -136,7 +136,7 @@ GROWING = (
     Bug(
         name="every pair of a tree is chosen for the price of all choices",
         kind="more is spent than there is",
-        file="synth/cliques.py",
+        file="synth/select/cliques.py",
         old="        epsilon = selection_epsilon_lower(share, door.currency)",
         new="        epsilon = selection_epsilon_lower(price, door.currency)",
         caught_by=SHARED,
@@ -152,7 +152,7 @@ GROWING = (
     Bug(
         name="a round of AIM pays for its choice, and asks for the price of the whole round",
         kind="more is spent than there is",
-        file="synth/growth.py",
+        file="synth/aim/growth.py",
         old="        choice, price = split(grains, self._door.currency, [share, 1 - share])",
         new="""        choice, _ = split(grains, self._door.currency, [share, 1 - share])
         (price,) = split(grains, self._door.currency, [1.0])""",
@@ -161,7 +161,7 @@ GROWING = (
     Bug(
         name="rounds of AIM become larger, however little is left",
         kind="more is spent than there is",
-        file="synth/growth.py",
+        file="synth/aim/growth.py",
         old="""            last = left < 2 * each
             each = left if last else each
 """,
@@ -171,7 +171,7 @@ GROWING = (
     Bug(
         name="noisy distances of many candidates have the noise of one alone",
         kind="more is spent than there is",
-        file="synth/growth.py",
+        file="synth/aim/growth.py",
         old="bound = len(asked) * Fraction(bounding.cap) ** power",
         new="bound = Fraction(bounding.cap) ** power",
         caught_by=PRICES,
@@ -179,7 +179,7 @@ GROWING = (
     Bug(
         name="noisy distances have the noise for people of one row",
         kind="more is spent than there is",
-        file="synth/growth.py",
+        file="synth/aim/growth.py",
         old="bound = len(asked) * Fraction(bounding.cap) ** power",
         new="bound = Fraction(len(asked))",
         caught_by=f"{GROWTH}"
@@ -188,7 +188,7 @@ GROWING = (
     Bug(
         name="more rounds than the budget allows are refused when columns are paid for already",
         kind="the books are not kept in order",
-        file="synth/aim.py",
+        file="synth/aim/mechanism.py",
         old="""            check_rounds(door, prices["rounds"], rounds)
         columns = Compressed.ask(
             door,
@@ -224,7 +224,7 @@ GROWING = (
     Bug(
         name="the private table is kept at hand while AIM's last model is fitted",
         kind="a private value or count is seen",
-        file="synth/aim.py",
+        file="synth/aim/mechanism.py",
         old="        door.close()\n",
         new="",
         caught_by=f"{AIM}::test_the_table_is_let_go_before_the_last_fit",

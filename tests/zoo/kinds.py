@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.zoo.bug import Bug
 
-TESTS = "tests/synth/test_archetypes.py"
+TESTS = "tests/synth/archetypes/test_mechanism.py"
 SPENT = f"{TESTS}::test_a_run_spends_its_budget_and_people_have_a_firm_each"
 GREAT = f"{TESTS}::test_with_a_great_budget_rows_are_weighed_and_people_follow_the_private_counts"
 ASKED = f"{TESTS}::test_what_is_asked_is_the_same_whoever_is_in_the_private_table"
@@ -15,7 +15,7 @@ KINDS_OF_PEOPLE = (
     Bug(
         name="archetypes count for cells only that the private table has",
         kind="the domain is read from the data",
-        file="synth/archetypes.py",
+        file="synth/archetypes/mechanism.py",
         old="scale=scales[0], labels=shapes.labels)\n",
         new="""scale=scales[0], labels=np.where(
             np.isin(
@@ -33,7 +33,7 @@ KINDS_OF_PEOPLE = (
     Bug(
         name="both histograms of people have the noise of one alone",
         kind="more is spent than there is",
-        file="synth/archetypes.py",
+        file="synth/archetypes/mechanism.py",
         old="bound=Fraction(1)) for price in each]",
         new='bound=Fraction(1)) for _, price in zip(each, [prices["people"]] * 2)]',
         caught_by=SPENT,
@@ -41,7 +41,7 @@ KINDS_OF_PEOPLE = (
     Bug(
         name="people are counted for the whole budget, and marginals for most of it again",
         kind="more is spent than there is",
-        file="synth/archetypes.py",
+        file="synth/archetypes/mechanism.py",
         old='split(price_grains(prices["people"], door.currency), door.currency, parts)',
         new="split(door.grains, door.currency, parts)",
         caught_by=GREAT,
@@ -49,7 +49,7 @@ KINDS_OF_PEOPLE = (
     Bug(
         name="the number of rows is asked at the price of the marginals too",
         kind="more is spent than there is",
-        file="synth/archetypes.py",
+        file="synth/archetypes/mechanism.py",
         old='rows_price=prices.get("rows"), people_price=None)',
         new='rows_price=prices["marginals"], people_price=None)',
         caught_by=f"{GREAT}[norm]",
@@ -57,7 +57,7 @@ KINDS_OF_PEOPLE = (
     Bug(
         name="people are counted by their attribute without noise",
         kind="a private value or count is seen",
-        file="synth/archetypes.py",
+        file="synth/archetypes/mechanism.py",
         old="        values = door.unit_mode((self.attribute,), scale=scales[1])\n",
         new="""        values = np.zeros(door.schema.domain[self.attribute])
         table = door._table  # type: ignore[attr-defined]
@@ -72,7 +72,7 @@ KINDS_OF_PEOPLE = (
     Bug(
         name="counts of people are made to add up to the exact number of people",
         kind="an exact number is taken as public",
-        file="synth/archetypes.py",
+        file="synth/archetypes/mechanism.py",
         old="        return Asked(kinds=kinds, values=values, scales=tuple(scales))\n",
         new="""        table = door._table  # type: ignore[attr-defined]
         exact = int(table.engine.fetch("SELECT count(*) AS n FROM sizes")["n"][0])
@@ -84,7 +84,7 @@ KINDS_OF_PEOPLE = (
     Bug(
         name="columns that were not asked about are drawn from private rows",
         kind="a private value or count is seen",
-        file="synth/archetypes.py",
+        file="synth/archetypes/mechanism.py",
         old="        door.close()\n        progress(",
         new="""        table = door._table  # type: ignore[attr-defined]
         rows = table.engine.fetch("SELECT * FROM rows")
@@ -103,7 +103,7 @@ KINDS_OF_PEOPLE = (
     Bug(
         name="the private table is kept at hand while people are chosen",
         kind="a private value or count is seen",
-        file="synth/archetypes.py",
+        file="synth/archetypes/mechanism.py",
         old="        door.close()\n        progress(",
         new="        progress(",
         caught_by=f"{TESTS}::test_the_table_is_let_go_before_the_answers_are_worked_on",

@@ -24,7 +24,7 @@ ONE_READING = (
     Bug(
         name="short floats are made long ones where one is missing, and 0.7 lies below 0.7",
         kind="one person's arrival moves another's rows",
-        file="engine/in_memory.py",
+        file="engine/duckdb/in_memory.py",
         old="taken = values.astype(np.float32, copy=False) if short else reading.widened(values)",
         new="""taken = values.astype(np.float32, copy=False) if short else reading.widened(values)
         if absent is not None and absent.any():
@@ -50,7 +50,7 @@ ONE_READING = (
     Bug(
         name="categories are read by pandas, which makes floats of long ids where one is missing",
         kind="different people are taken for one",
-        file="engine/in_memory.py",
+        file="engine/duckdb/in_memory.py",
         old="        known = reading.texts(_pandas(",
         new="""        return _numpy(np.asarray(series.to_numpy()))
         known = reading.texts(_pandas(""",
@@ -70,7 +70,7 @@ ONE_READING = (
     Bug(
         name="a column of the table that is called id takes the place of the unit",
         kind="one person is counted as several",
-        file="engine/coded.py",
+        file="engine/encoding.py",
         old='source = f"SELECT {listed} FROM source AS s"',
         new='source = f"SELECT s.*, {listed} FROM source AS s"',
         caught_by=f"{NAMES}::test_a_column_of_one_of_our_names_is_a_column_as_any_other[id]",
@@ -78,7 +78,7 @@ ONE_READING = (
     Bug(
         name="a column of the table that is called when:week takes the place of the week",
         kind="one person is counted as several",
-        file="engine/coded.py",
+        file="engine/encoding.py",
         old="        needed = [c.table_column",
         new="""        parts = (
             type(p)(str(p)) if str(p) in kinds else p for p in self.unit.parts
@@ -90,7 +90,7 @@ ONE_READING = (
     Bug(
         name="two columns whose names differ in capitals are taken, and one stands for both",
         kind="different people are taken for one",
-        file="engine/in_memory.py",
+        file="engine/duckdb/in_memory.py",
         old="if str(name).lower() in known or column.values",
         new="if str(name) in table or column.values",
         caught_by=f"{NAMES}::test_columns_that_differ_in_capitals_only_are_refused",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.zoo.bug import Bug
 
-TESTS = "tests/synth/test_usercounts.py"
+TESTS = "tests/synth/usercounts/test_mechanism.py"
 SPENT = f"{TESTS}::test_a_run_spends_its_budget_and_is_what_follows_from_its_measurements"
 DECLARED = f"{TESTS}::test_a_resident_with_twenty_calls_in_twenty_cells_moves_what_is_declared"
 OFTEN = f"{TESTS}::test_who_came_often_is_in_one_count_a_cell_and_in_no_more_cells"
@@ -14,7 +14,7 @@ PEOPLE_COUNTS = (
     Bug(
         name="noise is for people in one cell, as the document has it",
         kind="more is spent than there is",
-        file="synth/usercounts.py",
+        file="synth/usercounts/mechanism.py",
         old="scale = scale_upper(price, door.currency, bound=Fraction(plan.most))",
         new="scale = scale_upper(price, door.currency, bound=Fraction(1))",
         caught_by=SPENT,
@@ -22,7 +22,7 @@ PEOPLE_COUNTS = (
     Bug(
         name="Laplace noise is for the root of as many cells as people have",
         kind="more is spent than there is",
-        file="synth/usercounts.py",
+        file="synth/usercounts/mechanism.py",
         old="bound=Fraction(plan.most))",
         new="bound=Fraction(math.sqrt(plan.most) if door.budget.delta == 0 else plan.most))",
         caught_by=SPENT,
@@ -30,7 +30,7 @@ PEOPLE_COUNTS = (
     Bug(
         name="all cells of people count, with noise for some of them",
         kind="more is spent than there is",
-        file="synth/usercounts.py",
+        file="synth/usercounts/mechanism.py",
         old="            most=plan.most,\n            scale=scale,",
         new="            most=len(plan.cells),\n            scale=scale,",
         caught_by=SPENT,
@@ -90,7 +90,7 @@ PEOPLE_COUNTS = (
     Bug(
         name="cells that the private table has are asked about too",
         kind="the domain is read from the data",
-        file="synth/usercounts.py",
+        file="synth/usercounts/mechanism.py",
         old="        there[visits.cells] = True\n",
         new="""        there[visits.cells] = True
         table = door._table  # type: ignore[attr-defined]
@@ -102,7 +102,7 @@ PEOPLE_COUNTS = (
     Bug(
         name="how many cells of a person count is looked up in the private table",
         kind="an exact number is taken as public",
-        file="synth/usercounts.py",
+        file="synth/usercounts/mechanism.py",
         old="most=self.most or (1 if once else UNKNOWN_MOST),",
         new="""most=int(
                     door._table.engine.fetch(  # type: ignore[attr-defined]
@@ -114,7 +114,7 @@ PEOPLE_COUNTS = (
     Bug(
         name="the private table is kept at hand while answers are worked on",
         kind="a private value or count is seen",
-        file="synth/usercounts.py",
+        file="synth/usercounts/mechanism.py",
         old="        door.close()\n        progress(",
         new="        progress(",
         caught_by=f"{TESTS}::test_the_table_is_let_go_before_the_answers_are_worked_on",
@@ -122,7 +122,7 @@ PEOPLE_COUNTS = (
     Bug(
         name="synthetic residents have more calls than the cap",
         kind="the bound on a person is not kept",
-        file="synth/usercounts.py",
+        file="synth/usercounts/mechanism.py",
         old=".each(total, self.most_each)",
         new=".each(total)",
         caught_by=f"{TESTS}::test_without_a_cap_nobody_is_cut",

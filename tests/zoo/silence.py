@@ -139,7 +139,7 @@ SILENCE = (
     Bug(
         name="the engine's own words about a file are passed on",
         kind="a private value or count is seen",
-        file="engine/duckdb.py",
+        file="engine/duckdb/engine.py",
         old="return malformed() if database is None",
         new="return EngineError(str(error)) if database is None",
         caught_by=f"{CANARIES}::test_a_refused_file_names_no_line_and_no_value[too many fields]",
@@ -147,7 +147,7 @@ SILENCE = (
     Bug(
         name="the engine's own error hangs behind ours",
         kind="a private value or count is seen",
-        file="engine/duckdb.py",
+        file="engine/duckdb/engine.py",
         old="database=self._database)\n        raise failure",
         new="database=self._database)\n            raise failure from error",
         caught_by=f"{ENGINE}::test_an_interrupted_query_is_an_interrupt",
@@ -155,7 +155,7 @@ SILENCE = (
     Bug(
         name="the columns that are there are listed, in a file without a header its values",
         kind="a private value or count is seen",
-        file="engine/coded.py",
+        file="engine/encoding.py",
         old='got="no " + ", ".join(map(repr, missing)),',
         new='got="no " + ", ".join(map(repr, missing)), allowed=", ".join(kinds),',
         caught_by=f"{CANARIES}::test_a_refused_file_names_no_line_and_no_value"
@@ -243,7 +243,7 @@ SILENCE = (
     Bug(
         name="private rows are left behind in a temporary folder",
         kind="a private value or count is seen",
-        file="engine/spill.py",
+        file="engine/duckdb/spill.py",
         old="        shutil.rmtree(self.path, ignore_errors=True)\n        self._lock.close()",
         new="        self._lock.close()",
         caught_by=f"{ENGINE}::test_the_folder_for_spilling_is_private_and_goes",

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from tests.zoo.bug import Bug
 
-WEIGHTED = "tests/synth/test_weighted.py"
-TWO_ROUNDS = "tests/synth/test_tworound.py"
+WEIGHTED = "tests/synth/measure/test_weighted_round.py"
+TWO_ROUNDS = "tests/synth/tworound/test_mechanism.py"
 
 TWO_ROUND = (
     Bug(
         name="weights are taken as they are, and their length is not made 1",
         kind="more is spent than there is",
-        file="synth/weighted.py",
+        file="synth/measure/weighted_round.py",
         old="noise = door.bounding.cap * level * max(sigma or 0.0, SLACK / price)",
         new="noise = door.bounding.cap * max(sigma or 0.0, SLACK / price)",
         caught_by=f"{WEIGHTED}::test_gaussian_noise_is_that_of_weights_of_length_one",
@@ -19,7 +19,7 @@ TWO_ROUND = (
     Bug(
         name="Laplace noise is for weights of length 1, where their sum is to be 1",
         kind="more is spent than there is",
-        file="synth/weighted.py",
+        file="synth/measure/weighted_round.py",
         old="noise = door.bounding.cap * math.fsum(weights.values()) * SLACK / price",
         new="noise = door.bounding.cap * math.hypot(*weights.values()) * SLACK / price",
         caught_by=f"{WEIGHTED}::test_laplace_noise_is_that_of_weights_of_sum_one",
@@ -27,7 +27,7 @@ TWO_ROUND = (
     Bug(
         name="the document's noise is taken even where it is less than a round's price allows",
         kind="more is spent than there is",
-        file="synth/weighted.py",
+        file="synth/measure/weighted_round.py",
         old="max(sigma or 0.0, SLACK / price)",
         new="(sigma or SLACK / price)",
         caught_by=f"{WEIGHTED}::test_a_noise_that_is_smaller_than_the_prices_is_not_taken",
@@ -35,7 +35,7 @@ TWO_ROUND = (
     Bug(
         name="cells of a coarse group are asked with the group and once more alone",
         kind="more is spent than there is",
-        file="synth/weighted.py",
+        file="synth/measure/weighted_round.py",
         old="    return Rows(np.concatenate(([0], np.cumsum(sizes))), order)",
         new="""    alone = len(order) + 1 + np.arange(len(order))
     starts = np.concatenate(([0], np.cumsum(sizes), alone))
@@ -45,7 +45,7 @@ TWO_ROUND = (
     Bug(
         name="round 2 is asked for the price of round 1, whatever is left",
         kind="more is spent than there is",
-        file="synth/tworound.py",
+        file="synth/tworound/mechanism.py",
         old='price=prices["second"],',
         new='price=prices["first"],',
         caught_by=f"{TWO_ROUNDS}::test_the_rounds_share_the_budget_as_was_said",
@@ -53,7 +53,7 @@ TWO_ROUND = (
     Bug(
         name="codes that the private table has are supported, whatever was answered",
         kind="the domain is read from the data",
-        file="synth/compressed.py",
+        file="synth/measure/compression.py",
         old="        return cls(\n",
         new="""        table = door._table  # type: ignore[attr-defined]
         for support in supports:
@@ -71,7 +71,7 @@ TWO_ROUND = (
     Bug(
         name="the private table is kept at hand while a model is fitted to two rounds",
         kind="a private value or count is seen",
-        file="synth/tworound.py",
+        file="synth/tworound/mechanism.py",
         old="        door.close()\n",
         new="",
         caught_by=f"{TWO_ROUNDS}::test_the_table_is_let_go_before_the_answers_are_worked_on",

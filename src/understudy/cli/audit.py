@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,16 @@ NEAR_ONE = Budget(epsilon=4.886, delta=1e-6)
 """A budget of μ = 1, but for a ten-thousandth."""
 
 
-def tried(options: argparse.Namespace) -> list[dict[str, Any]]:
+def run(options: argparse.Namespace) -> None:
+    """Hold mechanisms against their promise."""
+    found = _tried(options)
+    if options.json:
+        print(json.dumps({"kept": True, "mechanisms": found}))
+    else:
+        _show(found)
+
+
+def _tried(options: argparse.Namespace) -> list[dict[str, Any]]:
     """Try the mechanisms that were asked for, and say how each did; a broken promise is raised."""
     names = list(MECHANISMS) if options.mechanism is None else [options.mechanism]
     count = DEEP_PAIRS if options.deep else options.pairs
@@ -71,7 +81,7 @@ def _lost(mechanism: Mechanism, runs: int, progress: Progress) -> dict[str, Any]
     }
 
 
-def show(found: list[dict[str, Any]]) -> None:
+def _show(found: list[dict[str, Any]]) -> None:
     """Print what was found as a table."""
     table = Table(
         "mechanism", "pairs", "reach", "claimed μ", "seen, 1 − 1e-6", "seen, 95 %", box=None

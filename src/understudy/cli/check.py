@@ -12,21 +12,27 @@ import math
 import os
 import tempfile
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from understudy.budget import Unit
+from understudy.cli import arguments
+from understudy.cli.output import tell
+from understudy.cli.progress import shown
+from understudy.cli.runfile import with_runfile
+from understudy.cli.synth import opened
 from understudy.evaluate import compare, read_private, read_synthetic
 from understudy.ledger import Ledger, describe_left
 from understudy.public import Batches, PublicTable, moved
-from understudy.release.decoded import Decoded
 from understudy.release.guarantee import whole_person, whole_person_words
+from understudy.release.rows import Decoded
 from understudy.session import open_session
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Iterator
 
     from understudy.public import Progress
@@ -47,7 +53,19 @@ UNREAD = 0.5
 WORST = 3
 
 
-def run(
+def run(options: argparse.Namespace) -> None:
+    """Validate a run and price it, without spending anything."""
+    with_runfile(options)
+    arguments.check_run(options)
+    mechanism = arguments.mechanism(options.mechanism, options.settings)
+    chooser = arguments.chooser(options, mechanism)
+    with shown(quiet=options.json) as progress:
+        session = replace(opened(options, chooser, progress), public=options.public)
+        facts, lines = _checked(session, mechanism, progress)
+    tell(options, facts, lines)
+
+
+def _checked(
     session: Session, mechanism: Mechanism, progress: Progress
 ) -> tuple[dict[str, Any], list[str]]:
     """Validate, rehearse, and tell what a run would give."""

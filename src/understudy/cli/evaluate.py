@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from understudy.cli import asked
+from understudy.cli import arguments
 from understudy.cli.progress import shown
 from understudy.errors import MalformedFileError, MissingFileError, QuestionError, UsageError
 from understudy.evaluate import (
@@ -297,7 +297,7 @@ def _known(options: argparse.Namespace) -> tuple[Schema, Unit, dict[str, Any]]:
                 allowed="--recipe NAME --parameters FILE",
             )
         recipe = Recipe.named(options.recipe)
-        schema, _ = recipe.read(Path(options.parameters), **asked.of_recipe(options))
+        schema, _ = recipe.read(Path(options.parameters), **arguments.of_recipe(options))
         own = {k: tuple(v) if isinstance(v, list) else v for k, v in recipe.score.items()}
         return schema, recipe.person, own | score
     if options.schema is None or options.unit is None:
@@ -305,7 +305,7 @@ def _known(options: argparse.Namespace) -> tuple[Schema, Unit, dict[str, Any]]:
             "the following arguments are required: --schema and --unit",
             allowed="--schema FILE --unit COLUMN, or --recipe NAME --parameters FILE",
         )
-    return Schema.read(options.schema), asked.unit(options.unit, options.null_ids), score
+    return Schema.read(options.schema), arguments.unit(options.unit, options.null_ids), score
 
 
 def _score(options: argparse.Namespace) -> dict[str, Any]:

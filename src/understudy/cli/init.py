@@ -11,12 +11,13 @@ from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from understudy.budget import Budget, Unit
-from understudy.cli import asked
+from understudy.cli import arguments
+from understudy.cli.output import tell
 from understudy.cli.progress import shown
 from understudy.cli.runfile import located
 from understudy.engine.sources import is_same
@@ -58,7 +59,7 @@ _MEANS = {
 }
 
 
-def run(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
+def run(options: argparse.Namespace) -> None:
     """Draft both files, and say what to do next."""
     folder = Path(options.folder)
     _check_folder(options, folder)
@@ -91,7 +92,7 @@ def run(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
         f"Next: understudy check {folder / RUNFILE}",
     ]
     facts = {"schema": str(folder / SCHEMA), "run_file": str(folder / RUNFILE), "unit": str(unit)}
-    return facts, lines
+    tell(options, facts, lines)
 
 
 def _left_out(schema: Schema) -> list[str]:
@@ -227,7 +228,7 @@ def _ask_unit(schema: Schema, table: Mapping[str, Array] | None, *, asks: bool) 
 
 def _with_ids(text: str, schema: Schema, table: Mapping[str, Array] | None) -> tuple[Unit, Schema]:
     """Read the unit, and declare its columns as ids."""
-    unit = asked.unit(text, None)
+    unit = arguments.unit(text, None)
     if unit.is_row:
         return unit, schema
     declared = {c.name for c in schema.columns}

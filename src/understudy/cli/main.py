@@ -12,6 +12,7 @@ import json
 import os
 import sys
 import traceback
+from importlib import import_module
 from typing import TYPE_CHECKING, NoReturn
 
 from understudy.errors import InternalError, StorageError, UnderstudyError, UsageError
@@ -210,11 +211,11 @@ def parser() -> argparse.ArgumentParser:
     )
     commands = top.add_subparsers(dest="command", required=True, parser_class=_Parser)
 
-    demo = commands.add_parser("demo", help="a simulated city, from private table to release")
+    demo = commands.add_parser("demo", help="a simulated city, from private table to evaluation")
     demo.add_argument(
         "folder", nargs="?", default="understudy-demo", help="a new folder for all of it"
     )
-    demo.add_argument("--trips", type=int, default=400_000, help="simulated trips a year")
+    demo.add_argument("--trips", type=int, default=250_000, help="simulated trips a year")
     demo.add_argument("--epsilon", type=float, default=1.0)
     demo.add_argument("--delta", type=float, default=1e-9)
     _add_output(demo)
@@ -281,7 +282,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         options = parser().parse_args(arguments)
         as_json = options.json
-        _run(options)
+        run_command(options)
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except UnderstudyError as error:
         failure = error
     except KeyboardInterrupt:
@@ -304,12 +307,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return _complain(failure, as_json=as_json)
 
 
-def _run(options: argparse.Namespace) -> None:
-    from understudy.cli import commands  # noqa: PLC0415  only now is anything heavy needed
-
-    getattr(commands, options.command)(options)
-    if sys.stdout is not None:
-        sys.stdout.flush()
+def run_command(options: argparse.Namespace) -> None:
+    """Run a command: each is the module of its name, imported when it is called for."""
+    import_module(f"understudy.cli.{options.command}").run(options)
 
 
 def _close_output() -> None:

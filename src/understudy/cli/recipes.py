@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from understudy.cli import asked
+from understudy.cli import arguments
+from understudy.cli.output import tell
 from understudy.cli.progress import shown
 from understudy.ledger import Ledger, describe_left
 from understudy.recipes import Recipe, recipe_names, run_recipe
@@ -16,19 +16,16 @@ if TYPE_CHECKING:
     import argparse
 
 
-def listed(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace) -> None:
     """List the recipes, a line each."""
     about = {name: Recipe.named(name).about for name in recipe_names()}
-    if options.json:
-        print(json.dumps({"recipes": about}))
-    else:
-        print("\n".join(f"{name}  {text}" for name, text in about.items()))
+    tell(options, {"recipes": about}, [f"{name}  {text}" for name, text in about.items()])
 
 
-def run(options: argparse.Namespace) -> None:
+def run_one(options: argparse.Namespace) -> None:
     """Run a recipe, and say what was made and what it cost."""
     ledger, out = Path(options.ledger), Path(options.out)
-    bounding = None if options.bounding is None else asked.bounding(options.bounding)
+    bounding = None if options.bounding is None else arguments.bounding(options.bounding)
     with shown(quiet=options.json) as progress:
         manifest = run_recipe(
             options.recipe,
@@ -37,8 +34,8 @@ def run(options: argparse.Namespace) -> None:
             public=options.public,
             ledger=ledger,
             out=out,
-            budget=asked.budget_of_recipe(options),
-            **asked.of_recipe(options),
+            budget=arguments.budget_of_recipe(options),
+            **arguments.of_recipe(options),
             published=options.published,
             bounding=bounding,
             noise=options.noise,
@@ -46,10 +43,7 @@ def run(options: argparse.Namespace) -> None:
         )
     with closing(Ledger(ledger)) as held:
         left = describe_left(held.state())
-    if options.json:
-        print(json.dumps(_facts(manifest, out, ledger, left)))
-    else:
-        print("\n".join(_lines(manifest, out, ledger, left)))
+    tell(options, _facts(manifest, out, ledger, left), _lines(manifest, out, ledger, left))
 
 
 def _facts(manifest: dict[str, Any], out: Path, ledger: Path, left: str) -> dict[str, Any]:

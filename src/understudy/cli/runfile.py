@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from understudy.cli import asked
+from understudy.cli import arguments
 from understudy.engine.sources import SQLITE, Database, source
 from understudy.errors import UsageError
 
@@ -43,7 +43,7 @@ def with_runfile(options: argparse.Namespace) -> None:
     if not str(options.private).endswith(ENDING):
         return
     path = Path(options.private)
-    told = _checked(asked.read_toml(path, "run file"), path)
+    told = _checked(arguments.read_toml(path, "run file"), path)
     options.private = None
     for name, value in told.items():
         # A delta of 0 is said, and so is a list: only what is not there gives way.

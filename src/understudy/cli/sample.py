@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from understudy.cli.output import tell
 from understudy.cli.progress import shown
 from understudy.engine import DuckDB
 from understudy.errors import UsageError
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 ENDINGS = (".csv", ".parquet")
 
 
-def run(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
+def run(options: argparse.Namespace) -> None:
     """Draw rows, and write them to a new file."""
     out = Path(options.out)
     if out.suffix not in ENDINGS:
@@ -39,7 +40,7 @@ def run(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     count = len(next(iter(rows.values())))
     whence = "its model" if release.model is not None else "its people"
     lines = [f"{count:,} rows in {out}, drawn from {whence}; this costs nothing"]
-    return {"rows": count, "file": str(out), "drawn_from": whence}, lines
+    tell(options, {"rows": count, "file": str(out), "drawn_from": whence}, lines)
 
 
 def _where(texts: tuple[str, ...]) -> dict[str, list[str]]:

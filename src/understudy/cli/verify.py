@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from understudy.budget import epsilon_of
 from understudy.errors import LedgerMismatchError, MalformedFileError, MissingFileError
-from understudy.release.stored import MANIFEST
+from understudy.release.from_disk import MANIFEST
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,9 +1,9 @@
 """Runs SQL where tables live: DuckDB, embedded, and Spark."""
 
-from understudy.engine.coded import CodedTable
+from understudy.engine.choice import engine_for
 from understudy.engine.duckdb import DuckDB
+from understudy.engine.encoding import CodedTable
 from understudy.engine.engine import Columns, Engine
-from understudy.engine.opening import engine_for
 from understudy.engine.sources import Database, SparkTable, check_apart
 
 __all__ = [

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Self
 from urllib.parse import parse_qsl
 
-from understudy.engine.folder import PARQUET
 from understudy.errors import UsageError
 
 SQLITE = "sqlite:"
 POSTGRESQL = ("postgresql://", "postgres://")
 SPARK, CLUSTER = "spark:", "spark://"
+PARQUET = (".parquet", ".pq")
 CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 ALLOWED = "postgresql://USER@HOST:5432/DATABASE or sqlite:PATH"
 _HOST = r"(?:\[[0-9A-Fa-f:.%]+\]|[^][:/?#@,]*)(?::[0-9]*)?"

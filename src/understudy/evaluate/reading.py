@@ -14,8 +14,7 @@ import numpy as np
 
 from understudy.budget import Unit
 from understudy.engine import CodedTable, engine_for
-from understudy.engine.folder import PARQUET
-from understudy.engine.sources import source
+from understudy.engine.sources import PARQUET, source
 from understudy.errors import MissingColumnError, MissingFileError, UsageError
 from understudy.evaluate.table import Coded
 from understudy.schema import Categorical, DateTime

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from understudy.door import Measurement
     from understudy.graph import Model
     from understudy.public.batches import Batches
-    from understudy.public.within import Within
+    from understudy.public.within_bins import Within
 
 Progress = Callable[[str, float], None]
 """Told a stage's name and how much of it is done, from 0 to 1."""

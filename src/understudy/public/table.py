@@ -11,7 +11,7 @@ import numpy as np
 from understudy.budget import Unit
 from understudy.engine import CodedTable, engine_for
 from understudy.errors import MissingColumnError, UsageError
-from understudy.public.moved import moved
+from understudy.public.periods import moved
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -3,8 +3,8 @@
 from understudy.release.build import build
 from understudy.release.estimates import Estimate
 from understudy.release.files import check_target, new_file
+from understudy.release.from_disk import MANIFEST
 from understudy.release.release import FORMATS, Format, Release, sql_types
-from understudy.release.stored import MANIFEST
 from understudy.release.submission import Submission, manifest_path, write_manifest
 
 __all__ = [

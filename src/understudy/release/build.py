@@ -7,9 +7,9 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from understudy.budget import Charge, epsilon_of, resolve
-from understudy.release.decoded import Decoded
 from understudy.release.guarantee import guarantee
 from understudy.release.release import Release
+from understudy.release.rows import Decoded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from understudy.engine import DuckDB
-from understudy.engine.writing import write_batches
+from understudy.engine.duckdb.writing import write_batches
 from understudy.errors import UsageError
 from understudy.graph import load, save
 from understudy.release.display import release_html, release_text, to_arrow, to_pandas, to_polars
 from understudy.release.estimates import estimate, part_labels
 from understudy.release.evidence import load_evidence, save_evidence
 from understudy.release.files import check_target, checksum, new_folder
+from understudy.release.from_disk import MANIFEST, Stored, read_manifest
 from understudy.release.sampling import sampled
-from understudy.release.stored import MANIFEST, Stored, read_manifest
 from understudy.schema import Categorical, Numeric, Schema, Timestamp
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from understudy.door import Measurement
     from understudy.graph import Model
     from understudy.public import Progress
-    from understudy.release.decoded import Decoded
     from understudy.release.estimates import Estimate
+    from understudy.release.rows import Decoded
     from understudy.schema import Array, Compound, Modelled
 
 Format = Literal["parquet", "csv"]

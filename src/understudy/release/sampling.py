@@ -15,7 +15,7 @@ import numpy as np
 from understudy.budget import ResolvedUnit
 from understudy.errors import UsageError
 from understudy.public import Batches, PublicTable, bins_within
-from understudy.release.decoded import Decoded
+from understudy.release.rows import Decoded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

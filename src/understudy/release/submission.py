@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from understudy.engine import DuckDB
-from understudy.engine.writing import append
+from understudy.engine.duckdb.writing import append
 from understudy.release.files import checksum, new_file
 from understudy.release.release import sql_types
 

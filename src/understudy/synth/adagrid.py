@@ -4,8 +4,8 @@ After "Adaptive Granularity Mechanism" (the NIST contest's sprint 3; `docs/adagr
 `docs/corrections.md` for what is put right).  Outer cliques and all of their subsets are
 measured, the smallest first.  A cell is counted by itself where every smaller marginal found
 it large enough to be told from noise, and within coarser sums elsewhere
-(`understudy.synth.granularity`); a graphical model is fitted to all of it, rows are drawn from
-it, and people are given to the rows with the help of public data.
+(`measure.granularity`); a graphical model is fitted to all of it, rows are drawn from it, and
+people are given to the rows with the help of public data.
 
 Privacy: one door call a round, whose prices add up to the run's budget less what the number of
 rows, the number of rows a person, or the choice of cliques took of it; composition by the
@@ -24,19 +24,25 @@ from understudy.budget import Weights, split
 from understudy.errors import BudgetError, QuestionError, UsageError
 from understudy.graph import Domain, estimate
 from understudy.public import Synthesis, bins_within
-from understudy.synth.cliques import (
+from understudy.synth.generate.assignment import drawn
+from understudy.synth.generate.rounding import check_rows
+from understudy.synth.measure.granularity import Grid, closure
+from understudy.synth.measure.noise_levels import public_cap
+from understudy.synth.measure.population import (
+    OfPeople,
+    bound_notes,
+    check_public,
+    meet,
+    shares_of_people,
+)
+from understudy.synth.measure.rounds import Rounds
+from understudy.synth.select.cliques import (
     CHOSEN_LIMIT,
     GIVEN_LIMIT,
     as_tuples,
     check_cliques,
     public_cliques,
 )
-from understudy.synth.giving import drawn
-from understudy.synth.granularity import Grid, closure
-from understudy.synth.levels import public_cap
-from understudy.synth.people import OfPeople, bound_notes, check_public, meet, shares_of_people
-from understudy.synth.rounding import check_rows
-from understudy.synth.rounds import Rounds
 from understudy.synth.settings import check_columns, check_most_each, check_shares
 
 if TYPE_CHECKING:
@@ -47,8 +53,8 @@ if TYPE_CHECKING:
     from understudy.graph import Model
     from understudy.public import Progress, PublicTable
     from understudy.schema import Schema
-    from understudy.synth.people import Crowd
-    from understudy.synth.rounds import Answers
+    from understudy.synth.measure.population import Crowd
+    from understudy.synth.measure.rounds import Answers
 
 MOST_ITERATIONS = 300
 """Sums of cells have a loose certificate, so most fits end here and not certified."""

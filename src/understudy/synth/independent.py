@@ -22,16 +22,16 @@ from understudy.budget import Norm, scale_upper, split
 from understudy.door import Query
 from understudy.graph import Domain, Model, junction_tree
 from understudy.public import Synthesis
-from understudy.synth.giving import EACH_ITS_OWN, drawn, evenly
-from understudy.synth.levels import typical_size
-from understudy.synth.people import meet
-from understudy.synth.rounding import check_rows, simplex
+from understudy.synth.generate.assignment import EACH_ITS_OWN, drawn, evenly
+from understudy.synth.generate.rounding import check_rows, simplex
+from understudy.synth.measure.noise_levels import typical_size
+from understudy.synth.measure.population import meet
 from understudy.synth.settings import check_shares
 
 if TYPE_CHECKING:
     from understudy.door import Door
     from understudy.public import Progress, PublicTable
-    from understudy.synth.giving import Given
+    from understudy.synth.generate.assignment import Given
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

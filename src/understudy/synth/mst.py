@@ -5,7 +5,7 @@ third of the budget asks for every column, and rare codes are put together; a th
 pairs that columns taken as independent get most wrong, one at a time, so that they make a tree; a
 third asks for these pairs.  A graphical model is fitted, and rows are drawn from it.
 
-Privacy: noise as in `understudy.synth.weighted`; every choice is one `select`, whose score a person
+Privacy: noise as in `measure.weighted_round`; every choice is one `select`, whose score a person
 moves by at most the cap, up or down (`docs/proofs/select.md`).  All of it composes adaptively, by
 the ledger.
 
@@ -21,16 +21,17 @@ from typing import TYPE_CHECKING, ClassVar
 from understudy.budget import price_lower, split
 from understudy.errors import BudgetError, QuestionError, UsageError
 from understudy.graph import estimate
-from understudy.synth.cliques import (
+from understudy.synth.measure.compression import Compressed
+from understudy.synth.measure.population import OfPeople, check_public, shares_of_people
+from understudy.synth.measure.support import MOST_VALUES, Rare, Rule
+from understudy.synth.measure.weighted_round import Asked, weighted_round
+from understudy.synth.select.cliques import (
     CHOSEN_LIMIT,
     as_tuples,
     check_cliques,
     check_names,
     select_pairs,
 )
-from understudy.synth.compressed import Compressed
-from understudy.synth.people import OfPeople, check_public, shares_of_people
-from understudy.synth.plan import with_targets
 from understudy.synth.settings import (
     check_columns,
     check_most_each,
@@ -38,8 +39,7 @@ from understudy.synth.settings import (
     check_weights,
     check_words,
 )
-from understudy.synth.support import MOST_VALUES, Rare, Rule
-from understudy.synth.weighted import Asked, weighted_round
+from understudy.synth.tworound.plan import with_targets
 
 if TYPE_CHECKING:
     import numpy as np

@@ -13,7 +13,7 @@ is W/2¹⁶ for the largest whole W ≤ 2¹⁶ with W²·N ≤ B.  Then Σ (W·v
 W²·N/(2³²·2^k) ≤ μ², exactly.  k makes the largest ω at most 2⁴⁰.
 
 **The lengths.**  People are taken in parts, each with all of their rows, and every v_r is
-counted (``understudy.graph.tallies``).  A query's Σ v_r² is at most (Σ v_r)²; who adds 2³¹ or
+counted (``understudy.vault.tallies``).  A query's Σ v_r² is at most (Σ v_r)²; who adds 2³¹ or
 more to a query weighs nothing, so it is below 2⁶².  Times ω it is added up in digits to the base
 2²⁰, and so is W²·N compared with B: no engine needs numbers of 128 bits.
 
@@ -30,8 +30,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from understudy.budget.bounding import FRACTION_BITS
-from understudy.graph.tallies import Tally
 from understudy.vault.table import numbers
+from understudy.vault.tallies import Tally
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

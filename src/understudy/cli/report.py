@@ -1,0 +1,25 @@
+"""The report command: a release's report, written anew."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from understudy.cli.output import tell
+from understudy.cli.progress import shown
+from understudy.cli.synth import REPORT
+from understudy.pages import report
+from understudy.release import check_target
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def run(options: argparse.Namespace) -> None:
+    """Write a release's report."""
+    out = Path(options.out or Path(options.release) / REPORT)
+    check_target(out)
+    with shown(quiet=options.json) as progress:
+        progress("writing the report", 0)
+        report(options.release, out)
+    tell(options, {"report": str(out)}, [f"{out}: open it in a browser; it needs no network"])

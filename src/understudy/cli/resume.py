@@ -1,0 +1,42 @@
+"""The resume command: go on with a run that was cut off."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from understudy.cli.progress import shown
+from understudy.cli.synth import save, tell_release
+from understudy.errors import UsageError
+from understudy.release import check_target
+from understudy.session import reopen_session
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def run(options: argparse.Namespace) -> None:
+    """Go on with a run that was cut off, or write a finished one's release again."""
+    session, note = reopen_session(
+        options.ledger, number=options.run, private=options.private, public=options.public
+    )
+    if "recipe" in note and options.out is None:
+        raise UsageError(
+            f"the run is one of the recipe {note['recipe']}",
+            hint="the command that began it goes on with all of its runs; "
+            "--out FOLDER writes this one alone",
+        )
+    if "out" not in note and options.out is None:
+        raise UsageError(
+            "the run was begun from Python and names no folder", allowed="--out FOLDER"
+        )
+    if session.private is None:
+        raise UsageError(
+            "the run was begun from Python and names no private table", allowed="--private FILE"
+        )
+    out = Path(options.out or note["out"])
+    check_target(out)
+    with shown(quiet=options.json) as progress:
+        release = session.resume(options.run, progress=progress)
+        save(release, out, note.get("format", "parquet"), session.ledger, progress)
+    tell_release(options, release, out, session.ledger, new=False)

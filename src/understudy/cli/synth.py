@@ -1,0 +1,147 @@
+"""The synth command: a synthetic table from a private one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from understudy.budget import Budget
+from understudy.cli import arguments
+from understudy.cli.output import tell
+from understudy.cli.progress import shown
+from understudy.cli.runfile import with_runfile
+from understudy.engine import check_apart
+from understudy.engine.sources import lasting
+from understudy.errors import UnderstudyError
+from understudy.ledger import Ledger, describe_left
+from understudy.public import PublicTable
+from understudy.release import Release, check_target
+from understudy.schema import Schema
+from understudy.session import open_session
+
+if TYPE_CHECKING:
+    import argparse
+
+    from understudy.public import Progress
+    from understudy.release import Format
+    from understudy.session import Session
+    from understudy.synth import AdaGrid
+
+REPORT = "report.html"
+
+
+def run(options: argparse.Namespace) -> None:
+    """Make a synthetic table from a private one."""
+    with_runfile(options)
+    arguments.check_synth(options)
+    if options.recipe is not None:
+        # Only a recipe needs what contests do.
+        from understudy.cli.recipes import run_one  # noqa: PLC0415
+
+        run_one(options)
+        return
+    out = Path(options.out)
+    form: Format = options.format or "parquet"
+    check_target(out)
+    mechanism = arguments.mechanism(options.mechanism, options.settings)
+    chooser = arguments.chooser(options, mechanism)
+    note = _note(options.private, out, form, options.public)
+    with shown(quiet=options.json) as progress:
+        session = opened(options, chooser, progress)
+        new = not session.ledger.exists()
+        release = session.run(mechanism, progress=progress, note=note)
+        save(release, out, form, session.ledger, progress)
+    tell_release(options, release, out, session.ledger, new=new)
+
+
+def opened(options: argparse.Namespace, chooser: AdaGrid | None, progress: Progress) -> Session:
+    """Open the session of `synth`; a cap that is to be chosen is chosen by public rows alone."""
+    check_apart(options.private, options.public)
+    schema = Schema.read(options.schema)
+    unit = arguments.unit(options.unit, options.null_ids)
+    budget = Budget(epsilon=options.epsilon, delta=options.delta)
+    public: str | PublicTable | None = options.public
+    if chooser is None:
+        bounding = arguments.bounding(options.bounding)
+    else:
+        progress("reading the public table", 0)
+        public = PublicTable.read(options.public, schema=schema, unit=unit.resolved(schema))
+        progress("choosing the cap", 0)
+        bounding = chooser.weights(public, budget=budget)
+    return open_session(
+        private=options.private,
+        public=public,
+        schema=schema,
+        unit=unit,
+        bounding=bounding,
+        budget=budget,
+        ledger=options.ledger,
+    )
+
+
+def _note(
+    private: str | Path, out: Path, form: Format, public: str | None = None
+) -> dict[str, str]:
+    """Say what `resume` needs to know, wherever it is called from."""
+    note = {"private": lasting(private), "out": str(out.resolve()), "format": form}
+    return note if public is None else note | {"public": lasting(public)}
+
+
+def save(release: Release, out: Path, form: Format, ledger: Path, progress: Progress) -> None:
+    """Write a release and its report; where that fails, say that its answers are not lost."""
+    from understudy.pages import report as write  # noqa: PLC0415  only now is it needed
+
+    failed: UnderstudyError | None = None
+    try:
+        release.save(out, format=form, progress=progress)
+        progress("writing the report", 0)
+        write(Release.read(out), out / REPORT)
+    except UnderstudyError as error:
+        failed = type(error)(
+            error.what,
+            got=error.got,
+            allowed=error.allowed,
+            hint=f"what was paid for is kept: 'understudy resume {ledger} --out FOLDER' writes it",
+        )
+    if failed is not None:
+        raise failed
+
+
+def tell_release(
+    options: argparse.Namespace, release: Release, out: Path, ledger: Path, *, new: bool
+) -> None:
+    """Say what was made, what it promises, what it cost, and what is left."""
+    held = Ledger(ledger)
+    left = describe_left(held.state())
+    held.close()
+    promise = release.manifest["guarantee"]
+    lines = [
+        f"{len(release):,} synthetic rows in {out}",
+        f"  promise  epsilon {promise['epsilon']:g}, delta {promise['delta']:g}, "
+        f"for every {promise['unit']} with all of its rows",
+        *(f"  chose    {chosen}: {why}" for chosen, why in _chosen(release)),
+        *(
+            f"  cost     {100 * c['share']:5.1f} %  {c['asked']}"
+            for c in release.manifest["charges"]
+        ),
+        f"  ledger   {ledger}, {left} left"
+        + (" (made by this run, with its budget as the table's total)" if new else ""),
+        f"  report   {out / REPORT}",
+        *(f"  note     {note}" for note in release.manifest["notes"]),
+    ]
+    facts = {
+        "release": str(out),
+        "report": str(out / REPORT),
+        "rows": len(release),
+        "guarantee": promise,
+        "chosen": [{"mechanism": chosen, "why": why} for chosen, why in _chosen(release)],
+        "ledger": {"file": str(ledger), "left": left, "new": new},
+        "notes": release.manifest["notes"],
+    }
+    tell(options, facts, lines)
+
+
+def _chosen(release: Release) -> list[tuple[str, str]]:
+    """Give the mechanism that was chosen and why, where none was named."""
+    told = release.manifest["mechanism"]
+    return [(told["chosen"]["name"], told["why"])] if "why" in told else []

@@ -1,0 +1,333 @@
+"""DuckDB, embedded: reads files and tables in memory, and runs the SQL it is given.
+
+DuckDB quotes offending cells in its errors.  So no exception of its ever leaves this
+module, nor hangs in the chain of one that does: a call is tried, its failure is sorted by
+kind, and our own error is raised after the handler has ended.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from understudy.engine.duckdb import databases
+from understudy.engine.duckdb.files import malformed, scan
+from understudy.engine.duckdb.folder import read_folder
+from understudy.engine.duckdb.in_memory import InMemory, in_memory, read_once
+from understudy.engine.duckdb.spill import Spill
+from understudy.engine.sources import Database, source
+from understudy.errors import EngineError, MissingPackageError, StorageError, UnderstudyError, bare
+from understudy.schema import reading
+from understudy.schema.dialect import Dialect, literal, quote
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    import duckdb
+
+    from understudy.engine.engine import OfPeople
+    from understudy.schema import Array
+    from understudy.schema.dialect import Kind
+
+T = TypeVar("T")
+
+DUCKDB = Dialect(
+    seconds="TRY_CAST(floor(epoch({})) AS BIGINT)",
+    # Seconds of a far date may be too many for microseconds: those have no timestamp.
+    moment="make_timestamp(TRY_CAST(CAST({} AS HUGEINT) * 1000000 AS BIGINT))",
+    double_text="CAST({x} AS VARCHAR)",
+    duration="epoch_us({})",
+    utf8="TRY(decode({}))",
+    place="CAST(enum_code(TRY_CAST({} AS {name})) AS INTEGER)",
+    numbers_people=True,
+)
+MEMORY = "1200MB"
+_SIGNED = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT")
+_KINDS: dict[str, Kind] = {
+    **dict.fromkeys((*_SIGNED, *(f"U{name}" for name in _SIGNED)), "whole"),
+    "DOUBLE": "double",
+    "FLOAT": "float",
+    "BOOLEAN": "boolean",
+    "DATE": "date",
+    "INTERVAL": "duration",
+    "BLOB": "bytes",
+}
+_MOMENTS = {
+    "TIMESTAMP": "TIMESTAMP",
+    "TIMESTAMP_S": "TIMESTAMP",
+    "TIMESTAMP_MS": "TIMESTAMP",
+    "TIMESTAMP WITH TIME ZONE": "TIMESTAMP",
+    "TIMESTAMP_NS": "TIMESTAMP_NS",
+    "TIMESTAMPTZ_NS": "TIMESTAMP_NS",
+    "DATE": "DATE",
+}
+"""Types of date-times, each with one that DuckDB can compute with."""
+
+
+def _moment(x: str, declared: str) -> str:
+    """Read a date-time; DuckDB cannot compute with every one that lies beyond the calendar."""
+    if declared not in _MOMENTS:
+        return x
+    taken = f"TRY(CAST({x} AS {_MOMENTS[declared]}))"
+    if taken.endswith("_NS))"):
+        return taken  # nanoseconds do not reach that far
+    return f"CASE WHEN {taken} BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' + 1 THEN {taken} END"
+
+
+def _kind(declared: str) -> Kind:
+    if declared in _KINDS:
+        return _KINDS[declared]
+    if declared.startswith("TIME") and not declared.endswith("]"):
+        return "moment" if declared.startswith("TIMESTAMP") else "time"
+    # All other types, the longest whole numbers and decimals among them, go by their text.
+    return "text"
+
+
+class DuckDB:
+    """One in-memory database with a private folder to spill to."""
+
+    dialect = DUCKDB
+
+    def __init__(self, *, memory: str = MEMORY) -> None:
+        """Start the engine."""
+        import duckdb  # noqa: PLC0415  a help page need not wait for it
+
+        self._spill = Spill()
+        config: dict[str, str | bool | int | float | list[str]] = {
+            "memory_limit": memory,
+            "temp_directory": str(self._spill.path),
+            "preserve_insertion_order": "false",
+            "autoinstall_known_extensions": "false",
+            "autoload_known_extensions": "false",
+            # Columns of objects are texts; DuckDB is not to look into them for a type.
+            "pandas_analyze_sample": "0",
+            # A table that is not there is not to be looked for among Python's variables.
+            "python_enable_replacements": "false",
+        }
+        self._database: Database | None = None
+        try:
+            self._connection: duckdb.DuckDBPyConnection = self._try(
+                lambda: duckdb.connect(":memory:", config=config), reading_input=False
+            )
+        except UnderstudyError:
+            self._spill.close()
+            raise
+        # A moment's text must not depend on where the machine stands.
+        self.run("SET TimeZone = 'UTC'")
+        # How far a query is would be told on a terminal, and with it how long the table is.
+        # Where it is off it is left alone: in a notebook even that would ask for ipywidgets.
+        (bar,) = self.fetch("SELECT current_setting('enable_progress_bar') AS bar")["bar"]
+        if bar:
+            self.run("SET enable_progress_bar = false")
+
+    def attach(
+        self, data: object, *, name: str, delimiter: str, quote_mark: str
+    ) -> dict[str, Kind]:
+        """Make a table known by a name, and give its columns' kinds."""
+        relation = self._relation(data, name, delimiter, quote_mark)
+        types = self._types(relation)
+        columns = ", ".join(f"{_moment(quote(c), t)} AS {quote(c)}" for c, t in types.items())
+        self.run(f"CREATE VIEW {name} AS SELECT {columns} FROM {relation}", reading_input=True)
+        return {c: _kind(t) for c, t in types.items()}
+
+    def _relation(self, data: object, name: str, delimiter: str, quote_mark: str) -> str:
+        """Compose the SQL that reads a file, a folder, a database's table or one in memory."""
+        place = source(data) if isinstance(data, str) else data
+        if isinstance(place, Database):
+            return self._opened(place)
+        if isinstance(place, Path):
+            is_folder = os.path.isdir(place)  # noqa: PTH112  no name makes it fail
+            return self._gathered(place) if is_folder else scan(place, delimiter, quote_mark)
+        relation = f"{name}_held"
+
+        def register() -> str:
+            table = in_memory(data)
+            if not isinstance(table, InMemory):
+                self._connection.register(relation, table)
+                return relation
+            self._connection.register(relation, table.arrays())
+            return table.relation(relation)
+
+        relation = self._try(register, reading_input=True)
+        if read_once(data):
+            kept = f"{name}_kept"
+            self.run(f"CREATE TABLE {kept} AS SELECT * FROM {relation}", reading_input=True)
+            relation = kept
+        return relation
+
+    def _opened(self, database: Database) -> str:
+        """Open a database, to be read only, and compose the SQL that reads its table."""
+        self._extend(databases.extension(database))
+        self._database = database
+        for statement in databases.opening(database):
+            self.run(statement, reading_input=True)
+        found = self._fetch(databases.columns(database), reading_input=True)
+        if not len(found["name"]):
+            raise databases.absent(database)
+        return databases.relation(database, zip(found["name"], found["type"], strict=True))
+
+    def _extend(self, name: str) -> None:
+        """Load an extension that is on this machine; nothing is ever fetched from elsewhere."""
+        import duckdb  # noqa: PLC0415
+
+        file, failed = databases.packed(name, duckdb.__version__), False
+        try:
+            self.run(f"LOAD {name if file is None else literal(str(file))}")
+        except UnderstudyError:
+            failed = True
+        if failed:
+            raise MissingPackageError(
+                f"DuckDB {duckdb.__version__} has no extension {name} here",
+                hint="pip install 'understudy[databases]'",
+            )
+
+    def _gathered(self, path: Path) -> str:
+        """Compose the SQL that reads the Parquet files of a folder, after a look at all of them."""
+        folder = read_folder(path)
+        (shapes,) = self._fetch(folder.shapes(), reading_input=True)["shapes"]
+        folder.check(int(shapes), list(self._types(folder.files_alone())))
+        return folder.relation()
+
+    def _types(self, relation: str) -> dict[str, str]:
+        found = self._fetch(f"DESCRIBE SELECT * FROM {relation}", reading_input=True)
+        return {
+            str(column): str(declared)
+            for column, declared in zip(found["column_name"], found["column_type"], strict=True)
+        }
+
+    def declare(self, name: str, texts: Sequence[str]) -> None:
+        """Make a list of texts known by a name."""
+        listed = ", ".join(map(literal, texts))
+        self.run(f"CREATE TYPE {name} AS ENUM ({listed})")
+
+    def load(self, name: str, columns: Mapping[str, Array]) -> None:
+        """Make a small public table from arrays, in the place of any of that name."""
+        self._register("loaded", columns)
+        self.table(name, "SELECT * FROM loaded")
+        self._connection.unregister("loaded")
+
+    def table(self, name: str, sql: str, *, reading_input: bool = False) -> None:
+        """Work out a query once, and keep its rows by a name, in the place of any of that name."""
+        self.run(f"CREATE OR REPLACE TABLE {name} AS {sql}", reading_input=reading_input)
+
+    def view(self, name: str, sql: str, *, reading_input: bool = False) -> None:
+        """Know a query by a name, in the place of any of that name."""
+        self.run(f"CREATE OR REPLACE VIEW {name} AS {sql}", reading_input=reading_input)
+
+    def drop(self, name: str) -> None:
+        """Forget a table."""
+        self.run(f"DROP TABLE {name}")
+
+    def weigh(
+        self, name: str, work: OfPeople, *, columns: Sequence[str], at_once: int, by_row: bool
+    ) -> None:
+        """Weigh people, or rows, some rows at a time, and keep what comes out as a table."""
+        (held,) = self.fetch("SELECT count(*) AS n FROM rows")["n"]
+        count, listed = 1 + int(held) // at_once, ", ".join(columns)
+        # Numbers of people go from 0 on, as those of rows do, so that parts are about alike.
+        chosen = f"SELECT {listed} FROM rows WHERE rowid % {count} = {{}}"
+        if not by_row:
+            chosen = (
+                f"SELECT person, {listed} FROM rows WHERE person % {count} = {{}} ORDER BY person"
+            )
+        for part in range(count):
+            rows = self.fetch(chosen.format(part))
+            self._register("worked", work(rows))
+            into = f"INSERT INTO {name}" if part else f"CREATE OR REPLACE TABLE {name} AS"
+            self.run(f"{into} SELECT * FROM worked")
+            self._connection.unregister("worked")
+
+    def write(
+        self,
+        columns: Mapping[str, Array],
+        path: Path,
+        *,
+        types: Mapping[str, str],
+        null: str = "",
+        header: bool = True,
+    ) -> None:
+        """Write arrays that anyone may see to a Parquet or CSV file, by its ending.
+
+        ``null`` is what a missing value is written as in a CSV file, which may have a header.
+        """
+        self._register("written", columns)
+        cast = ", ".join(
+            f"CAST({quote(n)} AS {types[n]}) AS {quote(n)}" if n in types else quote(n)
+            for n in columns
+        )
+        # Rows come out as they were drawn, so that a resumed run writes the same file.
+        self.run("SET preserve_insertion_order = true")
+        csv_form = f"FORMAT csv, HEADER {header}, NULLSTR {literal(null)}"
+        form = csv_form if path.suffix == ".csv" else "FORMAT parquet"
+        self.run(f"COPY (SELECT {cast} FROM written) TO {literal(str(path))} ({form})")
+        self._connection.unregister("written")
+
+    def _register(self, name: str, columns: Mapping[str, Array]) -> None:
+        self._try(lambda: self._connection.register(name, dict(columns)), reading_input=False)
+
+    def run(self, sql: str, *, reading_input: bool = False) -> None:
+        """Run a statement for its effect."""
+        self._try(lambda: self._connection.execute(sql), reading_input=reading_input)
+
+    def fetch(self, sql: str) -> dict[str, Array]:
+        """Run a query and give its columns; a NULL is NaN, NaT or None."""
+        return self._fetch(sql, reading_input=False)
+
+    def _fetch(self, sql: str, *, reading_input: bool) -> dict[str, Array]:
+        found = self._try(
+            lambda: self._connection.execute(sql).fetchnumpy(), reading_input=reading_input
+        )
+        return {name: _filled(column) for name, column in found.items()}
+
+    def _try(self, call: Callable[[], T], *, reading_input: bool) -> T:
+        try:
+            return call()
+        except (UnderstudyError, KeyboardInterrupt) as error:
+            failure = bare(error)
+        except Exception as error:  # noqa: BLE001  its text may hold a value: only its kind is used
+            failure = _failure(error, reading_input=reading_input, database=self._database)
+        raise failure
+
+    def close(self) -> None:
+        """Forget everything, and remove what was spilled."""
+        self._connection.close()
+        self._spill.close()
+
+
+def _filled(column: Array) -> Array:
+    """Put NaN, NaT or None where a masked array has nothing, and drop the mask."""
+    if not isinstance(column, np.ma.MaskedArray):
+        return np.asarray(column)
+    values, absent = np.asarray(column.data), np.ma.getmaskarray(column)
+    if not absent.any():
+        return values
+    if values.dtype.kind == "M":
+        return np.where(absent, np.datetime64("NaT"), values)
+    if values.dtype.kind == "f":
+        return np.where(absent, np.nan, values)
+    return reading.nullable(values, absent)
+
+
+def _failure(error: Exception, *, reading_input: bool, database: Database | None) -> BaseException:
+    """Sort a failure by its kind; nothing of its text goes on."""
+    kind = type(error).__name__
+    if kind == "RuntimeError" and str(error) == "Query interrupted":
+        return KeyboardInterrupt()
+    # The texts of these kinds are of files and the system, never of cells.
+    if kind in {"IOException", "OSError"} and "No space left" in str(error):
+        return StorageError("the disk is full", hint="free some space in the temporary folder")
+    if kind in {"OutOfMemoryException", "MemoryError"}:
+        return EngineError(
+            "the engine ran out of memory", hint="close other programs, or use fewer columns"
+        )
+    if reading_input:
+        return malformed() if database is None else databases.unread(database, str(error))
+    if kind == "IOException":
+        return StorageError(
+            "a file could not be read or written",
+            hint="is there space where the release and TMPDIR are?",
+        )
+    return EngineError("the engine failed", got=kind)

@@ -1,0 +1,103 @@
+"""Files that DuckDB is to read: CSV with what its header declares, and Parquet, nothing guessed."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import os
+import zlib
+from typing import TYPE_CHECKING
+
+from understudy.engine.duckdb.folder import unglobbed
+from understudy.engine.sources import CSV, PARQUET
+from understudy.errors import MalformedFileError, MissingFileError
+from understudy.schema.dialect import literal
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LONGEST_LINE = 2**24
+"""The most bytes of a line of CSV.  DuckDB's own 2 MB would refuse a table for one long cell."""
+
+
+def malformed() -> MalformedFileError:
+    """Say that a table is not well-formed, and nothing of what is in it."""
+    return MalformedFileError(
+        "the table is not well-formed",
+        allowed="UTF-8 CSV with the declared delimiter and quote, every row as long as the "
+        f"header and of at most {LONGEST_LINE >> 20} MiB, or Parquet",
+        hint="check the file with a tool of your own; no line or value is named here",
+    )
+
+
+def scan(path: Path, delimiter: str, quote_mark: str) -> str:
+    """Compose the SQL that reads a file, after a look at its beginning."""
+    lower = path.name.lower()
+    if not lower.endswith((*CSV, *PARQUET)):
+        raise MissingFileError(
+            f"{path} is of no kind that is read here", allowed=", ".join((*CSV, *PARQUET))
+        )
+    if not os.path.isfile(path):  # noqa: PTH113  Path.is_file fails for a name that is too long
+        raise MissingFileError(f"there is no file {path}")
+    # The folders' names say nothing of the rows, even if one is called id=5.
+    options = f"{literal(unglobbed(str(path)))}, hive_partitioning = false"
+    if lower.endswith(PARQUET):
+        return f"read_parquet({options})"
+    names = _header(path, delimiter, quote_mark)
+    columns = ", ".join(f"{literal(n)}: 'VARCHAR'" for n in names)
+    mark = literal(quote_mark)
+    packed = "gzip" if lower.endswith(".gz") else "none"
+    if packed == "gzip":
+        _unpack(path)
+    return (
+        f"read_csv({options}, auto_detect = false, header = true, delim = {literal(delimiter)}, "
+        f"quote = {mark}, escape = {mark}, strict_mode = true, null_padding = false, "
+        f"compression = '{packed}', max_line_size = {LONGEST_LINE}, "
+        f"buffer_size = {4 * LONGEST_LINE}, columns = {{{columns}}})"
+    )
+
+
+def _header(path: Path, delimiter: str, quote_mark: str) -> list[str]:
+    """Read the first line of a CSV file, and nothing else."""
+    opener = gzip.open if path.name.lower().endswith(".gz") else open
+    names: list[str] = []
+    unread: str | None = None
+    try:
+        # Bytes that are no UTF-8 become surrogates: those of later lines are not judged here.
+        with opener(
+            path, "rt", encoding="utf-8-sig", errors="surrogateescape", newline=""
+        ) as lines:
+            names = next(csv.reader(lines, delimiter=delimiter, quotechar=quote_mark), [])
+    except (gzip.BadGzipFile, EOFError, zlib.error, csv.Error):
+        names = []
+    except OSError as error:
+        unread = error.strerror
+    if unread is not None:
+        raise MissingFileError(f"{path} cannot be read", got=unread)
+    # An empty or doubled name is told without quoting it: a file without a header has
+    # values where the names should be.
+    if not names or len({n.lower() for n in names}) < len(names) or not all(map(_is_name, names)):
+        raise MalformedFileError(
+            f"{path} does not begin with a line of different column names",
+            allowed="UTF-8 text with a header line",
+            hint="declare the delimiter and quote in the schema's [csv] table",
+        )
+    return names
+
+
+def _unpack(path: Path) -> None:
+    """Read a packed file through: DuckDB takes one that was cut off for a short one."""
+    torn = False
+    try:
+        with gzip.open(path) as file:
+            while file.read(2**22):
+                pass
+    except (gzip.BadGzipFile, EOFError, zlib.error, OSError):
+        torn = True
+    if torn:
+        raise malformed()
+
+
+def _is_name(text: str) -> bool:
+    whole = text.encode("utf-8", "ignore").decode() == text
+    return whole and bool(text.strip()) and "\x00" not in text

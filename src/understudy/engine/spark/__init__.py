@@ -1,0 +1,1 @@
+"""Apache Spark: counts where a table lives."""

@@ -1,0 +1,198 @@
+"""The Spark application that a process's engines share: the user's own, or one that is started.
+
+Spark quotes cells in what it logs, on every machine, and its Python side prints them.  So all
+these logs are off while an engine is open.  An application that is started here has no web page
+and keeps no events either: both tell how many rows each step had, and those of a user's own
+application are the user's to guard.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import socket
+import sys
+from contextlib import ExitStack, suppress
+from importlib.util import find_spec
+from threading import RLock
+from typing import TYPE_CHECKING, Any
+
+from understudy.engine.spark.failures import attempt
+from understudy.engine.spark.java import find_java
+from understudy.errors import EngineError, MissingPackageError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+_QUIET = {
+    # Named, it stays as it is; left to Spark it is read again by a worker, and its level undone.
+    "spark.executor.defaultJavaOptions": (
+        "-Dlog4j2.configurationFile=classpath:org/apache/spark/log4j2-defaults.properties"
+    ),
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.eventLog.enabled": "false",
+}
+_TALKATIVE = ("py4j.clientserver", "py4j.java_gateway")
+"""Python's loggers of all that goes to Java and comes back."""
+_PRINTING = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
+"""Those that print Spark's errors, cells and all."""
+ANSWERS_WITHIN = 10.0
+"""Seconds that a cluster's master has to answer."""
+
+
+def is_frame(data: object) -> bool:
+    """Say whether a table in memory is a DataFrame of Spark's."""
+    kind = type(data)
+    return kind.__module__.startswith("pyspark.sql.") and kind.__name__ == "DataFrame"
+
+
+class Application:
+    """What the engines of a process share, as long as one of them is open."""
+
+    def __init__(self) -> None:
+        """Begin without any engine."""
+        self._lock = RLock()
+        self._engines = 0
+        self._started: Any = None
+        self._after = ExitStack()
+
+    def join(self, data: Any, settings: Mapping[str, str]) -> Any:  # noqa: ANN401
+        """Give a session in the application that a table, or a frame, is to be read by."""
+        with self._lock:
+            self._engines += 1
+            try:
+                running = data.sparkSession if is_frame(data) else self._running(data.master)
+                return attempt(lambda: self._joined(running, settings))
+            except BaseException:
+                self.leave()
+                raise
+
+    def leave(self) -> None:
+        """After the last engine, stop what was started, and put all back as it was."""
+        with self._lock:
+            self._engines -= 1
+            if self._engines:
+                return
+            started, self._started = self._started, None
+            if started is not None:
+                with suppress(Exception):
+                    started.stop()
+            self._after.close()
+
+    def _joined(self, running: Any, settings: Mapping[str, str]) -> Any:  # noqa: ANN401
+        if "connect" in type(running).__module__:
+            raise UsageError(
+                "a session of Spark Connect has no way for private counts to stay apart",
+                allowed="a session that holds its own application",
+                hint="make it with SparkSession.builder.master(…)",
+            )
+        session = running.newSession()
+        for name, value in settings.items():
+            session.conf.set(name, value)
+        if self._engines == 1:
+            self._hush(session)
+        return session
+
+    def _running(self, master: str | None) -> Any:  # noqa: ANN401
+        """Find the application that is running, or start one on a master."""
+        if find_spec("pyspark") is None:
+            raise MissingPackageError(
+                "a table in Spark needs pyspark", hint="pip install 'understudy[spark]'"
+            )
+        from pyspark import SparkContext  # noqa: PLC0415  an extra
+        from pyspark.sql import SparkSession  # noqa: PLC0415
+
+        running = SparkContext._active_spark_context  # noqa: SLF001
+        if running is not None:
+            _check_master(master, str(running.master))
+            return attempt(SparkSession.builder.getOrCreate)
+        find_java()
+        _reach(master)
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        builder = SparkSession.builder.appName("understudy").config(map=dict(_QUIET))
+        builder = builder if master is None else builder.master(master)
+        self._started = attempt(builder.getOrCreate)
+        return self._started
+
+    def _hush(self, session: Any) -> None:  # noqa: ANN401
+        """Turn all logs off that may quote a cell, here and on the workers."""
+        from pyspark.logger import PySparkLogger  # noqa: PLC0415
+        from pyspark.sql import SparkSession  # noqa: PLC0415
+
+        talkative = (*map(logging.getLogger, _TALKATIVE), *map(PySparkLogger.getLogger, _PRINTING))
+        for logger in talkative:
+            self._afterwards(setattr, logger, "disabled", logger.disabled)
+            logger.disabled = True
+        if self._started is None:
+            self._afterwards(_activate, session, SparkSession.getActiveSession())
+        log4j = session._jvm.org.apache.logging.log4j  # noqa: SLF001
+        held = log4j.LogManager.getContext(False)
+        self._afterwards(held.updateLoggers)
+        for java in held.getConfiguration().getLoggers().values():
+            self._afterwards(java.setLevel, java.getLevel())
+        level = str(held.getConfiguration().getRootLogger().getLevel())
+        self._afterwards(tell_workers, session.sparkContext, level)
+        # All at once, and not by setLogLevel: that would undo PySpark's own choice for good.
+        log4j.core.config.Configurator.setAllLevels("", log4j.Level.OFF)
+        tell_workers(session.sparkContext, "OFF")
+
+    def _afterwards(self, call: Callable[..., object], *given: object) -> None:
+        """Call something once the last engine is closed, whether it still can be done or not."""
+
+        def anyway() -> None:
+            with suppress(Exception):
+                call(*given)
+
+        self._after.callback(anyway)
+
+
+APPLICATION = Application()
+
+
+def tell_workers(context: Any, level: str) -> None:  # noqa: ANN401  a SparkContext
+    """Set what is logged by the workers that are there by now, and those that are yet to start."""
+    context._jsc.sc().schedulerBackend().updateExecutorsLogLevel(level)  # noqa: SLF001
+
+
+def _activate(ours: Any, active: Any) -> None:  # noqa: ANN401  two sessions
+    """Make the session the active one that was so before."""
+    from pyspark.sql import SparkSession  # noqa: PLC0415
+
+    java = SparkSession._get_j_spark_session_class(ours._jvm)  # noqa: SLF001
+    SparkSession._activeSession = active  # noqa: SLF001
+    if active is None:
+        java.clearActiveSession()
+    else:
+        java.setActiveSession(active._jsparkSession)  # noqa: SLF001
+
+
+def _check_master(asked: str | None, running: str) -> None:
+    """Refuse a table of another cluster than the one that an application is running on."""
+    both_here = running.startswith("local") and (asked or "").startswith("local")
+    if asked in {None, running} or both_here:
+        return
+    raise UsageError(
+        "another Spark application is running in this process",
+        got=running,
+        allowed=asked,
+        hint="stop it, or name no master",
+    )
+
+
+def _reach(master: str | None) -> None:
+    """Refuse a master that nobody answers at; Spark would take minutes to give up."""
+    found = re.fullmatch(r"spark://([^:,/]+):(\d+)", master or "")
+    if found is None:
+        return
+    why = ""
+    try:
+        socket.create_connection((found[1], int(found[2])), timeout=ANSWERS_WITHIN).close()
+    except (OSError, OverflowError) as error:
+        why = getattr(error, "strerror", None) or type(error).__name__
+    if not why:
+        return
+    raise EngineError(
+        f"no Spark master answers at {master}", got=why, hint="is it running, and is this its name?"
+    )

@@ -1,0 +1,389 @@
+"""Apache Spark: counts where a table lives, on as many machines as it has.
+
+The SQL is that of DuckDB.  A person goes by their id, since no machine sees all of them to
+number them; rows are encoded once and kept by the workers, and worked out again from the source
+where a worker is lost.  So the source must give the same rows each time it is read, in whatever
+order: nothing is known by its place.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+import time
+import zlib
+from contextlib import suppress
+from functools import partial
+from threading import Event, Thread
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from understudy.engine.spark.application import APPLICATION, is_frame, tell_workers
+from understudy.engine.spark.failures import attempt
+from understudy.errors import EngineError, UnderstudyError
+from understudy.schema.dialect import Dialect, literal, quote
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from understudy.engine.engine import Columns, OfPeople
+    from understudy.engine.sources import SparkTable
+    from understudy.schema import Array
+    from understudy.schema.dialect import Kind
+
+T = TypeVar("T")
+
+_SCIENTIFIC = "replace(CAST({x} AS STRING), '.0E', 'E')"
+_EXPONENT = f"regexp_extract({_SCIENTIFIC}, 'E-?([0-9]+)', 1)"
+_BUCKETS = "ARRAY<STRUCT<texts: ARRAY<STRING>, places: ARRAY<INTEGER>>>"
+_BUCKET = "{name}[CAST(crc32(CAST({0} AS BINARY)) % size({name}) AS INTEGER)]"
+SPARK = Dialect(
+    seconds="unix_seconds({})",
+    moment="timestamp_seconds({})",
+    # Java's digits are Python's; where the point stands and how an exponent is written is not.
+    double_text=(
+        "CASE WHEN abs({x}) = CAST('inf' AS DOUBLE) THEN CASE WHEN {x} > 0 THEN 'inf' ELSE '-inf' "
+        "END WHEN abs({x}) >= 1e-4 AND abs({x}) < 1e16 THEN regexp_replace(CAST(TRY_CAST(CAST({x} "
+        "AS STRING) AS DECIMAL(38, 21)) AS STRING), '0+$', '') "
+        f"ELSE regexp_extract({_SCIENTIFIC}, '^[^E]*', 0) || 'e' || "
+        f"CASE WHEN instr({_SCIENTIFIC}, 'E-') > 0 THEN '-' ELSE '+' END || "
+        f"lpad({_EXPONENT}, greatest(2, length({_EXPONENT})), '0') END"
+    ),
+    # Days as an INTEGER times 86400 would be an error for 68 years or more.
+    duration="CAST(CAST(CAST({} AS INTERVAL SECOND) AS DECIMAL(20, 6)) * 1000000 AS BIGINT)",
+    utf8="CASE WHEN is_valid_utf8(CAST({0} AS STRING)) THEN CAST({0} AS STRING) END",
+    # A list is kept as a table of hashes: to look through a long one row by row takes minutes.
+    place=(
+        f"{_BUCKET}.places[CAST(nullif(array_position({_BUCKET}.texts, {{0}}), 0) - 1 AS INTEGER)]"
+    ),
+    numbers_people=False,
+)
+_SETTINGS = {
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.ansi.doubleQuotedIdentifiers": "true",
+    "spark.sql.ansi.enforceReservedKeywords": "false",
+    "spark.sql.caseSensitive": "true",
+    # A moment's text must not depend on where the machine stands.
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.timestampType": "TIMESTAMP_LTZ",
+    # Declared texts mean what they say.
+    "spark.sql.variable.substitute": "false",
+    "spark.sql.parser.escapedStringLiterals": "false",
+    "spark.sql.legacy.consecutiveStringLiterals.enabled": "false",
+    # Names of folders are texts; a torn row or file is seen, whichever columns are asked for.
+    "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
+    "spark.sql.csv.parser.columnPruning.enabled": "false",
+    "spark.sql.files.ignoreCorruptFiles": "false",
+    "spark.sql.files.ignoreMissingFiles": "false",
+    # Java never compiles a longer method, and would run the encoder's fifty times slower.
+    "spark.sql.codegen.hugeMethodLimit": "8000",
+    # A small table is kept in a few parts, not in two hundred.
+    "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning": "true",
+}
+_KINDS: dict[str, Kind] = {
+    **dict.fromkeys(("tinyint", "smallint", "int", "bigint"), "whole"),
+    "double": "double",
+    "float": "float",
+    "boolean": "boolean",
+    **dict.fromkeys(("timestamp", "timestamp_ntz"), "moment"),
+    "date": "date",
+    "binary": "bytes",
+}
+_SHAPES: dict[str, Kind] = {
+    r"interval (day|hour|minute|second)( to (hour|minute|second))?": "duration",
+    r"time\([0-9]+\)": "time",
+}
+"""Types whose names say how fine they are."""
+_QUOTED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*\"""")
+LOOK_EVERY, ALONE_FOR = 0.25, 60.0
+"""Seconds between two looks for workers, and for how long there may be none."""
+BROADCAST = 10**7
+"""Tables of arrays of up to so many rows go to every worker whole."""
+
+
+class Spark:
+    """A session of its own in a Spark application, the user's or one that is started."""
+
+    dialect = SPARK
+
+    def __init__(self, data: Any) -> None:  # noqa: ANN401  a DataFrame or a SparkTable
+        """Join the application of a DataFrame, or that of a master, starting it if need be."""
+        self._kept: dict[str, Any] = {}
+        self._known: list[str] = []
+        self._session = APPLICATION.join(data, _SETTINGS)
+        self._closed = False
+
+    def attach(
+        self, data: object, *, name: str, delimiter: str, quote_mark: str
+    ) -> dict[str, Kind]:
+        """Make a DataFrame, a table or files known by a name, and give the columns' kinds."""
+        frame = self._framed(data) if is_frame(data) else self._read(data, delimiter, quote_mark)
+        return attempt(lambda: _named(frame, name), reading_input=True)
+
+    def _framed(self, data: Any) -> Any:  # noqa: ANN401
+        """Make a DataFrame of another session one of ours."""
+        known = f"understudy_{secrets.token_hex(8)}"
+
+        def shared() -> Any:  # noqa: ANN401
+            data.createGlobalTempView(known)
+            self._known.append(known)
+            place = self._session.conf.get("spark.sql.globalTempDatabase")
+            return self._session.table(f"{place}.{known}")
+
+        return attempt(shared, reading_input=True)
+
+    def _read(self, data: Any, delimiter: str, quote_mark: str) -> Any:  # noqa: ANN401
+        where: SparkTable = data
+        if not where.is_files:
+            return self._run(lambda: self._session.table(where.table), missing=str(where))
+        if not where.is_csv:
+            return self._run(lambda: self._session.read.parquet(where.table), missing=str(where))
+        reader = self._session.read.options(
+            header=True,
+            sep=delimiter,
+            quote=quote_mark,
+            escape=quote_mark,
+            multiLine=True,
+            mode="FAILFAST",
+            enforceSchema=False,
+            unescapedQuoteHandling="RAISE_ERROR",
+        )
+        frame = self._run(lambda: reader.csv(where.table), missing=str(where))
+        attempt(lambda: _named(frame, "unread"), reading_input=True)
+        return self._sql(f"SELECT {_sound(frame.columns)} FROM unread", reading_input=True)
+
+    def declare(self, name: str, texts: Sequence[str]) -> None:
+        """Make a list of texts known by a name."""
+        buckets: list[dict[str, list[Any]]] = [{"texts": [], "places": []} for _ in texts]
+        for place, text in enumerate(texts):
+            bucket = buckets[zlib.crc32(text.encode()) % len(buckets)]
+            bucket["texts"].append(text)
+            bucket["places"].append(place)
+        held = f"from_json({literal(json.dumps(buckets))}, {literal(_BUCKETS)})"
+        self._sql(f"DECLARE OR REPLACE VARIABLE {name} {_BUCKETS} DEFAULT {held}")
+
+    def load(self, name: str, columns: Mapping[str, Array]) -> None:
+        """Make a small public table from arrays, in the place of any of that name."""
+        import pyarrow as pa  # noqa: PLC0415  comes with the extra
+        from pyspark.sql.functions import broadcast  # noqa: PLC0415
+
+        table = pa.table({n: pa.array(np.asarray(c)) for n, c in columns.items()})
+
+        def loaded() -> None:
+            frame = self._session.createDataFrame(table)
+            _named(broadcast(frame) if table.num_rows <= BROADCAST else frame, name)
+
+        attempt(loaded)
+
+    def table(self, name: str, sql: str, *, reading_input: bool = False) -> None:
+        """Work out a query once, and keep its rows by a name, in the place of any of that name."""
+        self._keep(name, self._sql(sql, reading_input=reading_input), reading_input=reading_input)
+
+    def _keep(self, name: str, frame: Any, *, reading_input: bool = False) -> None:  # noqa: ANN401
+        def kept() -> None:
+            frame.persist()
+            try:
+                # Worked out now, so that what is wrong with the input is found while it is read.
+                frame.write.format("noop").mode("overwrite").save()
+            except BaseException:
+                frame.unpersist()
+                raise
+            self.drop(name)
+            self._kept[name] = frame
+            _named(frame, name)
+
+        self._run(kept, reading_input=reading_input)
+
+    def view(self, name: str, sql: str, *, reading_input: bool = False) -> None:
+        """Know a query by a name, in the place of any of that name."""
+        frame = self._sql(sql, reading_input=reading_input)
+        attempt(lambda: _named(frame, name), reading_input=reading_input)
+
+    def drop(self, name: str) -> None:
+        """Forget a table."""
+        if name in self._kept:
+            attempt(self._kept.pop(name).unpersist)
+
+    def weigh(
+        self, name: str, work: OfPeople, *, columns: Sequence[str], at_once: int, by_row: bool
+    ) -> None:
+        """Weigh people, or rows, where their rows are, and keep what comes out as a table."""
+
+        def weighed() -> Any:  # noqa: ANN401
+            if by_row:
+                rows = self._session.table("rows").select(*columns)
+                listed = ", ".join(f"{column} {declared}" for column, declared in rows.dtypes)
+                return rows.mapInArrow(partial(_each, work), f"{listed}, w bigint")
+            rows = self._session.table("rows").select("person", *columns)
+            whole = rows.repartition("person").sortWithinPartitions("person")
+            (person,) = (declared for column, declared in rows.dtypes if column == "person")
+            return whole.mapInArrow(partial(_worked, work, at_once), f"person {person}, w bigint")
+
+        self._keep(name, attempt(weighed))
+
+    def fetch(self, sql: str) -> Columns:
+        """Run a query and give its columns; a NULL is NaN, NaT or None."""
+        found = self._run(self._sql(sql).toArrow)
+        return {n: found[n].to_numpy() for n in found.column_names}
+
+    def _sql(self, sql: str, *, reading_input: bool = False) -> Any:  # noqa: ANN401
+        return attempt(lambda: self._session.sql(_escaped(sql)), reading_input=reading_input)
+
+    def _run(
+        self, call: Callable[[], T], *, reading_input: bool = False, missing: str | None = None
+    ) -> T:
+        """Run a job, as long as there are workers for it."""
+        watch = Watch(self._session.sparkContext)
+
+        def watched() -> T:
+            with watch:
+                return call()
+
+        try:
+            return attempt(watched, reading_input=reading_input, missing=missing)
+        except UnderstudyError as error:
+            failure = _alone() if watch.alone else error
+        raise failure
+
+    def close(self) -> None:
+        """Forget everything, and stop what was started; a second time does nothing."""
+        if self._closed:
+            return
+        self._closed = True
+        # A cluster that is gone has forgotten by itself.
+        for frame in self._kept.values():
+            with suppress(Exception):
+                frame.unpersist()
+        for name in self._known:
+            with suppress(Exception):
+                self._session.catalog.dropGlobalTempView(name)
+        self._kept.clear()
+        APPLICATION.leave()
+
+
+class Watch(Thread):
+    """Ends a job for which no worker is left: Spark itself would wait for ever.
+
+    Workers may also come while a job runs, with their logs on.
+    """
+
+    def __init__(self, context: Any) -> None:  # noqa: ANN401  a SparkContext
+        """Watch over what is run while it is on."""
+        super().__init__(daemon=True)
+        self._context = context
+        # A tag, since a job has one group only, and that may be the user's.
+        self._tag = f"understudy-{secrets.token_hex(8)}"
+        self._over = Event()
+        self.alone = False
+
+    def run(self) -> None:
+        """Look now and then; end the job once nobody has been there for a while."""
+        last = time.monotonic()
+        while not self._over.wait(LOOK_EVERY):
+            # If Spark cannot be asked, the job has ended with it.
+            with suppress(Exception):
+                tell_workers(self._context, "OFF")
+                if _attended(self._context):
+                    last = time.monotonic()
+                elif time.monotonic() - last > ALONE_FOR:
+                    self.alone = True
+                    self._context.cancelJobsWithTag(self._tag)
+
+    def __enter__(self) -> None:
+        """Begin."""
+        tell_workers(self._context, "OFF")
+        self._context.addJobTag(self._tag)
+        self.start()
+
+    def __exit__(self, *_: object) -> None:
+        """End."""
+        self._over.set()
+        self.join()
+        with suppress(Exception):
+            self._context.removeJobTag(self._tag)
+
+
+def _attended(context: Any) -> bool:  # noqa: ANN401  a SparkContext
+    """Say whether there is anybody to work."""
+    spark = context._jsc.sc()  # noqa: SLF001
+    # The driver counts as one; a local master's does the work itself.
+    return bool(spark.isLocal() or spark.getExecutorMemoryStatus().size() > 1)
+
+
+def _named(frame: Any, name: str) -> dict[str, Kind]:  # noqa: ANN401
+    """Make a frame known by a name, and give its columns' kinds."""
+    frame.createOrReplaceTempView(name)
+    return {column: _kind(declared) for column, declared in frame.dtypes}
+
+
+def _kind(declared: str) -> Kind:
+    """Return the kind of a type of Spark's."""
+    for shape, kind in _SHAPES.items():
+        if re.fullmatch(shape, declared):
+            return kind
+    return _KINDS.get(declared, "text")
+
+
+def _sound(columns: Sequence[str]) -> str:
+    """Compose the columns of a CSV file, refusing what stands for bytes that are no UTF-8.
+
+    Two ids that are spelled with such bytes would become one.
+    """
+    refused = "CAST(raise_error('') AS STRING)"
+    return ", ".join(
+        f"CASE WHEN instr({c}, '\ufffd') > 0 THEN {refused} ELSE {c} END AS {c}"
+        for c in map(quote, columns)
+    )
+
+
+def _alone() -> EngineError:
+    return EngineError(
+        "the cluster has had no worker for a while",
+        hint="start workers, and then resume: what was asked before is not asked or charged again",
+    )
+
+
+def _worked(work: OfPeople, at_once: int, batches: Iterator[Any]) -> Iterator[Any]:
+    """Give rows to a work by whole people; runs where the rows are."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    held: list[Any] = []
+    wanted = at_once
+    for batch in batches:
+        held.append(batch)
+        if sum(map(len, held)) < wanted:
+            continue
+        rows = pa.Table.from_batches(held).combine_chunks()
+        person = rows["person"].to_numpy()
+        # The last person may go on in the next batch.
+        (others,) = np.nonzero(person != person[-1])
+        cut = others[-1] + 1 if len(others) else 0
+        if cut:
+            yield _done(work, rows.slice(0, cut))
+        held = rows.slice(cut).combine_chunks().to_batches()
+        # One who has more rows than that is not looked at again with each batch.
+        wanted = at_once if cut else 2 * len(rows)
+    if held:
+        yield _done(work, pa.Table.from_batches(held))
+
+
+def _each(work: OfPeople, batches: Iterator[Any]) -> Iterator[Any]:
+    """Give rows to a work as they come; runs where the rows are."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    for batch in batches:
+        yield _done(work, pa.Table.from_batches([batch]))
+
+
+def _done(work: OfPeople, rows: Any) -> Any:  # noqa: ANN401  a table and a batch of Arrow
+    import pyarrow as pa  # noqa: PLC0415
+
+    worked = work({name: rows[name].to_numpy() for name in rows.column_names})
+    return pa.RecordBatch.from_pydict({n: pa.array(c) for n, c in worked.items()})
+
+
+def _escaped(sql: str) -> str:
+    """Write backslashes in texts as Spark reads them."""
+    return _QUOTED.sub(lambda m: m[0].replace("\\", "\\\\") if m[0][0] == "'" else m[0], sql)

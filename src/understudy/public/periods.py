@@ -1,0 +1,65 @@
+"""A public table of another time: last year's months are read as the private table's.
+
+Codes of months count from the first one that is declared.  Where a public table lies outside of
+that, all of its rows would be in the nearest month, and say nothing of seasons.  So its months are
+moved: by whole years, where that brings as many of them in as any other number of months does.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from understudy.engine import engine_for
+from understudy.engine.duckdb.in_memory import read_once
+from understudy.schema import Timestamp, reading
+from understudy.schema.dialect import quote
+
+if TYPE_CHECKING:
+    from understudy.schema import Array, Schema
+
+
+def moved(data: object, schema: Schema) -> Schema:
+    """Give the schema by which a public table is read: its own months, as many as declared."""
+    stamps = [c for c in schema.columns if isinstance(c, Timestamp)]
+    if not stamps or read_once(data):
+        return schema
+    with closing(engine_for(data)) as engine:
+        kinds = engine.attach(
+            data, name="source", delimiter=schema.delimiter, quote_mark=schema.quote
+        )
+        there = [c for c in stamps if c.table_column in kinds]
+        return schema.with_columns(
+            *(
+                _moved(
+                    c,
+                    engine.fetch(f"SELECT {quote(c.table_column)} AS moment FROM source")["moment"],
+                )
+                for c in there
+            )
+        )
+
+
+def _moved(column: Timestamp, values: Array) -> Timestamp:
+    read, _ = reading.seconds(values, column.format, column.nulls)
+    months, rows = np.unique(
+        reading.part(read[~np.isnan(read)], "month_index").astype(np.int64), return_counts=True
+    )
+    months_of = column.modelled[0]
+    first, last = months_of.min or 0, months_of.max or 0
+    if not len(months):
+        return column
+
+    def inside(by: int) -> int:
+        return int(rows[(months + by >= first) & (months + by <= last)].sum())
+
+    tried = range(first - int(months[-1]), last - int(months[0]) + 1)
+    best = max(tried, key=lambda by: (inside(by), by % 12 == 0, -abs(by)), default=0)
+    if inside(best) <= inside(0):
+        return column
+    ends = (np.datetime64(first - best, "M"), np.datetime64(last - best + 1, "M"))
+    days = ends[0].astype("datetime64[D]"), ends[1].astype("datetime64[D]") - 1
+    return replace(column, min=str(days[0]), max=str(days[1]))

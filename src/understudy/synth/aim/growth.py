@@ -1,0 +1,148 @@
+"""Growth: a model that is asked, round by round, for what it gets most wrong."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from understudy.budget import scale_upper, selection_epsilon_lower, split
+from understudy.door import Candidate
+from understudy.graph import estimate, model_bytes
+from understudy.synth.measure.weighted_round import Asked, weighted_round
+from understudy.synth.select.cliques import gaining
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from understudy.door import Clique, Measurement
+    from understudy.graph import Model
+    from understudy.public import Progress
+    from understudy.synth.aim import AIM
+    from understudy.synth.measure.compression import Compressed
+
+LARGER = 4
+"""How many times the budget a round has after one that told nothing."""
+ROUND_ITERATIONS = 100
+ROUND_STALLED = 0.005
+"""A round's model is well enough when the loss falls no faster: noise is many times as much."""
+MOST_ITERATIONS = 1000
+
+
+class Growth:
+    """A model over compressed columns, and what was asked of the table for it."""
+
+    def __init__(
+        self, columns: Compressed, candidates: Mapping[Clique, float], *, settings: AIM
+    ) -> None:
+        """Begin with a model of single columns, and candidates with their weights."""
+        self.measured: list[Measurement] = []
+        self._columns, self._candidates, self._settings = columns, candidates, settings
+        self._door, self._public = columns.small(), columns.small_public()
+        self._ones, self._domain = columns.evidence(), columns.domain
+        self._bytes: dict[Clique, int] = {}
+        self._distances: dict[Clique, float] = {}
+        self.model = self._fitted(None, MOST_ITERATIONS)
+
+    def grow(self, rounds: int, progress: Progress) -> None:
+        """Ask round by round, until the budget is spent, or nothing is left to ask."""
+        whole = self._door.grains
+        each, last = whole // rounds, False
+        while not last:
+            left = self._door.grains
+            last = left < 2 * each
+            each = left if last else each
+            progress("asking what the model gets most wrong", 1 - left / whole)
+            allowed = self._allowed((whole - left + each) / whole) or self._allowed(1.0)
+            if not allowed:
+                return
+            if not self._round(allowed, each):
+                each *= LARGER
+
+    def settle(self, progress: Progress) -> Model:
+        """Fit the last model well."""
+        progress("fitting the model", 0)
+        self.model = self._fitted(self.model, MOST_ITERATIONS)
+        return self.model
+
+    @property
+    def size(self) -> str:
+        """Say how large the model is."""
+        tables = self.model.tables.values()
+        return f"a model of {sum(t.size for t in tables):,} cells in {len(tables)} tables"
+
+    def _allowed(self, used: float) -> list[Clique]:
+        """Give the candidates that leave the model small enough for the share of budget used."""
+        limit, most = self._settings.model_limit * used, self.model.tree.bytes_with_pairs()
+        return [
+            clique
+            for clique in self._candidates
+            if most.get(frozenset(clique), math.inf) <= limit or self._fits(clique, limit)
+        ]
+
+    def _fits(self, clique: Clique, limit: float) -> bool:
+        """Say whether a candidate leaves the model small enough; one that did not never will."""
+        if self.model.tree.home(clique) is not None:
+            return True
+        if self._bytes.get(clique, 0) <= limit:
+            held = [m.clique for m in self.measured]
+            self._bytes[clique] = model_bytes(self._domain, [*held, clique])
+        return self._bytes[clique] <= limit
+
+    def _round(self, allowed: Sequence[Clique], grains: int) -> bool:
+        """Choose a marginal and ask for it; say whether it told more than noise would."""
+        share = self._settings.selection_share
+        choice, price = split(grains, self._door.currency, [share, 1 - share])
+        noise = self._columns.noise(1, price=price)
+        expected = self.model.marginals(allowed)
+        listed = [
+            Candidate(clique=c, expected=expected[c].reshape(-1), weight=self._candidates[c])
+            for c in allowed
+        ]
+        chosen = self._choose([gaining(c, noise) for c in listed], choice)
+        (answer,) = weighted_round(
+            self._door,
+            [Asked(clique=chosen.clique)],
+            price=price,
+            crowd=self._columns.crowd,
+            public=self._public,
+        )
+        self.measured.append(answer)
+        self.model = self._fitted(self.model, ROUND_ITERATIONS, ROUND_STALLED)
+        moved = np.abs(self.model.marginal(chosen.clique).reshape(-1) - chosen.expected).sum()
+        return bool(moved > np.minimum(noise, chosen.expected).sum())
+
+    def _choose(self, listed: Sequence[Candidate], price: float) -> Candidate:
+        """Choose what is most wrong: exponentially, or by the largest noisy distance."""
+        bounding = self._columns.crowd.bounding
+        if self._settings.selection == "exponential":
+            epsilon = selection_epsilon_lower(price, self._door.currency)
+            return listed[self._door.select(listed, epsilon=epsilon, bounding=bounding)]
+        asked = listed
+        if self._distances:
+            asked = sorted(listed, key=self._worth, reverse=True)[: self._settings.at_once]
+        power = 2 if self._door.currency == "gdp" else 1
+        bound = len(asked) * Fraction(bounding.cap) ** power
+        scale = scale_upper(price, self._door.currency, bound=bound)
+        found = self._door.distances(asked, scale=scale, bounding=bounding)
+        self._distances |= {
+            c.clique: float(d) + c.penalty for c, d in zip(asked, found, strict=True)
+        }
+        return max(asked, key=self._worth)
+
+    def _worth(self, candidate: Candidate) -> float:
+        """Give what asking would mend, as far as is known; what was never asked comes first."""
+        known = self._distances.get(candidate.clique, math.inf)
+        return candidate.weight * (known - candidate.penalty)
+
+    def _fitted(self, start: Model | None, most: int, stalled: float = 0.0) -> Model:
+        return estimate(
+            self._domain,
+            [*self._ones, *self.measured],
+            total=self._columns.crowd.rows,
+            start=start,
+            most=most,
+            stalled=stalled,
+        ).model

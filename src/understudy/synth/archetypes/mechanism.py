@@ -1,0 +1,377 @@
+"""Archetypes: how many people are of each public kind, and the rest from public data.
+
+After the NIST contest's "TaxiTrip-Synthesizer" (sprint 3; `docs/archetypes.md`, and
+`docs/corrections.md` for what is put right).  Public rows are clustered; a person's archetype is
+the most common one of their rows.  How many private people are of each archetype, and how many
+have which value of an attribute, are noisy counts of people.  Synthetic people are public ones,
+chosen to follow these counts, with their rows; where the budget allows, rows are weighed to
+follow a few noisy marginals of private rows too.  What else is in a row, public rows like it
+tell.
+
+Privacy: two door calls that count people, each in one cell, and perhaps the number of rows and
+one question of marginals; their prices add up to the run's budget.  Everything else is public
+or post-processing.
+
+The config, the plan, the run.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import combinations
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from understudy.budget import RULES, Budget, Norm, price_grains, scale_upper, split
+from understudy.errors import BudgetError, QuestionError, UsageError
+from understudy.graph import Domain, check_clique, totals
+from understudy.public import Batches, Shapes, Synthesis, bins_within
+from understudy.synth.archetypes.matching import public_rows_alike, renumbered
+from understudy.synth.archetypes.resampling import (
+    Asked,
+    cast,
+    consistent,
+    most_common,
+    raked,
+    rows_of,
+    weights,
+    within,
+)
+from understudy.synth.generate.assignment import Caps
+from understudy.synth.measure.noise_levels import MEAN_SIZE
+from understudy.synth.measure.population import best_cap, meet
+from understudy.synth.measure.rounds import Rounds
+from understudy.synth.select.cliques import as_tuples
+from understudy.synth.settings import check_columns
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from understudy.door import Clique, Door
+    from understudy.public import Progress, PublicTable
+    from understudy.schema import Codes
+
+    Whole = NDArray[np.int64]
+
+FEATURE_CELLS = 200_000
+"""Features are the first columns with no more cells than this, where none are named."""
+FEATURES = 3
+MOST_CELLS = 2_000_000
+"""The most cells of the features, or of a marginal."""
+PUBLISHED_SHARES = (0.1, 0.9)
+NOISY = 0.3
+"""Marginals are not asked for where noise alone would be so much of them, in total variation."""
+LEAST = 1e-9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Archetypes:
+    """People of public kinds, as many of each kind as the private table has.
+
+    Needs a public table, from which all but those numbers comes; best where public people are like
+    private ones and the budget is small (`docs/archetypes.md`).
+
+    >>> Archetypes(kinds=5, attribute="company").features
+    ()
+    """
+
+    name: ClassVar[str] = "archetypes"
+
+    features: Clique = ()
+    """The columns that make an archetype; the first few where none are named."""
+    kinds: int | None = 10
+    """How many archetypes; by held-out public people where it is None."""
+    shapes: str | None = None
+    """A folder of archetypes that were saved, to use in place of finding them."""
+    attribute: str | None = None
+    """A column that is a person's own: counted by people, and one value for all rows of one."""
+    conditionals: tuple[tuple[str, Clique], ...] = ()
+    """Which columns tell each of the others, in order; the features, where it is not said."""
+    marginals: tuple[Clique, ...] | None = None
+    """Marginals of rows that rows are weighed to; pairs of features where it is None."""
+    marginals_share: float = 0.8
+    """The share of the budget for these."""
+    rows_share: float = 0.02
+    """The share for the number of rows, under `Norm`."""
+    kinds_share: float = 0.5
+    """The share of what is left for counting archetypes, and not the attribute."""
+    most_rows: int = 20_000_000
+    """With more rows than this, there are fewer people."""
+    most_each: int | None = None
+    """The most rows of a synthetic person."""
+    published: bool = False
+    """Do as the document's code did, its noise and its neglect of its own counts included."""
+
+    def __post_init__(self) -> None:
+        """Refuse settings that cannot be, and take lists for tuples."""
+        for name in ("features", "conditionals", "marginals"):
+            given = getattr(self, name)
+            if given is not None:
+                object.__setattr__(self, name, as_tuples(given))
+        shares = (self.marginals_share, self.rows_share, self.kinds_share)
+        if not all(0 < s < 1 for s in shares) or sum(shares[:2]) >= 1:
+            raise BudgetError("shares must be positive and sum to less than 1", got=shares)
+        for name in ("kinds", "most_rows", "most_each"):
+            given = getattr(self, name)
+            if given is not None and given < 1:
+                raise UsageError(f"{name} must be at least 1", got=given)
+
+    def run(
+        self,
+        door: Door,
+        *,
+        public: PublicTable | None,
+        rng: np.random.Generator,
+        progress: Progress,
+    ) -> Synthesis:
+        """Count people of each kind, choose public ones to match, and fill in their rows."""
+        known = self._check(door, public)
+        progress("finding archetypes", 0)
+        features = self._features(door.schema.domain)
+        own = () if self.attribute is None else (self.attribute,)
+        self._telling(door.schema.domain, (*features, *own), features)
+        shapes = self._shapes(known, features)
+        progress("counting people", 0)
+        asked = self._ask(door, known, shapes, progress)
+        door.close()
+        progress("choosing people", 0)
+        codes, people = self._cast(known, shapes, asked, rng)
+        progress("drawing rows", 0)
+        self.fill(known, codes, features, rng)
+        codes = {name: codes[name] for name in door.schema.domain}
+        given = None if door.unit.is_row else people
+        if given is not None and self.most_each is not None:
+            given = Caps(self.most_each).of(given)
+        return Synthesis(
+            batches=Batches.held(codes, given),
+            measurements=(*asked.people(shapes, self.attribute), *asked.measurements),
+            notes=_NOTES,
+            within=bins_within(known),
+            details={
+                "archetypes": shapes.count,
+                "features": list(features),
+                "weighed": asked.rows is not None,
+            },
+        )
+
+    def _shapes(self, public: PublicTable, features: Clique) -> Shapes:
+        if self.shapes is None:
+            return Shapes.of(public, features, self.kinds)
+        held = Shapes.load(self.shapes)
+        sizes = tuple(public.schema.domain[name] for name in features)
+        if (held.features, held.sizes) != (features, sizes):
+            raise UsageError(
+                "the saved archetypes are of other features",
+                got=" × ".join(held.features),
+                allowed=" × ".join(features),
+            )
+        return held
+
+    def _features(self, domain: dict[str, int]) -> Clique:
+        if self.features:
+            return self.features
+        names, size = [], 1
+        for name, values in domain.items():
+            if name != self.attribute and size * values <= FEATURE_CELLS:
+                names.append(name)
+                size *= values
+        if not names:
+            raise UsageError("no column is small enough to make archetypes", hint="name features")
+        return tuple(names[:FEATURES])
+
+    def _check(self, door: Door, public: PublicTable | None) -> PublicTable:
+        """Refuse what cannot be, before anything is spent."""
+        if public is None:
+            raise UsageError(
+                "archetypes are those of a public table", got="none", hint="give one: --public FILE"
+            )
+        public.known_people("what kinds of people there are")
+        named = {*self.features, *([self.attribute] if self.attribute else [])}
+        named |= {n for target, keys in self.conditionals for n in (target, *keys)}
+        named |= {n for clique in self.marginals or () for n in clique}
+        check_columns(named, door.schema.domain)
+        for clique in (self.features, *(self.marginals or ())):
+            check_clique(clique)
+            cells = math.prod(door.schema.domain[n] for n in clique)
+            if cells > MOST_CELLS:
+                raise QuestionError(
+                    f"{' × '.join(clique)} has too many cells",
+                    got=f"{cells:,}",
+                    allowed=f"at most {MOST_CELLS:,}",
+                )
+        if self.attribute in self.features:
+            raise UsageError("the attribute cannot be a feature", got=self.attribute)
+        if self.published and (door.currency != "gdp" or self.attribute is None):
+            raise UsageError(
+                "the document counts an attribute too, with Gaussian noise",
+                hint="name the attribute, and a delta above 0",
+            )
+        return public
+
+    def _ask(self, door: Door, public: PublicTable, shapes: Shapes, progress: Progress) -> Asked:
+        """Ask all there is to ask, for no more than the budget."""
+        if self.published:
+            return self._counted(door, shapes, _published_scales(door.budget))
+        shares = {"people": 1.0}
+        pairs = list(combinations(shapes.features, 2) if self.marginals is None else self.marginals)
+        if pairs and self._noise(door, public, pairs) < NOISY:
+            shares = {"people": 1 - self.marginals_share, "marginals": self.marginals_share}
+            if isinstance(door.bounding, Norm):
+                shares |= {"people": shares["people"] - self.rows_share, "rows": self.rows_share}
+        found = split(door.grains, door.currency, list(shares.values()))
+        prices = dict(zip(shares, found, strict=True))
+        parts = [1.0] if self.attribute is None else [self.kinds_share, 1 - self.kinds_share]
+        each = split(price_grains(prices["people"], door.currency), door.currency, parts)
+        scales = [scale_upper(price, door.currency, bound=Fraction(1)) for price in each]
+        asked = self._counted(door, shapes, scales)
+        if "marginals" not in prices:
+            return asked
+        crowd = meet(door, public, rows_price=prices.get("rows"), people_price=None)
+        rounds = Rounds(
+            door,
+            crowd=crowd,
+            public=public,
+            price=prices["marginals"],
+            rule="gdp",
+            share=self.marginals_share,
+            copies={},
+            # Every cell is asked by itself, whatever a smaller marginal found.
+            threshold=-math.inf,
+            most_cells=MOST_CELLS,
+        )
+        rounds.ask(pairs, progress)
+        rows = crowd.rows or totals(Domain(door.schema.domain), rounds.measurements)[None]
+        return replace(asked, measurements=tuple(rounds.measurements), rows=rows)
+
+    def _counted(self, door: Door, shapes: Shapes, scales: Sequence[float]) -> Asked:
+        """Count people by archetype, and by the attribute."""
+        kinds = door.unit_mode(shapes.features, scale=scales[0], labels=shapes.labels)
+        kinds = np.append(kinds, np.zeros(shapes.count - len(kinds)))
+        if self.attribute is None:
+            return Asked(kinds=kinds, values=None, scales=tuple(scales))
+        values = door.unit_mode((self.attribute,), scale=scales[1])
+        return Asked(kinds=kinds, values=values, scales=tuple(scales))
+
+    def _noise(self, door: Door, public: PublicTable, pairs: Sequence[Clique]) -> float:
+        """Estimate the noise of marginals, as a total variation, by the public table's size."""
+        price = door.budget.price * math.sqrt(self.marginals_share)
+        cap = best_cap(public, price)
+        if not isinstance(door.bounding, Norm):
+            cap = door.bounding.cap
+        scale = cap * math.sqrt(len(pairs)) / price
+        found = []
+        for pair in pairs:
+            shares = public.marginal(pair) / len(public)
+            found.append(0.5 * np.minimum(shares, MEAN_SIZE * scale / len(public)).sum())
+        return float(np.mean(found))
+
+    def _cast(
+        self, public: PublicTable, shapes: Shapes, asked: Asked, rng: np.random.Generator
+    ) -> tuple[dict[str, Codes], Whole]:
+        """Choose public people, and give the codes of features and attribute, and the people."""
+        if self.published:
+            return self._as_published(shapes, asked, rng)
+        kinds = shapes.kinds(public)
+        if asked.values is None or self.attribute is None:
+            (wanted,) = consistent([asked.kinds], asked.scales)
+            values, table = np.zeros(len(kinds), dtype=np.int64), wanted[:, None]
+        else:
+            down, across = consistent([asked.kinds, asked.values], asked.scales)
+            values = most_common(public, self.attribute)
+            table = np.zeros((len(down), len(across)))
+            np.add.at(table, (kinds, values), 1.0)
+            table = raked(table, down, across)
+        sizes = np.maximum(shapes.rows, 1) / np.maximum(shapes.people, 1)
+        fewer = min(1.0, self.most_rows / max(float(table.sum(axis=1) @ sizes), 1.0))
+        people, own = cast(kinds, values, fewer * table, rng)
+        each = np.ones(len(public))
+        if asked.rows is not None:
+            times = np.bincount(people, minlength=len(kinds))[public.known_people("whose rows")]
+            rows = min(fewer * asked.rows, float(self.most_rows))
+            each = weights(public, times.astype(np.float64), asked.measurements, rows)
+        place, who = rows_of(public, people, each, rng)
+        few = within(who, self.most_rows, rng)
+        place, who = place[few], who[few]
+        weighed = [n for m in asked.measurements for n in m.clique]
+        kept = dict.fromkeys((*shapes.features, *weighed))
+        codes: dict[str, Codes] = {n: public.codes[n][place] for n in kept}
+        if self.attribute is not None:
+            codes[self.attribute] = own[who].astype(np.int32)
+        return codes, renumbered(who, len(people) + 1)[0].astype(np.int64)
+
+    def _as_published(
+        self, shapes: Shapes, asked: Asked, rng: np.random.Generator
+    ) -> tuple[dict[str, Codes], Whole]:
+        """Take public numbers of people, rows by themselves, and an attribute for every row."""
+        assert asked.values is not None  # noqa: S101  the settings were checked
+        assert self.attribute is not None  # noqa: S101
+        fewer = min(1.0, self.most_rows / max(int(shapes.rows.sum()), 1))
+        cells, who, first = [], [], 0
+        for kind in range(shapes.count):
+            people = int(fewer * shapes.people[kind])
+            each = int(shapes.rows[kind] / max(int(shapes.people[kind]), 1))
+            if people * each:
+                drawn = rng.choice(len(shapes.labels), size=people * each, p=shapes.joint[kind])
+                cells.append(drawn)
+                who.append(first + np.repeat(np.arange(people), each))
+            first += people
+        none = np.zeros(0, dtype=np.int64)
+        rows = np.concatenate([none, *cells])
+        found = np.unravel_index(rows, shapes.sizes)
+        codes = {n: c.astype(np.int32) for n, c in zip(shapes.features, found, strict=True)}
+        chances = np.maximum(asked.values, 0) + LEAST
+        own = rng.choice(len(chances), size=len(rows), p=chances / chances.sum())
+        codes[self.attribute] = own.astype(np.int32)
+        return codes, np.concatenate([none, *who])
+
+    def fill(
+        self,
+        public: PublicTable,
+        codes: dict[str, Codes],
+        features: Clique,
+        rng: np.random.Generator,
+    ) -> None:
+        """Fill in the other columns, each by public rows that are alike in what tells it."""
+        for name, keys in self._telling(public.schema.domain, codes, features).items():
+            place = public_rows_alike(codes, public, (keys, features), rng)
+            codes[name] = public.codes[name][place]
+
+    def _telling(
+        self, domain: Mapping[str, int], made: Iterable[str], features: Clique
+    ) -> dict[str, Clique]:
+        """Settle in which order other columns are made, and by which each is told."""
+        told, there = dict(self.conditionals), set(made)
+        rest = [n for n in domain if n not in there]
+        order = [*(n for n in told if n in rest), *(n for n in rest if n not in told)]
+        found = {}
+        for name in order:
+            found[name] = told.get(name, features)
+            later = sorted(set(found[name]) - there)
+            if later:
+                raise UsageError(
+                    f"the conditional of {name} names columns that are not there yet",
+                    got=", ".join(later),
+                    hint="conditionals go in the order in which columns are made",
+                )
+            there.add(name)
+        return found
+
+
+def _published_scales(budget: Budget) -> list[float]:
+    """Calibrate as the document's code does: each by its share, by the classical formula."""
+    parts = [
+        Budget(epsilon=share * budget.epsilon, delta=share * budget.delta)
+        for share in PUBLISHED_SHARES
+    ]
+    return [RULES["classical"](part, 1) for part in parts]
+
+
+_NOTES = (
+    "Kinds of people, and what is in their rows beside the columns asked about, are a public "
+    "table's; how many there are of each kind follows the private one.",
+)

@@ -1,0 +1,173 @@
+"""Casting: public people who stand in for private ones, as noisy counts of these ask.
+
+Everything here is public or follows from noisy answers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from understudy.door import Measurement, Rows
+from understudy.public.shapes import kinds
+from understudy.synth.generate.rounding import simplex
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from understudy.public import PublicTable, Shapes
+
+    Numbers = NDArray[np.float64]
+    Whole = NDArray[np.int64]
+
+TINY = 1e-3
+"""What a pair that no public person has counts, in people."""
+SWEEPS = 20
+MOST_WEIGHT = 8.0
+"""A public row stands for so many rows at most."""
+DRIFT = 0.5
+"""By how much of itself a private count may differ from what public people let expect."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Asked:
+    """What was answered."""
+
+    kinds: Numbers
+    """How many people are of each archetype."""
+    values: Numbers | None
+    """How many have each value of the attribute."""
+    scales: tuple[float, ...]
+    measurements: tuple[Measurement, ...] = ()
+    """Noisy marginals of rows."""
+    rows: float | None = None
+    """The number of rows, where marginals were asked."""
+
+    def people(self, shapes: Shapes, attribute: str | None) -> Iterator[Measurement]:
+        """Tell how many people were counted, by archetype and by the attribute."""
+        order = np.argsort(shapes.labels, kind="stable")
+        sizes = np.bincount(shapes.labels, minlength=shapes.count)
+        starts = np.concatenate(([0], np.cumsum(sizes[sizes > 0])))
+        yield Measurement(
+            clique=shapes.features,
+            values=self.kinds[sizes > 0],
+            scale=self.scales[0],
+            rows=Rows(starts, order),
+            counted="people whose rows are most often in these cells",
+        )
+        if self.values is not None and attribute is not None:
+            yield Measurement(
+                clique=(attribute,),
+                values=self.values,
+                scale=self.scales[1],
+                counted="people who have it most often",
+            )
+
+
+def consistent(counts: Sequence[Numbers], scales: Sequence[float]) -> list[Numbers]:
+    """Give the nearest counts that are not negative and have one total, told by all of them.
+
+    >>> [c.tolist() for c in consistent([np.array([4.0, -1.0]), np.array([3.0])], [1.0, 1.0])]
+    [[3.0, 0.0], [3.0]]
+    """
+    sums = np.array([c.sum() for c in counts])
+    trust = np.array([1 / (len(c) * s**2) for c, s in zip(counts, scales, strict=True)])
+    total = max(float((sums * trust).sum() / trust.sum()), 1.0)
+    return [simplex(c, total=total) for c in counts]
+
+
+def raked(table: Numbers, down: Numbers, across: Numbers) -> Numbers:
+    """Scale rows and columns of a table until their sums are those asked for, nearly."""
+    table = table + TINY * np.outer(down, across) / max(float(down.sum()), 1.0)
+    for _ in range(SWEEPS):
+        table = table * (down / np.maximum(table.sum(axis=1), 1e-300))[:, None]
+        table = table * (across / np.maximum(table.sum(axis=0), 1e-300))
+    return table
+
+
+def most_common(public: PublicTable, column: str) -> Whole:
+    """Give every public person their most common value of a column."""
+    size = public.schema.domain[column]
+    return kinds(public, (column,), np.arange(size), size)
+
+
+def cast(
+    sorts: Whole, values: Whole, wanted: Numbers, rng: np.random.Generator
+) -> tuple[Whole, Whole]:
+    """Choose public people for each kind and value of which so many are wanted.
+
+    Where none has both, one of the kind stands in, or anyone.  Given are the people chosen, and
+    the value that each is to have.
+    """
+    whole = np.floor(wanted)
+    counts = (whole + (rng.random(wanted.shape) < wanted - whole)).astype(np.int64)
+    people, given = [], []
+    for kind, value in np.argwhere(counts):
+        those = np.flatnonzero((sorts == kind) & (values == value))
+        if not len(those):
+            those = np.flatnonzero(sorts == kind)
+        if not len(those):
+            those = np.arange(len(sorts))
+        many = counts[kind, value]
+        people.append(those[rng.integers(0, len(those), many)])
+        given.append(np.full(many, value))
+    none = np.zeros(0, dtype=np.int64)
+    return np.concatenate([none, *people]), np.concatenate([none, *given])
+
+
+def weights(
+    public: PublicTable, times: Numbers, measured: Sequence[Measurement], rows: float
+) -> Numbers:
+    """Weigh public rows, each chosen so many times, so that they follow noisy marginals.
+
+    A marginal counts for as much as it can be told from noise; its total is put to ``rows``.
+    """
+    each = np.full(len(public), rows / max(float(times.sum()), 1e-9))
+    found = []
+    for m in measured:
+        cells = public.cells(m.clique)
+        scale = rows / max(float(m.values.sum()), 1e-9)
+        expected = np.bincount(cells, times * each, minlength=len(m.values))
+        differ = (DRIFT * expected) ** 2
+        gain = differ / (differ + (scale * m.scale) ** 2)
+        told = np.maximum(expected + gain * (scale * m.values - expected), 0.0)
+        found.append((cells, told))
+    for _ in range(SWEEPS if found else 0):
+        for cells, told in found:
+            now = np.bincount(cells, times * each, minlength=len(told))
+            each *= (told / np.maximum(now, 1e-12))[cells]
+    return np.asarray(np.minimum(each, MOST_WEIGHT))
+
+
+def rows_of(
+    public: PublicTable, people: Whole, each: Numbers, rng: np.random.Generator
+) -> tuple[Whole, Whole]:
+    """Give the rows of the people chosen, each as often as it weighs: its place, and its person."""
+    owner = public.known_people("whose rows are whose")
+    starts = np.searchsorted(owner, np.arange(int(owner[-1]) + 2))
+    sizes = np.diff(starts)[people]
+    who = np.repeat(np.arange(len(people)), sizes)
+    before = np.concatenate(([0], np.cumsum(sizes)))[:-1]
+    place = np.arange(int(sizes.sum())) - np.repeat(before - starts[people], sizes)
+    often = np.floor(each[place] + rng.random(len(place))).astype(np.int64)
+    return np.repeat(place, often), np.repeat(who, often)
+
+
+def within(who: Whole, most: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Choose rows to keep, so many at most, by leaving people out with all of their rows.
+
+    >>> int(within(np.array([0, 0, 0, 1, 1]), 4, np.random.default_rng(0)).sum()) in (2, 3)
+    True
+    """
+    if len(who) <= most:
+        return np.ones(len(who), dtype=bool)
+    sizes = np.bincount(who)
+    order = rng.permutation(len(sizes))
+    stays = np.zeros(len(sizes), dtype=bool)
+    stays[order] = np.cumsum(sizes[order]) <= most
+    kept: NDArray[np.bool_] = stays[who]
+    return kept

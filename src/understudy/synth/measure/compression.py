@@ -1,0 +1,190 @@
+"""Compressed columns: one round finds each column's support, and rows find their way back from it.
+
+The beginning and the end that `TwoRound`, `MST`, `AIM` and `Pairs` have in common.  Every column's
+marginal is asked for; codes that cannot be told from noise are put together
+(`measure.support`).  What is asked then is asked over what is left.  In the end rows are
+drawn from a model of it, merged codes are spread again, and rows are given to people.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from understudy.door import Measurement, MergedDoor
+from understudy.graph import Domain, totals
+from understudy.public import Synthesis, bins_within
+from understudy.synth.generate.assignment import drawn
+from understudy.synth.generate.rounding import check_rows, rescaled
+from understudy.synth.measure.population import bound_notes, meet
+from understudy.synth.measure.support import find_support, merged_public, reconsidered
+from understudy.synth.measure.weighted_round import Asked, weighted_round
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from understudy.door import Door
+    from understudy.graph import Model
+    from understudy.public import Progress, PublicTable
+    from understudy.schema import Codes
+    from understudy.synth.measure.population import Crowd, OfPeople
+    from understudy.synth.measure.support import Rule, Support
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Compressed:
+    """A door's columns with rare codes put together, and what was answered of them."""
+
+    door: Door
+    public: PublicTable | None
+    crowd: Crowd
+    measured: tuple[Measurement, ...]
+    """Every column's marginal, as it was answered; all of them again where it was asked again."""
+    supports: tuple[Support, ...]
+
+    @classmethod
+    def ask(
+        cls,
+        door: Door,
+        public: PublicTable | None,
+        asked: Sequence[Asked],
+        *,
+        prices: Mapping[str, float],
+        rule: Callable[[str], Rule],
+        progress: Progress,
+        sigma: float | None = None,
+    ) -> Compressed:
+        """Ask for people and columns, at the prices of ``rows``, ``people`` and ``first``."""
+        progress("counting rows", 0)
+        crowd = meet(door, public, rows_price=prices.get("rows"), people_price=prices.get("people"))
+        progress("round 1, columns", 0)
+        measured = weighted_round(
+            door, asked, price=prices["first"], crowd=crowd, public=public, sigma=sigma
+        )
+        supports = tuple(
+            find_support(column, answer, rule(column.name), public, currency=door.currency)
+            for column, answer in zip(door.schema.modelled, measured, strict=True)
+        )
+        return cls(
+            door=door,
+            public=public,
+            crowd=crowd.told(measured, price=prices["first"]),
+            measured=tuple(measured),
+            supports=supports,
+        )
+
+    def again(self, *, price: float) -> Compressed:
+        """Ask for every column again: what is put together stays so, but is shared better."""
+        asked = [Asked(clique=(s.column,)) for s in self.supports]
+        more = weighted_round(self.door, asked, price=price, crowd=self.crowd, public=self.public)
+        measured = (*self.measured, *more)
+        both = joined(Domain(self.door.schema.domain), measured)
+        supports = tuple(
+            reconsidered(
+                support, column, both[column.name], self.public, currency=self.door.currency
+            )
+            for support, column in zip(self.supports, self.door.schema.modelled, strict=True)
+        )
+        return replace(self, measured=measured, supports=supports)
+
+    def small(self) -> MergedDoor:
+        """Give the door as it is seen with rare codes put together."""
+        return MergedDoor(self.door, [s.merge for s in self.supports])
+
+    def small_public(self) -> PublicTable | None:
+        """Give the public table as it is seen with the same codes put together."""
+        return None if self.public is None else merged_public(self.public, self.supports)
+
+    @property
+    def domain(self) -> Domain:
+        """The columns' sizes, with rare codes put together."""
+        return Domain({s.column: s.size for s in self.supports})
+
+    def evidence(self) -> list[Measurement]:
+        """Give the answers of columns for merged codes."""
+        known = {s.column: s for s in self.supports}
+        return [known[m.clique[0]].restated(m) for m in self.measured]
+
+    def ones(self) -> dict[str, NDArray[np.float64]]:
+        """Give every column's counts of merged codes, all of one total, none of them below 0."""
+        read = totals(Domain(self.door.schema.domain), self.measured)
+        total = max(1.0, self.crowd.rows or read[None])
+        return {
+            s.column: s.sums(rescaled(m.values, total=total))
+            for s, m in zip(self.supports, self.measured, strict=False)
+        }
+
+    def noise(self, count: int, *, price: float) -> float:
+        """Give about what a cell is off by where so many marginals are asked for a price."""
+        return self.crowd.noise(count, price=price, currency=self.door.currency)
+
+    def synthesis(
+        self,
+        model: Model,
+        more: Sequence[Measurement],
+        *,
+        settings: OfPeople,
+        rng: np.random.Generator,
+        notes: tuple[str, ...] = (),
+        details: Mapping[str, Any] | None = None,
+    ) -> Synthesis:
+        """Draw rows from a model, spread merged codes, and give rows to people."""
+        rows, supports = check_rows(model.total), self.supports
+        measurements = (*self.measured, *more)
+        public = self.public
+        given = self.crowd.given(
+            rows, self.door, public=public, by=settings.ids_by, most=settings.most_each, rng=rng
+        )
+
+        def spread(merged: dict[str, Codes], rng: np.random.Generator) -> dict[str, Codes]:
+            return {s.column: s.spread(merged[s.column], rng) for s in supports}
+
+        return Synthesis(
+            batches=drawn(model.urn(rows, rng), rows, given, rng=rng, spread=spread),
+            measurements=measurements,
+            notes=(*notes, *bound_notes(self.door)),
+            within={} if public is None or settings.within == "evenly" else bins_within(public),
+            details={
+                **(details or {}),
+                **self.crowd.to_dict(),
+                "cliques": _told(measurements),
+                "support": self._told(),
+            },
+            model=model,
+            merged={s.column: s.merge.codes for s in supports},
+        )
+
+    def _told(self) -> dict[str, dict[str, int]]:
+        """Say what was put together, as plain data."""
+        return {
+            s.column: {"codes": len(s.codes), "supported": int(s.supported.sum()), "left": s.size}
+            for s in self.supports
+        }
+
+
+def joined(domain: Domain, measured: Sequence[Measurement]) -> dict[str, Measurement]:
+    """Make one answer of all that a column has had, each by its precision.
+
+    Answers under `Norm` count a share of all rows each; they are all brought to that of the first.
+    """
+    read = totals(domain, measured)
+    first = max(read[measured[0].group], 1.0)
+    found: dict[str, Measurement] = {}
+    for m in measured:
+        factor, (name,) = max(read[m.group], 1.0) / first, m.clique
+        values, scale = m.values / factor, m.scale / factor
+        if name in found:
+            had = found[name]
+            part = had.scale**2 / (had.scale**2 + scale**2)
+            values = had.values + part * (values - had.values)
+            scale = (had.scale**-2.0 + scale**-2.0) ** -0.5
+        found[name] = Measurement(clique=m.clique, values=values, scale=scale)
+    return found
+
+
+def _told(measured: Sequence[Measurement]) -> list[dict[str, Any]]:
+    """Say what was asked, as plain data."""
+    return [{"clique": list(m.clique), "scale": m.scale, "rows": len(m.values)} for m in measured]

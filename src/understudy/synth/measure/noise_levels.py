@@ -1,0 +1,219 @@
+"""Levels: how much noise each clique of a round gets, and what that does, on public data.
+
+`Weights` and `Sample` have one sensitivity for every clique, so noise differs only by how
+often a clique is asked.  Under `Norm` a person's length on a clique is what counts: with B² the
+squared length of most people on a clique of n rows, the noise Σ n·σ is least for a price of
+Σ B²/σ² where σ ∝ (B²/n)^⅓.  The level, between too much noise and too many people weighed
+down, is tried on public people: the error of a clique is the distance between their weighted
+and their plain marginal, plus the noise of the private table's size; a cell's error is no more
+than what it holds.  All of this is public, and none of it can break a promise.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from understudy.budget import Budget
+    from understudy.door import Clique
+    from understudy.public import PublicTable
+    from understudy.synth.measure.granularity import Grid
+    from understudy.synth.measure.sizes import Sizes
+
+    Numbers = NDArray[np.float64]
+
+TYPICAL = 0.9
+"""The quantile of people's lengths that noise is shaped for."""
+UNLIKE = 0.45
+"""How far people of different sizes are unlike each other, from 0 to 1, where nobody knows."""
+DROWNED = 0.02
+"""What noise beyond all that a marginal holds still counts for."""
+TRIED = 24
+"""How many levels are tried."""
+FEWEST = 0.02
+"""The least share of people that a level leaves as they are."""
+ENOUGH_ROWS = 400_000
+"""Of a longer public table some people are taken, with all of their rows."""
+MEAN_SIZE = math.sqrt(2 / math.pi)
+"""The mean of |z| for a standard Gaussian z."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trial:
+    """Public people, seen through the rows that a round asks."""
+
+    public: PublicTable
+    people: NDArray[np.int64]
+    grids: tuple[Grid, ...]
+    plain: tuple[Numbers, ...]
+    """The share of the rows in each cell, a grid after the other."""
+    shares: tuple[tuple[tuple[int, Numbers], ...], ...]
+    """The same for the grids' rows: 1/coefficient² and the shares, family by family."""
+
+    @classmethod
+    def of(cls, public: PublicTable, grids: Sequence[Grid]) -> Trial:
+        """Take public people, and the rows of some grids."""
+        some = some_people(public)
+        people = some.known_people("how rows of one person go together")
+        plain = tuple(some.marginal(grid.clique) / len(some) for grid in grids)
+        shares = tuple(_shares(grid, cells) for grid, cells in zip(grids, plain, strict=True))
+        return cls(some, people, tuple(grids), plain, shares)
+
+    def squares(self) -> Numbers:
+        """Give the squared length of every person on every grid, with noise of 1."""
+        return np.stack([_squares(self.public, self.people, grid) for grid in self.grids])
+
+    def error(self, weights: Numbers, scales: Numbers, *, rows: float, shares: Numbers) -> float:
+        """Estimate the error of all marginals, from people's weights and the grids' noise."""
+        each = weights[self.people]
+        kept = max(float(each.mean()), 1e-9)
+        errors = []
+        for i, scale in enumerate(scales):
+            cells = self.public.cells(self.grids[i].clique)
+            weighted = np.bincount(cells, weights=each, minlength=len(self.plain[i]))
+            bias = 0.5 * float(np.abs(weighted / each.sum() - self.plain[i]).sum())
+            spread = MEAN_SIZE * scale / (kept * rows)
+            noise = sum(
+                float(np.minimum(shares, spread * math.sqrt(square)).sum())
+                for square, shares in self.shares[i]
+            )
+            errors.append(bias + 0.5 * noise)
+        return float(np.dot(errors, shares) / shares.sum())
+
+
+def _squares(public: PublicTable, people: NDArray[np.int64], grid: Grid) -> Numbers:
+    cells, size = public.cells(grid.clique), int(people[-1]) + 1
+    total = np.zeros(size)
+    for family in grid.families:
+        places = family.places[cells]
+        held = places >= 0
+        keys, counts = np.unique(people[held] * family.count + places[held], return_counts=True)
+        total += (
+            np.bincount(keys // family.count, weights=counts**2.0, minlength=size) / family.square
+        )
+    return total
+
+
+def _shares(grid: Grid, plain: Numbers) -> tuple[tuple[int, Numbers], ...]:
+    """Give the share of the table that each row of a grid counts."""
+    found: list[tuple[int, Numbers]] = []
+    for family in grid.families:
+        held = family.places >= 0
+        counted = np.bincount(family.places[held], weights=plain[held], minlength=family.count)
+        shares: Numbers = np.asarray(counted, dtype=np.float64)
+        # A row that nothing is in has no error that noise could add.
+        found.append((family.square, shares[shares > 0]))
+    return tuple(found)
+
+
+def some_people(public: PublicTable) -> PublicTable:
+    """Take as many people of a long public table as are enough."""
+    if len(public) <= ENOUGH_ROWS:
+        return public
+    people = public.known_people("how rows of one person go together")
+    count = int(people[-1]) + 1
+    # The choice is public and the same every time, so that a run can be resumed.
+    kept = np.random.default_rng(0).random(count) < ENOUGH_ROWS / len(public)
+    kept[0] = True
+    return public.take(kept[people])
+
+
+def public_cap(
+    public: PublicTable, grids: Sequence[Grid], *, times: Sequence[int], budget: Budget
+) -> int:
+    """Choose the cap of `Weights` by noise plus bias, for a table as large as the public one."""
+    trial = Trial.of(public, grids)
+    sizes = np.bincount(trial.people)
+    often = np.array(times, dtype=np.float64)
+    caps = np.unique(np.quantile(sizes, np.linspace(0.02, 1, 2 * TRIED)).astype(np.int64))
+    if budget.currency == "gdp":
+        noise = np.sqrt(often.sum() / often) / budget.price
+    else:
+        noise = math.sqrt(2.0) * often.sum() / often / budget.price
+    errors = [
+        trial.error(np.minimum(1, cap / sizes), cap * noise, rows=len(public), shares=often)
+        for cap in caps
+    ]
+    return int(caps[int(np.argmin(errors))])
+
+
+def typical_size(
+    sizes: Sizes,
+    shape: Numbers,
+    cells: Numbers,
+    *,
+    price: float,
+    weight: Numbers | None = None,
+    repeats: float = 1.0,
+) -> float:
+    """Choose the length of a person who is just not weighed down, by bias and noise.
+
+    Marginals of so many cells each are asked with noise of a shape, for a price.  Two rows of a
+    person lie in the same cell with probability ``repeats``; if it is 1, a person of n rows is n
+    long.  People longer than t count as t: noise is t times as large as for one row a person, and
+    what is counted is off by as much as people of different sizes are unlike each other, taken to
+    be a share `UNLIKE` of how far their weights are off.
+    """
+    weight = np.ones(len(cells)) if weight is None else weight
+    each = MEAN_SIZE * cells * shape * math.sqrt(float((1 / shape**2).sum())) / price
+    lengths = sizes.lengths(repeats)
+    plain = sizes.kept(len(lengths)) / sizes.rows
+    errors, tried = [], np.geomspace(1, max(1.0, lengths[-1]), 4 * TRIED)
+    if repeats == 1:
+        tried = np.unique(tried.astype(np.int64)).astype(np.float64)
+    for length in tried.tolist():
+        kept = sizes.kept(length, repeats)
+        bias = 0.5 * UNLIKE * float(np.abs(kept / kept.sum() - plain).sum())
+        noise = 0.5 * length * each / kept.sum()
+        # Nothing is further off than everything; yet of what is drowned, less noise is better.
+        noise = np.minimum(1, noise) + DROWNED * noise
+        errors.append(bias + float(np.dot(noise, weight) / weight.sum()))
+    return float(tried[int(np.argmin(errors))])
+
+
+def norm_scales(
+    grids: Sequence[Grid],
+    *,
+    shares: Mapping[Clique, float],
+    price: float,
+    public: PublicTable | None,
+    rows: float,
+    cap: float,
+    sizes: Sizes | None = None,
+    repeats: float = 1.0,
+) -> dict[Clique, float]:
+    """Choose every grid's noise under `Norm`, for a price.
+
+    Without public people a person is taken to have ``cap`` rows, all in one cell: such a
+    person is just not weighed down.  Where it is known how many rows people have, that number is
+    chosen by what it does to the error.
+    """
+    weight = np.array([shares[g.clique] for g in grids])
+    counts = np.array([g.rows for g in grids], dtype=np.float64)
+    if public is None:
+        shape = np.cbrt(1 / (counts * weight))
+        if sizes is not None:
+            cap = typical_size(sizes, shape, counts, price=price, weight=weight, repeats=repeats)
+        level = cap * math.sqrt(float((1 / shape**2).sum())) / price
+        return dict(zip((g.clique for g in grids), level * shape, strict=True))
+    trial = Trial.of(public, grids)
+    squares = trial.squares()
+    typical = np.maximum(np.quantile(squares, TYPICAL, axis=1), 1e-3)
+    shape = np.cbrt(typical / (counts * weight))
+    lengths: Numbers = np.sqrt((squares / shape[:, None] ** 2).sum(axis=0))
+    quantiles = 1 - np.geomspace(1e-4, 1 - FEWEST, TRIED)
+    levels = np.unique(np.quantile(lengths, [*quantiles, 1.0])) / price
+    errors = [
+        trial.error(np.minimum(1, price * level / lengths), level * shape, rows=rows, shares=weight)
+        for level in levels
+    ]
+    best = levels[int(np.argmin(errors))]
+    return dict(zip((g.clique for g in grids), (best * shape).tolist(), strict=True))

@@ -1,0 +1,184 @@
+"""Rounds of measurements: marginals by size, each asked as the smaller ones suggest."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from understudy.budget import RULES, Norm, price_grains, price_lower, split
+from understudy.graph import Domain, totals
+from understudy.synth.generate.rounding import rescaled
+from understudy.synth.measure.granularity import Grid, children, widened
+from understudy.synth.measure.noise_levels import norm_scales
+from understudy.synth.measure.restating import Evidence
+from understudy.synth.select.cliques import select_pairs
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from understudy.budget import Rule
+    from understudy.door import Clique, Door, Measurement
+    from understudy.public import Progress, PublicTable
+    from understudy.synth.measure.population import Crowd
+
+SLACK = 1 + 1e-12
+"""Noise is widened by this much, so that rounding never costs more than there is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Answers:
+    """What rounds of measurements came to."""
+
+    total: float
+    """The number of rows."""
+    evidence: list[Measurement]
+    """All answers for a table of so many rows, restated on smaller cliques where they can be."""
+    measurements: tuple[Measurement, ...]
+    """The answers as they came."""
+    told: list[dict[str, Any]]
+    """What was asked, as plain data."""
+
+
+class Rounds:
+    """What was asked of a door, and what is plausible after it."""
+
+    def __init__(
+        self,
+        door: Door,
+        *,
+        crowd: Crowd,
+        public: PublicTable | None,
+        price: float,
+        rule: Rule,
+        share: float,
+        copies: Mapping[frozenset[str], int],
+        threshold: float,
+        most_cells: int,
+    ) -> None:
+        """Begin, with a price for all rounds together, which is a share of the budget."""
+        self.measurements: list[Measurement] = []
+        self._asked: list[tuple[Grid, list[Measurement]]] = []
+        self._door, self._crowd, self._public = door, crowd, public
+        self._price, self._rule, self._share, self._copies = price, rule, share, copies
+        self._threshold, self._most_cells = threshold, most_cells
+        self._grids: dict[Clique, Grid] = {}
+        self._scales: dict[Clique, float] = {}
+
+    def ask(self, cliques: Sequence[Clique], progress: Progress) -> None:
+        """Ask for marginals that are known beforehand, the smallest first."""
+        rounds = [list(same) for _, same in groupby(sorted(cliques, key=len), key=len)]
+        times = [sum(map(self._times, cliques)) for cliques in rounds]
+        for number, now in enumerate(rounds):
+            progress("measuring marginals", number / len(rounds))
+            self._ask(now, times, number)
+
+    def select(
+        self, price: float | None, progress: Progress, *, more: int = 0, limit: int = 0
+    ) -> None:
+        """Ask for every column, select pairs of them under DP, and ask for these.
+
+        They are a tree of pairs and so many ``more``, as far as the model stays within a limit.
+        """
+        domain = self._door.schema.domain
+        ones = [(name,) for name in domain]
+        if price is None:
+            self.ask(ones, progress)
+            return
+        times = [sum(map(self._times, ones)), len(ones) - 1 + more]
+        progress("measuring marginals", 0)
+        self._ask(ones, times, 0)
+        read = totals(Domain(domain), self.measurements)
+        total = max(1.0, self._crowd.rows or read[None])
+        counts = {m.clique[0]: rescaled(m.values, total=total) for m in self.measurements}
+        progress("choosing pairs", 0)
+        pairs = select_pairs(
+            self._door,
+            counts,
+            price=price,
+            bounding=self._crowd.bounding,
+            most_cells=self._most_cells,
+            more=more,
+            limit=limit,
+            noise=self._crowd.noise(sum(times), price=self._price, currency=self._door.currency),
+        )
+        if pairs:
+            progress("measuring marginals", 0.5)
+            # What is left is theirs, however many there are.
+            self._price = price_lower(self._door.grains, self._door.currency)
+            self._share = (self._price / self._door.budget.price) ** 2
+            self._ask(pairs, [len(pairs)], 0)
+
+    def answers(self) -> Answers:
+        """Give all that was answered."""
+        domain = Domain(self._door.schema.domain)
+        read = totals(domain, self.measurements)
+        total = self._crowd.rows or read[None]
+        found = Evidence(domain.sizes)
+        for grid, measured in self._asked:
+            found.add(grid, measured, factor=read[measured[0].group] / total)
+        return Answers(
+            total=total,
+            evidence=found.measurements(),
+            measurements=tuple(self.measurements),
+            told=self._told(),
+        )
+
+    def _told(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "clique": list(clique),
+                "times": self._times(clique),
+                "scale": self._scales[clique],
+                "cells": len(grid.plausible),
+                "rows": grid.rows,
+                "column_norm": grid.norm(),
+            }
+            for clique, grid in self._grids.items()
+        ]
+
+    def _times(self, clique: Clique) -> int:
+        return self._copies.get(frozenset(clique), 1)
+
+    def _ask(self, cliques: Sequence[Clique], times: Sequence[int], number: int) -> None:
+        """Ask one round, of which ``times`` tells how often all of them ask a marginal."""
+        domain = self._door.schema.domain
+        grids = [Grid.of(c, tuple(domain[n] for n in c), children(c, self._grids)) for c in cliques]
+        if isinstance(self._door.bounding, Norm):
+            price = split(price_grains(self._price, "gdp"), "gdp", times)[number]
+            scales = norm_scales(
+                grids,
+                shares={c: self._times(c) for c in cliques},
+                price=price,
+                public=self._public,
+                rows=self._crowd.rows or 1.0,
+                cap=self._crowd.typical,
+                sizes=self._crowd.sizes,
+            )
+        else:
+            # What it costs follows from the noise, and is no more than what is left.
+            price = price_lower(self._door.grains, self._door.currency)
+            scales = {c: self._scale(c, sum(times)) for c in cliques}
+        asked = [g.queries(scales[g.clique], self._door.currency) for g in grids]
+        answers = iter(self._door.measure([q for queries in asked for q in queries], price=price))
+        for grid, queries in zip(grids, asked, strict=True):
+            measured = [next(answers) for _ in queries]
+            self.measurements += measured
+            self._asked.append((grid, measured))
+            self._grids[grid.clique] = grid.after(measured, self._threshold)
+            self._scales[grid.clique] = scales[grid.clique]
+
+    def _scale(self, clique: Clique, times: int) -> float:
+        """Give a clique's noise where people are bounded by a cap, ``times`` asked in all."""
+        door = self._door
+        assert not isinstance(door.bounding, Norm)  # noqa: S101  the caller has looked
+        cap = door.bounding.cap
+        if self._rule != "gdp":
+            scale = cap * RULES[self._rule](door.budget, times) / math.sqrt(min(1.0, self._share))
+        elif door.currency == "gdp":
+            scale = cap * math.sqrt(times) / self._price * SLACK
+        else:
+            scale = cap * times / self._price * SLACK
+        return widened(scale, Fraction(1, self._times(clique)), door.currency)

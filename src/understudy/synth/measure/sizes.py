@@ -1,0 +1,328 @@
+"""Sizes: how many rows people have, from noisy counts of people in geometric classes.
+
+People with 1, 2, 3, 4, 5–6, 7–9, … rows are counted (classes grow by about 1.3), the last class
+being open; each person is in one class, so that all counts together have sensitivity 1.  With them
+go a noisy number of people and a noisy number of rows, at most ``cap`` a person.  The estimate is
+the likeliest one: non-negative numbers n_k of people in each class that minimise
+
+    Σ (n_k − y_k)²/σ² + (Σ n_k − people)²/σ_p² + (Σ m_k·n_k − rows)²/σ_r²,
+
+where m_k is the mean size of a class, cut off at the cap.  Noise alone makes some large class
+positive in every run, and a few people of a size that nobody has would double the rows; so classes
+above the last one that stands out of its noise, alone or with its neighbours, are empty.  Tied by
+``tests/synth/measure/test_sizes.py``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from understudy.budget import price_grains, scale_upper, split
+from understudy.synth.generate.assignment import dealt
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from understudy.budget import Currency
+    from understudy.door import Door
+    from understudy.public import PublicTable
+    from understudy.synth.generate.assignment import Given
+
+    Numbers = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+
+RATIO = 1.3
+"""By what classes grow."""
+LARGEST = 2**20
+"""Where no cap is given, people with more rows than this are told from each other no more."""
+STANDS_OUT: dict[Currency, float] = {"gdp": 5.5, "pure": 12.0}
+"""So many standard deviations are an accident once in a hundred thousand runs, among some two
+hundred sums that are looked at; Laplace's noise goes farther out than Gauss's."""
+NEIGHBOURS = (1, 2, 4, 8)
+"""How many classes are looked at together."""
+NEARLY_ALL = 0.99
+"""The share of people whose rows are all counted, where noisy sizes give the cap."""
+HALF = 0.5
+TRIED = 101
+ROWS_OFF = (0.01, 0.02)
+"""The share of all rows that the noise of their number may have for the sake of more of them, at
+least and at most."""
+GOLDEN = (math.sqrt(5) - 1) / 2
+"""Multiples of it, less their whole parts, lie evenly between 0 and 1 wherever one begins."""
+ONE = 2**32
+"""A row, where sizes are rounded: two thousand million rows are counted like that."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sizes:
+    """How many rows people have: the number of people with 1, 2, … rows."""
+
+    people: NDArray[np.float64]
+
+    def quantile(self, share: float) -> int:
+        """Return the number of rows that this share of people does not pass."""
+        return int(np.searchsorted(np.cumsum(self.people), share * self.people.sum())) + 1
+
+    @property
+    def rows(self) -> float:
+        """How many rows there are in all."""
+        return float(self.people @ np.arange(1, len(self.people) + 1))
+
+    def lengths(self, repeats: float) -> Floats:
+        """Return how long people of each size are where two rows agree with this probability.
+
+        Of n rows, v_c in each cell c, Σ v_c² is the number of pairs of rows that agree, each row
+        with itself too: n + n·(n − 1)·repeats on average.
+
+        >>> Sizes(np.ones(4)).lengths(1.0).tolist(), Sizes(np.ones(4)).lengths(0.0)[-1]
+        ([1.0, 2.0, 3.0, 4.0], np.float64(2.0))
+        """
+        each = np.arange(1.0, len(self.people) + 1)
+        return np.sqrt(each + each * (each - 1) * repeats)
+
+    def kept(self, most: float, repeats: float = 1.0) -> Floats:
+        """Return how many rows of people of each size count where nobody is longer than so much.
+
+        >>> Sizes(np.array([4.0, 0.0, 2.0])).kept(2).tolist()
+        [4.0, 0.0, 4.0]
+        """
+        each = np.arange(1, len(self.people) + 1)
+        return self.people * each * np.minimum(1.0, most / self.lengths(repeats))
+
+    def repeats(self, counted: Noisy, most: float) -> float:
+        """Return how often rows of a person agree, if so many rows were counted under a bound.
+
+        All that could be is as likely beforehand: where noise leaves it open, the answer is a half.
+
+        >>> sizes = Sizes(np.array([5.0, 4.0, 3.0, 2.0, 1.0]))
+        >>> [round(sizes.repeats(Noisy(sizes.kept(1.5, 0.4).sum(), e), 1.5), 2) for e in (0.01, 99)]
+        [0.4, 0.5]
+        """
+        tried = np.linspace(0, 1, TRIED)
+        apart = np.array([self.kept(most, each).sum() - counted.value for each in tried])
+        apart = (apart / counted.error) ** 2
+        likely = np.exp((apart.min() - apart) / 2)
+        return float(tried @ likely / likely.sum())
+
+    def clipped(self, most: int) -> Sizes:
+        """Let those with more than so many rows have just so many.
+
+        >>> Sizes(np.array([0.0, 3.0, 1.0, 0.0, 1.0])).clipped(2).people.tolist()
+        [0.0, 5.0]
+        """
+        people = self.people[:most].copy()
+        people[-1] += self.people[most:].sum()
+        return Sizes(people)
+
+    @classmethod
+    def public(cls, table: PublicTable, rows: int) -> Sizes:
+        """Take people to have as many rows as public ones, and to be so many rows in all."""
+        people = np.bincount(table.sizes())[1:].astype(np.float64)
+        return cls(people * (rows / len(table)))
+
+    def each(self, rows: int, most: int | None = None) -> Numbers:
+        """Return how many rows each of as many people has, if there are so many in all.
+
+        Sizes are scaled to the rows there are; nobody has none of them, or more than ``most``.
+        Any people next to each other are about as different as all of them.
+
+        >>> sizes = Sizes(np.array([2.0, 0.0, 1.0]))
+        >>> [sizes.each(rows, 4).tolist() for rows in (0, 2, 5, 7, 13)]
+        [[], [1, 1], [1, 3, 1], [2, 4, 1], [3, 3, 3, 4]]
+        """
+        if rows == 0:
+            return np.zeros(0, dtype=np.int64)
+        most, total = most or rows, float(self.people.sum())
+        count = min(max(round(total), -(-rows // most)), rows)
+        shares = (np.arange(count) + 0.5) / count
+        found = np.searchsorted(np.cumsum(self.people), shares * total) + 1
+        spread = np.argsort(np.argsort(np.arange(count) * GOLDEN % 1))
+        return _scaled(found, rows, most)[spread]
+
+    def given(self, rows: int, *, most: int | None = None) -> Given:
+        """Give so many rows to people of these sizes, at most so many to each."""
+        return dealt(self.each(rows, most))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Noisy:
+    """A noisy number, and the standard deviation of its noise."""
+
+    value: float
+    error: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Classes:
+    """Noisy numbers of people by size class, and of all of them."""
+
+    starts: Numbers
+    """The least size of each class; the last one is open."""
+    counts: Floats
+    error: float
+    """The standard deviation of each count's noise."""
+    people: Noisy
+    currency: Currency
+
+    @classmethod
+    def ask(cls, door: Door, *, price: float, most: int = LARGEST) -> Classes:
+        """Ask for a price; sizes above ``most`` are not told from each other."""
+        grains, one = price_grains(price, door.currency), Fraction(1)
+        shape, total = split(grains, door.currency, [3, 1])
+        starts = class_starts(most)
+        scale = scale_upper(shape, door.currency, bound=one)
+        counts = door.unit_counts(
+            (),
+            cells=np.zeros(1, dtype=np.int64),
+            times=tuple(starts.tolist()),
+            most=1,
+            scale=scale,
+            upwards=True,
+        )
+        people_scale = scale_upper(total, door.currency, bound=one)
+        people = Noisy(door.units(scale=people_scale), deviation(people_scale, door.currency))
+        error = deviation(scale, door.currency)
+        return cls(starts, counts.reshape(-1), error, people, door.currency)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Write the answers as plain data, up to the last class that stands out of its noise."""
+        last = self._last() + 1
+        ends = self._ends()[:last] - 1
+        return {
+            "people": self.people.value,
+            "people_standard_error": self.people.error,
+            "classes": [
+                {"from": int(start), "to": int(end), "people": float(count)}
+                for start, end, count in zip(self.starts, ends, self.counts, strict=False)
+            ],
+            "class_standard_error": self.error,
+        }
+
+    def cap(self, price: float) -> int:
+        """Choose the most rows a person of which are counted, where all rows are for a price.
+
+        At least nearly everybody is counted whole, and more are where noise allows: the more,
+        the more people may be there who do not stand out.
+        """
+        sizes, (least, most) = self.sizes(), ROWS_OFF
+        unseen = STANDS_OUT[self.currency] * self.error / max(1.0, self.people.value)
+        noiseless = min(most, max(least, unseen)) * sizes.rows * price
+        return max(sizes.quantile(NEARLY_ALL), math.floor(min(noiseless, LARGEST)))
+
+    def sizes(self, rows: Noisy | None = None, *, cap: int = LARGEST) -> Sizes:
+        """Estimate how many people have how many rows, with a number of capped rows if any."""
+        last = self._last()
+        if rows is not None:
+            # Up to the cap, people that nobody has would be seen in the number of rows.
+            last = max(last, int(np.searchsorted(self.starts, cap, side="right")) - 1)
+        starts = self.starts[: last + 1]
+        means = np.zeros(len(starts)) if rows is None else self._means(cap)[: len(starts)]
+        found = _likeliest(
+            self.counts[: len(starts)],
+            np.array([np.ones(len(starts)), means]),
+            error=self.error,
+            totals=[self.people, rows or Noisy(0.0, math.inf)],
+        )
+        # Less than half a person is nobody, and would have a size all the same.
+        found[np.cumsum(found[::-1])[::-1] < HALF] = 0
+        if not found.any():
+            found[0] = 1.0
+        return Sizes(_spread(found, self._ends()[: len(starts)]))
+
+    def _last(self) -> int:
+        """Return the last class that stands out of its noise, alone or with its neighbours.
+
+        Neighbours are looked at only above the classes that stand out without them: any sum that
+        holds most of the people stands out.
+        """
+        limit = STANDS_OUT[self.currency] * self.error
+        last, summed = -1, np.concatenate(([0.0], np.cumsum(self.counts)))
+        for together in NEIGHBOURS:
+            first = last + 1
+            sums = summed[first + together :] - summed[first : max(first, len(summed) - together)]
+            (out,) = np.nonzero(sums > limit * math.sqrt(together))
+            last += int(out[-1]) + together if len(out) else 0
+        return max(0, last)
+
+    def _ends(self) -> Numbers:
+        """Return the least size beyond each class; the open one is taken to end as others do."""
+        return np.append(self.starts[1:], max(_next(int(self.starts[-1])), 2))
+
+    def _means(self, cap: int) -> Floats:
+        pairs = zip(self.starts.tolist(), self._ends().tolist(), strict=True)
+        return np.array([np.minimum(np.arange(a, b), cap).mean() for a, b in pairs])
+
+
+def deviation(scale: float, currency: Currency) -> float:
+    """Return the standard deviation of noise of a scale."""
+    return scale if currency == "gdp" else scale * math.sqrt(2)
+
+
+def class_starts(most: int) -> Numbers:
+    """Return the least size of each class, up to the largest size that is told apart.
+
+    >>> class_starts(30).tolist()
+    [1, 2, 3, 4, 5, 7, 9, 12, 16, 21, 27]
+    """
+    starts = [1]
+    while (start := _next(starts[-1])) <= most:
+        starts.append(start)
+    return np.array(starts)
+
+
+def _next(start: int) -> int:
+    return max(start + 1, math.floor(start * RATIO + 0.5))
+
+
+def _spread(people: Floats, ends: Numbers) -> Floats:
+    """Spread the people of each class evenly over its sizes."""
+    lengths = np.diff(np.concatenate(([1], ends)))
+    spread: Floats = np.repeat(people / lengths, lengths)
+    return spread[: int(np.flatnonzero(spread)[-1]) + 1]
+
+
+def _scaled(sizes: Numbers, rows: int, most: int) -> Numbers:
+    """Scale sizes to so many rows in all, from 1 to ``most`` each, and round them to whole ones."""
+    different, people = np.unique(sizes, return_counts=True)
+    low, high = 0.0, float(rows)
+    for _ in range(100):
+        middle = (low + high) / 2
+        enough = people @ np.clip(middle * different, 1, most) >= rows
+        low, high = (low, middle) if enough else (middle, high)
+    # In whole numbers, so that none is rounded beyond its limits, nor their sum.
+    scaled = np.rint(np.clip(high * sizes, 1, most) * ONE).astype(np.int64)
+    ends = (np.cumsum(scaled) + ONE // 2) // ONE
+    return np.diff(ends, prepend=0)
+
+
+def _likeliest(counts: Floats, sums: Floats, *, error: float, totals: list[Noisy]) -> Floats:
+    """Minimise the whitened squares of noisy counts and of noisy sums of them, none below 0.
+
+    By Lawson and Hanson's active sets: numbers that help become free one by one, and are held at 0
+    again where the best for those that are free lies below it.
+    """
+    weights = np.array([total.error**-2.0 for total in totals])
+    curve = np.eye(len(counts)) / error**2 + (sums.T * weights) @ sums
+    slope = counts / error**2 + sums.T @ (weights * np.array([t.value for t in totals]))
+    found, free = np.zeros(len(counts)), np.zeros(len(counts), dtype=bool)
+    for _ in range(10 * len(counts)):
+        gain = np.where(free, 0.0, slope - curve @ found)
+        if gain.max() <= 1e-12 * np.abs(slope).max():
+            break
+        free[int(np.argmax(gain))] = True
+        while True:
+            best = np.zeros(len(counts))
+            best[free] = np.linalg.solve(curve[np.ix_(free, free)], slope[free])
+            if (best[free] > 0).all():
+                break
+            # As far towards the best as nobody gets below 0.
+            down = free & (best <= 0)
+            found = found + float((found[down] / (found[down] - best[down])).min()) * (best - found)
+            free &= found > 1e-9 * error
+        found = best
+    return found

@@ -1,0 +1,5 @@
+"""Pairs: those that are worth their noise, in two looks; as many as there are people for."""
+
+from understudy.synth.pairs.mechanism import Pairs
+
+__all__ = ["Pairs"]

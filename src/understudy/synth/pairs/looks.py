@@ -1,0 +1,315 @@
+"""Looks: which pairs of columns are worth their noise, found by looking twice.
+
+**What a pair is worth.**  Asking for a pair puts right what the model gets wrong of it, an L1
+distance D, and adds noise: with noise σ in each cell, P = Σ min(E|noise|, e) where the table is
+like the model's e (`select.cliques.gaining`).  With m pairs asked, √m·σ each; one more
+makes the noise of all others larger by a share 1/2m, which is half of its own noise in all.  So a
+pair pays where D > 1½·P.  Choosing stops where "none" is chosen: a candidate whose distance is that
+of the number of rows, which is next to nothing.
+
+**How noise is shared.**  A marginal of n cells weighs n^⅓ (√n for Laplace's noise), which makes the
+noise of all of them least.  With prices μ₁ for the tree and μ₂ for the last question, all pairs are
+told alike if together they have precision (μ₁² + μ₂²)/Σ n^⅔ · n^⅔; what the tree has had of that is
+left out of the last question.
+
+**What columns are worth.**  What a column is off by is in all of its pairs, what a pair is off by
+in itself alone.  Of what is left the share goes to columns that makes the sum of both least.
+
+Tied by ``tests/synth/pairs/test_mechanism.py``.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from understudy.budget import (
+    Norm,
+    Weights,
+    price_grains,
+    price_lower,
+    scale_upper,
+    selection_epsilon_lower,
+    split,
+)
+from understudy.door import Candidate
+from understudy.graph import estimate, model_bytes
+from understudy.synth.measure.noise_levels import MEAN_SIZE
+from understudy.synth.measure.weighted_round import Asked, weighted_round
+from understudy.synth.select.cliques import gaining
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from numpy.typing import NDArray
+
+    from understudy.door import Clique, Measurement
+    from understudy.graph import Model
+    from understudy.public import Progress
+    from understudy.synth.measure.compression import Compressed
+
+    Expected = Mapping[Clique, NDArray[np.float64]]
+
+MOST_ITERATIONS = 300
+LOOK_ITERATIONS = 100
+DROWNED = 0.3
+"""Where noise alone puts pairs so far off, in total variation, none is asked."""
+WORTH = 0.05
+"""No more pairs are looked for than could be told if the model were so far off."""
+BYTES_A_ROW = 32
+"""The more rows, the larger a model they can tell."""
+MODEL_LIMITS = (2_000_000, 8_000_000)
+"""The least and the most bytes of a model, where nobody said otherwise."""
+OTHERS = 1.5
+"""A pair's own noise, and what all others have more for it."""
+SHARES = tuple(i / 10 for i in range(10))
+"""The shares of what is left, of which the best asks for columns again."""
+ONLY_COLUMNS = (
+    "Noise would drown every pair of columns: each column is drawn by itself, and nothing is told "
+    "of how columns hang together."
+)
+
+
+class Looks:
+    """Two looks at pairs over compressed columns, and what was asked of the table for them."""
+
+    def __init__(
+        self,
+        columns: Compressed,
+        *,
+        prices: Mapping[str, float],
+        most_cells: int,
+        model_limit: int | None,
+    ) -> None:
+        """Begin with a model of single columns."""
+        self.measured: list[Measurement] = []
+        self.chosen: list[Clique] = []
+        self.coarser: str | None = None
+        """What could not be asked for, if the plan had to be a coarser one."""
+        self.columns, self._prices = columns, prices
+        self._door, self._domain = columns.small(), columns.domain
+        self._gdp = self._door.currency == "gdp"
+        self._ones, self._public = columns.evidence(), columns.small_public()
+        # Two rows of a person agree in two columns about as often as in one and in the other.
+        self._crowd = replace(columns.crowd, repeats=columns.crowd.repeats**2)
+        self._bounding, self._kept = columns.crowd.bounding, 1.0
+        pairs = itertools.combinations(self._domain.sizes, 2)
+        self._pairs = [pair for pair in pairs if self._domain.cells(pair) <= most_cells]
+        self._model = self._fitted(None, LOOK_ITERATIONS)
+        low, high = MODEL_LIMITS
+        self._limit = model_limit or min(high, max(low, round(BYTES_A_ROW * self._model.total)))
+
+    def ask(self, progress: Progress) -> None:
+        """Look for a tree, ask for it, look for more, and ask for all with what is left."""
+        if "last" not in self._prices:
+            return
+        steps, expected = len(self._domain.sizes) - 1, self._expected()
+        if not self._pairs or self._off(expected, steps) > DROWNED:
+            self.coarser = ONLY_COLUMNS
+            self._ask_columns_again(1.0)
+            return
+        progress("choosing a tree of pairs", 0)
+        self._settle_bounding(steps)
+        self._choose(expected, steps, price=self._prices["choice"], tree=True)
+        tree = tuple(self.chosen)
+        if tree:
+            progress("asking for the tree", 0)
+            self._measure(dict.fromkeys(tree, 1.0), self._prices["tree"])
+            self._model = self._fitted(self._model, LOOK_ITERATIONS)
+            progress("choosing more pairs", 0)
+            expected = self._expected()
+            self._choose(expected, self._more(expected), price=self._prices["more"], tree=False)
+        progress("asking for columns again", 0)
+        self._ask_columns_again(self._columns_share(expected))
+        if self.chosen:
+            progress("asking for all pairs", 0)
+            self._measure(self._last(tree), self._left)
+
+    def settle(self, progress: Progress) -> Model:
+        """Fit the last model well."""
+        progress("fitting the model", 0)
+        return self._fitted(self._model, MOST_ITERATIONS)
+
+    def _fitted(self, start: Model | None, most: int) -> Model:
+        return estimate(
+            self._domain,
+            [*self._ones, *self.measured],
+            total=self._crowd.rows,
+            start=start,
+            most=most,
+        ).model
+
+    def _ask_columns_again(self, share: float) -> None:
+        """Ask for columns again, for a share of what is left."""
+        if share > 0:
+            shares = [share, 1 - share] if share < 1 else [1.0]
+            price = split(self._door.grains, self._door.currency, shares)[0]
+            self.columns = self.columns.again(price=price)
+            self._ones = self.columns.evidence()
+
+    def _columns_share(self, expected: Expected) -> float:
+        """Give the share of what is left that asks for columns again, where it mends the most.
+
+        What a column is off by is in all of its pairs, what a pair is off by in itself; both fall
+        with the square root of precision, and pairs tell of their columns too.
+        """
+        if not self.chosen:
+            return 1.0
+        first, tree, left = self._prices["first"], self._prices["tree"], self._left
+        power, (_, off) = 1 if self._gdp else 2, self._plan(len(self.chosen))
+        sigmas, ones = self._columns_noise(), {}
+        in_pairs, told = 0.0, dict.fromkeys(self._domain.sizes, 0.0)
+        for name, noise in sigmas.items():
+            ones[name] = MEAN_SIZE * float(np.minimum(noise, self._model.marginal((name,))).sum())
+        for a, b in self.chosen:
+            in_pairs += float(np.minimum(off[a, b], expected[a, b]).sum())
+            precision = (MEAN_SIZE / off[a, b]) ** 2
+            told[a] += precision / self._domain.sizes[b]
+            told[b] += precision / self._domain.sizes[a]
+
+        def total(share: float) -> float:
+            pairs = (tree**2 + (1 - share) ** power * left**2) / (tree**2 + left**2)
+            again = 1 + share**power * (left / first) ** 2
+            now = {
+                n: each / math.sqrt(again + pairs * told[n] * float(sigmas[n].min()) ** 2)
+                for n, each in ones.items()
+            }
+            in_columns = math.fsum(math.hypot(now[a], now[b]) for a, b in self._pairs)
+            return in_columns + in_pairs / math.sqrt(pairs)
+
+        return min(SHARES, key=total)
+
+    def _columns_noise(self) -> dict[str, NDArray[np.float64]]:
+        """Give the noise of each column's codes, in rows of the model."""
+        total, found = max(1.0, self._model.total), {}
+        for support, m in zip(self.columns.supports, self.columns.measured, strict=True):
+            counted = max(1.0, float(m.values.sum())) / total
+            found[support.column] = m.scale / counted * np.sqrt(np.bincount(support.codes))
+        return found
+
+    @property
+    def _left(self) -> float:
+        return price_lower(self._door.grains, self._door.currency)
+
+    def _expected(self) -> Expected:
+        """Give what the model expects of every pair."""
+        found = self._model.marginals(self._pairs)
+        return {pair: np.maximum(table.reshape(-1), 0.0) for pair, table in found.items()}
+
+    def _plan(self, count: int) -> tuple[float, dict[Clique, float]]:
+        """Give who is just not weighed down, and what a cell of each pair is off by.
+
+        If so many pairs are asked, that is: to ask for some is to ask for all at a higher price.
+        """
+        share = min(1.0, count / len(self._pairs))
+        looks = self._prices["tree"], self._prices["last"]
+        price = math.hypot(*looks) / math.sqrt(share) if self._gdp else sum(looks) / share
+        cells = np.array([self._domain.cells(p) for p in self._pairs], dtype=np.float64)
+        weights = cells ** (1 / 3 if self._gdp else 1 / 2)
+        length, kept = self._crowd.typical_of(1 / weights, cells, price=price)
+        level = math.sqrt(float((weights**2).sum())) if self._gdp else float(weights.sum())
+        off = MEAN_SIZE * length * level / (price * weights * kept)
+        return length, dict(zip(self._pairs, off.tolist(), strict=True))
+
+    def _off(self, expected: Expected, count: int) -> float:
+        """Give about how far off noise puts pairs if so many are asked, in total variation."""
+        _, off = self._plan(count)
+        lost = [float(np.minimum(off[p], expected[p]).sum()) for p in self._pairs]
+        return float(np.mean(lost)) / (2 * max(self._model.total, 1e-9))
+
+    def _more(self, expected: Expected) -> int:
+        """Give how many pairs more are looked for."""
+        count = len(self._pairs) - len(self.chosen)
+        while count and self._off(expected, len(self.chosen) + count) > WORTH:
+            count //= 2
+        return count
+
+    def _settle_bounding(self, count: int) -> None:
+        """Settle what bounds a selection, and ask how many rows that leaves.
+
+        A model has all rows; what the bound left out is no error of it.
+        """
+        if "mass" not in self._prices:
+            return
+        length, _ = self._plan(count)
+        self._bounding = Weights(max(1, round(length)))
+        # It is asked for under `Norm` only, where noise is Gauss's.
+        bound = Fraction(self._bounding.cap) ** 2
+        scale = scale_upper(self._prices["mass"], self._door.currency, bound=bound)
+        mass = self.columns.door.total(cap=self._bounding.cap, scale=scale)
+        self._kept = max(1.0, mass) / max(1.0, self._model.total)
+
+    def _choose(self, expected: Expected, most: int, *, price: float, tree: bool) -> None:
+        """Choose pairs one by one, at most so many, until none is worth its noise."""
+        if not most:
+            return
+        none = Candidate(clique=(), expected=np.array([self._kept * self._model.total]))
+        parts = {name: frozenset({name}) for name in self._domain.sizes}
+        free = [pair for pair in self._pairs if pair not in self.chosen]
+        grains, listed, priced = price_grains(price, self._door.currency), {}, 0
+        for share in split(grains, self._door.currency, [1.0] * most):
+            if tree:
+                free = [(a, b) for a, b in free if parts[a] != parts[b]]
+            if not free:
+                return
+            if priced <= len(self.chosen):
+                # What a pair is worth follows from how many there are; near enough by twos.
+                priced = most if tree else 2 * len(self.chosen)
+                listed = self._worth(expected, free, priced)
+            epsilon = selection_epsilon_lower(share, self._door.currency)
+            candidates = [*(listed[pair] for pair in free), none]
+            place = self._door.select(candidates, epsilon=epsilon, bounding=self._bounding)
+            if place == len(free):
+                return
+            a, b = pair = free.pop(place)
+            if tree or model_bytes(self._domain, [*self.chosen, pair]) <= self._limit:
+                self.chosen.append(pair)
+                parts |= dict.fromkeys(parts[a] | parts[b], parts[a] | parts[b])
+
+    def _worth(
+        self, expected: Expected, pairs: Iterable[Clique], count: int
+    ) -> dict[Clique, Candidate]:
+        """Say what each pair is worth, if so many are asked in all."""
+        _, off = self._plan(count)
+        return {
+            pair: gaining(
+                Candidate(clique=pair, expected=self._kept * expected[pair]),
+                OTHERS * self._kept * off[pair],
+            )
+            for pair in pairs
+        }
+
+    def _last(self, tree: tuple[Clique, ...]) -> dict[Clique, float]:
+        """Say what the last question asks: new pairs, and of the tree what it has not had yet."""
+        new = dict.fromkeys((pair for pair in self.chosen if pair not in tree), 1.0)
+        if not self._gdp:
+            # Laplace's noise is least where a question is asked once.
+            return new or dict.fromkeys(tree, 1.0)
+        first, last = self._prices["tree"] ** 2, self._left**2
+        had = first / self._precision(tree)
+        again = 1 - had * self._precision(self.chosen) / (first + last)
+        return new | (dict.fromkeys(tree, again) if again > 0 else {})
+
+    def _precision(self, pairs: Iterable[Clique]) -> float:
+        return math.fsum(self._domain.cells(pair) ** (2 / 3) for pair in pairs)
+
+    def _measure(self, shares: Mapping[Clique, float], price: float) -> None:
+        """Ask for marginals, each with a share of the precision that the largest has."""
+        asked = []
+        for clique, share in shares.items():
+            # Under `Norm` cells count in any case, and σ goes by the power ⅔ of a weight.
+            weight = share ** (3 / 4)
+            if not isinstance(self._door.bounding, Norm):
+                cells = self._domain.cells(clique)
+                weight = math.sqrt(share) * cells ** (1 / 3 if self._gdp else 1 / 2)
+            asked.append(Asked(clique=clique, weight=weight))
+        found = weighted_round(
+            self._door, asked, price=price, crowd=self._crowd, public=self._public
+        )
+        self._crowd = self._crowd.told(found, price=price)
+        self.measured += found

@@ -1,0 +1,153 @@
+"""Pairs: those that are worth their noise, in two looks; as many as there are people for.
+
+Every column is asked for, and rare codes are put together.  A first look chooses a tree of pairs,
+each worth what columns taken as independent get wrong of it less what noise would, and asks for
+them.  A second look chooses further pairs, each worth what the model so far gets wrong; when
+nothing is worth its noise any more, it stops.  What is left of the budget asks for columns again,
+as far as that mends more, for the new pairs, and for the tree again, so that all are told alike.
+Where noise drowns every pair, columns are asked again in place of pairs.  `docs/pairs.md` has the
+derivation.
+
+Privacy: noise as in `measure.weighted_round`; every choice is one `select`, whose score a person
+moves by at most the cap, up or down (`docs/proofs/select.md`); to stop is a candidate like others.
+Prices follow from earlier answers; all of it composes adaptively, by the ledger.
+
+The config, the plan, the run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from understudy.budget import Norm, split
+from understudy.errors import UsageError
+from understudy.synth.measure.compression import Compressed
+from understudy.synth.measure.population import OfPeople, check_public, shares_of_people
+from understudy.synth.measure.support import MOST_VALUES, Rare, Rule
+from understudy.synth.measure.weighted_round import Asked
+from understudy.synth.pairs.looks import Looks
+from understudy.synth.select.cliques import as_tuples
+from understudy.synth.settings import (
+    check_columns,
+    check_most_each,
+    check_share,
+    check_shares,
+    check_words,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from understudy.door import Door
+    from understudy.public import Progress, PublicTable, Synthesis
+
+MASS_SHARE = 0.01
+"""The share for the number of rows as selections count them, where nothing else tells it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pairs(OfPeople):
+    """Pairs of columns that are worth their noise: a tree of them, then as many more as pay.
+
+    What `Auto` takes where there is no public table: from a thousand people to millions, with one
+    row each or with many (`docs/pairs.md`).
+
+    >>> Pairs(first_share=0.25).first_share
+    0.25
+    """
+
+    name: ClassVar[str] = "pairs"
+
+    threshold: float = 3.0
+    """A code is told from the others if it is this many times its noise."""
+    rare: Rare = "neighbours"
+    """Whether rare codes of an ordered column go with their neighbours, or into one *other*."""
+    bins: int = 32
+    """Into how many groups of about equal mass an ordered column is put at most."""
+    most_cells: int = 1_000_000
+    """The most cells of a pair."""
+    model_limit: int | None = None
+    """The most bytes of all tables of the model, where it is more than a tree; where it is None,
+    2 to 8 MB, by the number of rows."""
+    first_share: float = 0.3
+    """The share of what is left for single columns."""
+    tree_share: float = 0.25
+    """The share of what pairs cost that the first look at the tree has."""
+    selection_share: float = 0.05
+    """The share for choosing the tree, and as much again for choosing more pairs."""
+
+    def __post_init__(self) -> None:
+        """Refuse settings that cannot be, and take lists for tuples."""
+        object.__setattr__(self, "ids_by", as_tuples(self.ids_by))
+        check_shares(self.rows_share, self.people_share, 2 * self.selection_share, MASS_SHARE)
+        check_share(self.first_share)
+        check_share(self.tree_share)
+        check_most_each(self.most_each)
+        check_words(self.within, self.rare)
+        limit = 1 if self.model_limit is None else self.model_limit
+        if not self.threshold >= 0 or min(self.bins, self.most_cells, limit) < 1:
+            raise UsageError(
+                "unknown setting", got=f"{self.threshold}, {self.bins}, {self.most_cells}, {limit}"
+            )
+
+    def run(
+        self,
+        door: Door,
+        *,
+        public: PublicTable | None,
+        rng: np.random.Generator,
+        progress: Progress,
+    ) -> Synthesis:
+        """Ask for columns, look twice for pairs, fit, draw rows, give them to people."""
+        check_columns(self.ids_by, door.schema.domain)
+        check_public(public, self)
+        prices = self._prices(door, public)
+        columns = Compressed.ask(
+            door,
+            public,
+            [Asked(clique=(name,)) for name in door.schema.domain],
+            prices=prices,
+            rule=self._rule,
+            progress=progress,
+        )
+        looks = Looks(
+            columns, prices=prices, most_cells=self.most_cells, model_limit=self.model_limit
+        )
+        looks.ask(progress)
+        door.close()
+        model = looks.settle(progress)
+        progress("drawing rows", 0)
+        return looks.columns.synthesis(
+            model,
+            looks.measured,
+            settings=self,
+            rng=rng,
+            notes=() if looks.coarser is None else (looks.coarser,),
+            details={
+                "pairs": [list(pair) for pair in looks.chosen],
+                **({} if looks.coarser is None else {"coarser": looks.coarser}),
+            },
+        )
+
+    def _rule(self, name: str) -> Rule:
+        """Say how the support of a column is found."""
+        del name
+        return Rule(threshold=self.threshold, rare=self.rare, most=MOST_VALUES, bins=self.bins)
+
+    def _prices(self, door: Door, public: PublicTable | None) -> dict[str, float]:
+        """Share the budget out; what a look does not need is the last question's."""
+        shares = shares_of_people(door, public, self)
+        if len(door.schema.domain) > 1:
+            shares |= dict.fromkeys(("choice", "more"), self.selection_share)
+            if isinstance(door.bounding, Norm) and not door.unit.is_row:
+                shares["mass"] = MASS_SHARE
+        left = 1 - sum(shares.values())
+        if len(door.schema.domain) > 1:
+            shares["first"] = self.first_share * left
+            shares["tree"] = self.tree_share * (left - shares["first"])
+            shares["last"] = left - shares["first"] - shares["tree"]
+        else:
+            shares["first"] = left
+        prices = split(door.grains, door.currency, list(shares.values()))
+        return dict(zip(shares, prices, strict=True))

@@ -1,0 +1,277 @@
+"""TwoRound: one round finds each column's support, a second asks pairs and triples over it.
+
+After "census microdata in two rounds" (the NIST contest of 2018, match 3; `docs/two-round.md`,
+and `docs/corrections.md` for what is put right).  Round 1 asks for every column's marginal.
+Codes that cannot be told from noise are put together (`measure.support`), and round 2
+asks for marginals of what is left, each with a weight; a graphical model is fitted to all of it,
+rows are drawn from it, and merged codes are spread again.
+
+Privacy: with weights wᵢ a query's noise is σ·√Σw²/wᵢ, so that one row moves a round, in units of
+its noise, by √Σ(wᵢ/√Σw²)² / σ = 1/σ; what a person's rows add to that is the bounding's business.
+Two rounds compose adaptively, by the ledger.  What is merged follows from round 1's answers.
+
+The config, the plan, the run.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from understudy.budget import RULES, Norm, Weights, split
+from understudy.errors import QuestionError, UsageError
+from understudy.graph import estimate
+from understudy.synth.measure.compression import Compressed
+from understudy.synth.measure.population import OfPeople, check_public, shares_of_people
+from understudy.synth.measure.support import MOST_VALUES, Rare, Rule
+from understudy.synth.measure.weighted_round import Asked, weighted_round
+from understudy.synth.select.cliques import CHOSEN_LIMIT, as_tuples, select_pairs
+from understudy.synth.settings import (
+    check_columns,
+    check_most_each,
+    check_share,
+    check_shares,
+    check_weights,
+    check_words,
+)
+from understudy.synth.tworound.plan import Plan
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+
+    from understudy.door import Clique, Door, Measurement, MergedDoor
+    from understudy.public import Progress, PublicTable, Synthesis
+
+MOST_ITERATIONS = 300
+WEIGHED = ("equally", "by cells")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TwoRound(OfPeople):
+    """Two rounds: which values there are, then weighted marginals over these.
+
+    For tables of many columns with many codes, as a census has, most of them rare
+    (`docs/two-round.md`).
+
+    >>> TwoRound(cliques=(("age", "sex"),), weigh="by cells").cliques
+    (('age', 'sex'),)
+    """
+
+    name: ClassVar[str] = "tworound"
+
+    cliques: tuple[Clique, ...] = ()
+    """What round 2 asks for; chosen from public data, or under DP, where there are none."""
+    targets: tuple[str, ...] = ()
+    """Columns that are asked with every other one, where cliques are chosen."""
+    weights: tuple[tuple[Clique, float], ...] = ()
+    """Weights of columns in round 1 and of cliques in round 2; 1 for all others."""
+    weigh: Literal["equally", "by cells"] = "equally"
+    """Whether marginals of n cells weigh n^⅓ times their weight, √n for Laplace noise, which makes
+    noise least in all; under `Norm` cells count in any case."""
+    coarse: tuple[tuple[Clique, str, tuple[int, ...]], ...] = ()
+    """Of a clique, a column that it is asked in groups of, each from one of these codes on."""
+    threshold: float = 3.0
+    """A code is supported if it is this many times its noise."""
+    thresholds: tuple[tuple[str, float], ...] = ()
+    """Other thresholds for some columns; 0 keeps all codes of it."""
+    rare: Rare = "neighbours"
+    """Whether rare codes of an ordered column go with their neighbours, or into one *other*."""
+    bins: int = 32
+    """Into how many groups of about equal mass an ordered column is put at most."""
+    most_values: int = MOST_VALUES
+    """The most codes of a column that are supported by themselves."""
+    most_cells: int = 1_000_000
+    """Cliques of more cells are left out, with a notice."""
+    model_limit: int | None = None
+    """The most bytes of all tables of the model; where it is None, 400 MB for cliques that are
+    given, and 8 MB for cliques that are chosen."""
+    more_pairs: float = 1.0
+    """Where pairs are chosen under DP, how many more than a tree of them, a column."""
+    first_share: float = 0.5
+    """Round 1's share of what both rounds cost."""
+    selection_share: float = 0.1
+    """The share for choosing cliques, where none are given and there is no public table."""
+    published: bool = False
+    """Calibrate by Rényi's conversion in whole orders, as the document does."""
+
+    def __post_init__(self) -> None:
+        """Refuse settings that cannot be, and take lists for tuples."""
+        for name in ("cliques", "targets", "weights", "coarse", "thresholds", "ids_by"):
+            object.__setattr__(self, name, as_tuples(getattr(self, name)))
+        check_shares(self.rows_share, self.people_share, self.selection_share)
+        check_share(self.first_share)
+        check_most_each(self.most_each)
+        check_words(self.within, self.rare)
+        check_weights(self.weights)
+        thresholds = (self.threshold, *(t for _, t in self.thresholds))
+        limit = 1 if self.model_limit is None else self.model_limit
+        counts = (self.bins, self.most_values, self.most_cells, limit)
+        more = 0 <= self.more_pairs < math.inf
+        if not all(t >= 0 for t in thresholds) or min(counts) < 1 or not more:
+            raise UsageError("unknown setting", got=f"{thresholds}, {counts}, {self.more_pairs}")
+        if self.weigh not in WEIGHED:
+            raise UsageError("unknown setting", got=self.weigh, allowed=" or ".join(WEIGHED))
+
+    def run(
+        self,
+        door: Door,
+        *,
+        public: PublicTable | None,
+        rng: np.random.Generator,
+        progress: Progress,
+    ) -> Synthesis:
+        """Ask twice, fit, draw rows, spread merged codes, and give rows to people."""
+        _check_settings(self, door, public)
+        plan = Plan.of(self, door.schema, public)
+        progress(f"planned {plan.size}", 0)
+        columns, second = self._ask(door, public, plan, progress)
+        door.close()
+        fit = estimate(
+            columns.domain,
+            [*columns.evidence(), *second],
+            total=columns.crowd.rows,
+            order=plan.order,
+            most=MOST_ITERATIONS,
+            watch=lambda state: progress("fitting the model", state.iterations / MOST_ITERATIONS),
+        )
+        progress("drawing rows", 0)
+        return columns.synthesis(
+            fit.model,
+            second,
+            settings=self,
+            rng=rng,
+            notes=plan.notes,
+            details={"model": plan.size},
+        )
+
+    def _ask(
+        self, door: Door, public: PublicTable | None, plan: Plan, progress: Progress
+    ) -> tuple[Compressed, list[Measurement]]:
+        """Ask round 1, find the support, and ask round 2 over it."""
+        prices = self._prices(
+            door, public, selected=plan.cliques is None, second=plan.cliques != []
+        )
+        sigma = RULES["rdp_integer"](door.budget, 2) if self.published else None
+        columns = Compressed.ask(
+            door,
+            public,
+            [self._asked((name,), door) for name in door.schema.domain],
+            prices=prices,
+            rule=self.rule,
+            progress=progress,
+            sigma=sigma,
+        )
+        small, cliques = columns.small(), plan.cliques
+        if cliques is None:
+            progress("choosing pairs", 0)
+            cliques = self._select(small, plan.begun, columns, prices=prices)
+        if not cliques:
+            return columns, []
+        progress("round 2, pairs and triples", 0)
+        second = weighted_round(
+            small,
+            [self._asked(clique, small) for clique in cliques],
+            price=prices["second"],
+            crowd=columns.crowd,
+            public=columns.small_public(),
+            sigma=sigma,
+        )
+        return columns, second
+
+    def _asked(self, clique: Clique, door: Door | MergedDoor) -> Asked:
+        """Give a clique's weight, and the groups that it is asked in."""
+        same = frozenset(clique)
+        weight = next((w for c, w in self.weights if frozenset(c) == same), 1.0)
+        starts = self._starts(clique)
+        if self.weigh == "by cells" and not isinstance(door.bounding, Norm):
+            sizes = [len(starts.get(n, range(door.schema.domain[n]))) for n in clique]
+            weight *= math.prod(sizes) ** (1 / 3 if door.currency == "gdp" else 1 / 2)
+        return Asked(clique=clique, weight=weight, starts=starts)
+
+    def _starts(self, clique: Clique) -> dict[str, tuple[int, ...]]:
+        same = frozenset(clique)
+        return {name: starts for c, name, starts in self.coarse if frozenset(c) == same}
+
+    def rule(self, name: str) -> Rule:
+        """Say how the support of a column is found; one that is asked in groups keeps its codes."""
+        threshold = dict(self.thresholds).get(name, self.threshold)
+        grouped = any(name == column for _, column, _ in self.coarse)
+        return Rule(
+            threshold=0.0 if grouped else threshold,
+            rare=self.rare,
+            most=self.most_values,
+            bins=self.bins,
+        )
+
+    def _select(
+        self,
+        door: MergedDoor,
+        begun: tuple[Clique, ...],
+        columns: Compressed,
+        *,
+        prices: dict[str, float],
+    ) -> list[Clique]:
+        """Choose pairs under DP, worth what columns taken as independent get wrong of them."""
+        count = len(columns.supports)
+        more = round(self.more_pairs * count)
+        return select_pairs(
+            door,
+            columns.ones(),
+            price=prices["selection"],
+            bounding=columns.crowd.bounding,
+            most_cells=self.most_cells,
+            begun=begun,
+            more=more,
+            limit=self.model_limit or CHOSEN_LIMIT,
+            noise=columns.noise(max(len(begun), count - 1) + more, price=prices["second"]),
+        )
+
+    def _prices(
+        self, door: Door, public: PublicTable | None, *, selected: bool, second: bool
+    ) -> dict[str, float]:
+        """Share the budget out among kinds of questions."""
+        shares = shares_of_people(door, public, self, published=self.published)
+        if selected:
+            shares["selection"] = self.selection_share
+        rounds = 1 - sum(shares.values())
+        shares["first"] = rounds * (self.first_share if second else 1.0)
+        if second:
+            shares["second"] = rounds * (1 - self.first_share)
+        prices = split(door.grains, door.currency, list(shares.values()))
+        return dict(zip(shares, prices, strict=True))
+
+
+def _check_settings(settings: TwoRound, door: Door, public: PublicTable | None) -> None:
+    """Refuse settings that do not fit the schema, the bounding or the public table."""
+    if settings.published and not (isinstance(door.bounding, Weights) and door.currency == "gdp"):
+        raise UsageError(
+            "the document has Gaussian noise, and people of one row",
+            got=f"{door.bounding.kind}, {door.currency}",
+            hint="use Weights and a delta above 0, or leave published out",
+        )
+    domain = door.schema.domain
+    named = {*settings.ids_by, *settings.targets, *(n for n, _ in settings.thresholds)}
+    named |= {n for c, _ in settings.weights for n in c}
+    named |= {n for c, column, _ in settings.coarse for n in (*c, column)}
+    check_columns(named, domain)
+    _check_coarse(settings.coarse, domain)
+    check_public(public, settings)
+
+
+def _check_coarse(
+    coarse: tuple[tuple[Clique, str, tuple[int, ...]], ...], domain: Mapping[str, int]
+) -> None:
+    """Refuse groups that do not fit their clique and column."""
+    for clique, name, starts in coarse:
+        rising = starts[:1] == (0,) and all(a < b for a, b in pairwise((*starts, domain[name])))
+        if name not in clique or len(clique) < 2 or not rising:
+            raise QuestionError(
+                f"groups of {name} in {' × '.join(clique)} do not fit it",
+                got=", ".join(map(str, starts)),
+                allowed="a column of a clique of two or more; first codes that rise, from 0, all "
+                f"below {domain[name]}",
+            )

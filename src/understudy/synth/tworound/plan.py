@@ -1,0 +1,140 @@
+"""The plan of TwoRound: what round 2 asks for and how large the model is at most, known before.
+
+Sizes are those of the worst case: whatever a private marginal is, no more codes can be left of a
+column (`Rule.most_codes`), and the model is made by the plan's own order of elimination.  So a plan
+that fits cannot fail to fit after half of the budget is spent.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from understudy.door import Measurement
+from understudy.errors import QuestionError
+from understudy.graph import Domain, best_order, outer_cliques
+from understudy.synth.measure.support import find_support, merged_public
+from understudy.synth.select.cliques import (
+    CHOSEN_LIMIT,
+    GIVEN_LIMIT,
+    check_cliques,
+    check_names,
+    tree_and_triples,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from understudy.door import Clique
+    from understudy.public import PublicTable
+    from understudy.schema import Schema
+    from understudy.synth.tworound import TwoRound
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What round 2 asks for, before anything is asked."""
+
+    cliques: list[Clique] | None
+    """None where they are to be chosen after round 1."""
+    size: str
+    """How large the model becomes at most, in words."""
+    begun: tuple[Clique, ...] = ()
+    """The pairs of targets, where others are to be chosen."""
+    order: tuple[str, ...] | None = None
+    """The order of elimination by which the model is that large at most."""
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, settings: TwoRound, schema: Schema, public: PublicTable | None) -> Self:
+        """Settle cliques, and refuse those that make too large a model."""
+        sizes = {c.name: settings.rule(c.name).most_codes(c) for c in schema.modelled}
+        limit = settings.model_limit or (GIVEN_LIMIT if settings.cliques else CHOSEN_LIMIT)
+        cliques = list(settings.cliques)
+        if not cliques and public is None and len(sizes) > 1:
+            begun = with_targets(settings.targets, sizes, settings.most_cells)
+            check_cliques(begun, sizes, most_cells=settings.most_cells, limit=limit)
+            told = f"a tree of pairs to be chosen, and more for a model of {limit / 1e6:,.0f} MB"
+            return cls(cliques=None, size=told, begun=tuple(begun))
+        if not cliques and public is not None:
+            cliques = _chosen(settings, public, sizes, limit)
+        check_names(cliques, sizes)
+        _check_asked(settings, cliques)
+        twice = [c for c in cliques if sum(set(c) == set(other) for other in cliques) > 1]
+        if twice:
+            raise QuestionError(
+                "a clique is given twice",
+                got=" × ".join(twice[0]),
+                hint="give it a weight, if it is to have less noise",
+            )
+        kept = [c for c in cliques if _cells(c, sizes) <= settings.most_cells]
+        notes = tuple(
+            f"{' × '.join(clique)} was not asked for: with up to {_cells(clique, sizes):,} cells "
+            f"it is over the {settings.most_cells:,} allowed."
+            for clique in cliques
+            if clique not in kept
+        )
+        check_cliques(kept, sizes, most_cells=settings.most_cells, limit=limit)
+        order = tuple(best_order(Domain(sizes), kept))
+        return cls(cliques=kept, size=_size(sizes, kept), order=order, notes=notes)
+
+
+def _check_asked(settings: TwoRound, cliques: Sequence[Clique]) -> None:
+    """Refuse weights and groups of cliques that are not asked."""
+    asked = {frozenset(clique) for clique in cliques}
+    named = [c for c, _ in settings.weights if len(c) > 1] + [c for c, _, _ in settings.coarse]
+    stray = [clique for clique in named if frozenset(clique) not in asked]
+    if stray:
+        raise QuestionError(
+            "weights or groups are given for a clique that is not asked",
+            got=" × ".join(stray[0]),
+            allowed="those of round 2, and single columns for weights",
+        )
+
+
+def _cells(clique: Clique, sizes: Mapping[str, int]) -> int:
+    return math.prod(sizes[name] for name in clique)
+
+
+def _chosen(
+    settings: TwoRound, public: PublicTable, sizes: Mapping[str, int], limit: int
+) -> list[Clique]:
+    """Choose cliques from public columns, their codes put together much as private ones will be."""
+    supports = []
+    for column in public.schema.modelled:
+        counts = public.marginal((column.name,)).astype(np.float64)
+        measured = Measurement(clique=(column.name,), values=counts, scale=1.0)
+        supports.append(find_support(column, measured, settings.rule(column.name), public))
+    return tree_and_triples(
+        merged_public(public, supports),
+        sizes,
+        begun=with_targets(settings.targets, sizes, settings.most_cells),
+        most_cells=settings.most_cells,
+        limit=limit,
+    )
+
+
+def with_targets(targets: Sequence[str], sizes: Mapping[str, int], most_cells: int) -> list[Clique]:
+    """Pair targets with every other column, in the schema's order.
+
+    >>> with_targets(["b"], {"a": 2, "b": 2, "c": 2}, 100)
+    [('a', 'b'), ('b', 'c')]
+    """
+    pairs = [pair for pair in combinations(sizes, 2) if set(pair) & set(targets)]
+    return [pair for pair in pairs if _cells(pair, sizes) <= most_cells]
+
+
+def _size(sizes: dict[str, int], cliques: list[Clique]) -> str:
+    """Say how large a model can become."""
+    domain = Domain(sizes)
+    outer = outer_cliques(domain, cliques)
+    cells = sum(map(domain.cells, outer))
+    worst = domain.clique(max(outer, key=domain.cells))
+    return (
+        f"a model of at most {cells:,} cells in {len(outer)} tables, "
+        f"the largest over {' × '.join(worst)}"
+    )

@@ -1,0 +1,101 @@
+"""Synthetic rows matched with public ones: alike where they can be, any of them by chance."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.synth.crowds import crowd, random_crowd
+from understudy.synth.archetypes import matching
+from understudy.synth.archetypes.matching import cells_alike, public_rows_alike, renumbered
+
+SIZES = {"a": 3, "b": 4, "c": 5}
+WAYS = (("a", "b"), ("b",))
+
+
+def rng(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def slow_alike(
+    codes: dict[str, list[int]], public: dict[str, list[int]], ways: tuple[tuple[str, ...], ...]
+) -> list[set[int]]:
+    """The public rows that each synthetic one may be given."""
+    found = []
+    for i in range(len(codes["a"])):
+        for by in (*ways, ()):
+            places = range(len(public["a"]))
+            alike = {j for j in places if all(public[n][j] == codes[n][i] for n in by)}
+            if alike:
+                found.append(alike)
+                break
+    return found
+
+
+@given(st.integers(0, 2**32), st.integers(1, 8), st.integers(1, 60))
+@settings(max_examples=40, deadline=None)
+def test_a_row_is_given_one_that_is_alike_in_the_first_way_that_there_is(
+    seed: int, people: int, rows: int
+) -> None:
+    draws = rng(seed)
+    public = random_crowd(draws, SIZES, people)
+    codes = {n: draws.integers(s, size=rows).astype(np.int32) for n, s in SIZES.items()}
+    place = public_rows_alike(codes, public, WAYS, draws)
+    allowed = slow_alike(
+        {n: c.tolist() for n, c in codes.items()},
+        {n: c.tolist() for n, c in public.codes.items()},
+        WAYS,
+    )
+    assert len(place) == rows
+    assert all(p in those for p, those in zip(place.tolist(), allowed, strict=True))
+
+
+def test_keys_are_those_of_the_row_wherever_such_rows_are() -> None:
+    public = random_crowd(rng(1), SIZES, 60)
+    codes = {n: c[::-1].copy() for n, c in public.codes.items()}
+    place = public_rows_alike(codes, public, (("a", "b", "c"), ("a",)), rng(2))
+    for name in SIZES:
+        assert np.array_equal(public.codes[name][place], codes[name])
+
+
+def test_all_rows_that_are_alike_are_as_likely() -> None:
+    public = crowd([0, 0, 1, 1, 2], {"a": 3}, a=[0, 1, 0, 0, 1])
+    codes = {"a": np.repeat(np.array([0, 1, 2], dtype=np.int32), 3000)}
+    place = public_rows_alike(codes, public, (("a",),), rng(3))
+    shares = [np.bincount(place[codes["a"] == a], minlength=5) / 3000 for a in range(3)]
+    assert shares[0] == pytest.approx([1 / 3, 0, 1 / 3, 1 / 3, 0], abs=0.05)
+    assert shares[1] == pytest.approx([0, 1 / 2, 0, 0, 1 / 2], abs=0.05)
+    # Nobody has the last: then anyone's.
+    assert shares[2] == pytest.approx([1 / 5] * 5, abs=0.05)
+
+
+def test_no_rows_are_given_none() -> None:
+    public = random_crowd(rng(), SIZES, 3)
+    codes = {n: np.zeros(0, dtype=np.int32) for n in SIZES}
+    assert len(public_rows_alike(codes, public, WAYS, rng())) == 0
+
+
+@pytest.mark.parametrize("dense", [0, 2**24])
+def test_cells_are_the_same_number_just_where_all_columns_are(
+    dense: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(matching, "MOST_DENSE", dense)
+    public = random_crowd(rng(4), SIZES, 9)
+    codes = {n: rng(5).integers(s, size=30).astype(np.int32) for n, s in SIZES.items()}
+    rows = np.arange(3, 30, 2)
+    ours, theirs, size = cells_alike(codes, public, ("a", "c"), rows)
+    keys = [(int(codes["a"][i]), int(codes["c"][i])) for i in rows]
+    keys += list(zip(public.codes["a"].tolist(), public.codes["c"].tolist(), strict=True))
+    numbers = [*ours.tolist(), *theirs.tolist()]
+    assert len(set(zip(keys, numbers, strict=True))) == len(set(keys)) == len(set(numbers)) == size
+    assert sorted(set(numbers)) == list(range(size))
+
+
+@given(st.lists(st.integers(0, 99), min_size=1, max_size=30))
+def test_numbers_keep_their_order_whether_few_or_many_could_be(numbers: list[int]) -> None:
+    few, many = (renumbered(np.array(numbers), size) for size in (100, 2**24 + 1))
+    order = sorted(set(numbers))
+    assert few[0].tolist() == many[0].tolist() == [order.index(n) for n in numbers]
+    assert few[1] == many[1] == len(order)

@@ -1,0 +1,170 @@
+"""Sizes of people: near the truth wherever noise allows, and sane where it does not.
+
+Tables are simulated as their size classes, with Gaussian or Laplace noise of a generator: what is
+tried here is the estimate, which sees noisy numbers only.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import nnls
+
+from understudy.budget import Budget
+from understudy.synth.measure.noise_levels import typical_size
+from understudy.synth.measure.sizes import (
+    Classes,
+    Noisy,
+    Sizes,
+    _likeliest,
+    class_starts,
+    deviation,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from understudy.budget import Currency
+
+CLASSES_SHARE, PEOPLE_SHARE, ROWS_SHARE = 0.015, 0.005, 0.02
+"""The shares of a budget that mechanisms spend on sizes by default."""
+
+
+def crowds(seed: int = 0) -> dict[str, NDArray[np.int64]]:
+    """How many rows each person has, on tables of many shapes."""
+    rng = np.random.default_rng(seed)
+    tail = np.minimum((rng.pareto(1.2, 20_000) + 1).astype(np.int64), 10_000)
+    return {
+        "one row each": np.ones(5_000, dtype=np.int64),
+        "geometric": rng.geometric(0.2, 5_000),
+        "heavy tail": tail,
+        "two humps": np.concatenate((rng.poisson(3, 4_000) + 1, rng.poisson(60, 1_000))),
+        "fifty people": rng.geometric(0.2, 50),
+        "a million people": rng.geometric(0.5, 1_000_000),
+    }
+
+
+CROWDS = crowds()
+EPSILONS = (0.05, 0.3, 1.0, 10.0)
+
+
+def asked(
+    rows: NDArray[np.int64], epsilon: float, rng: np.random.Generator, *, delta: float = 1e-6
+) -> tuple[Classes, Noisy, int]:
+    """Ask for sizes as `meet` does, with noise of a generator's."""
+    budget = Budget(epsilon=epsilon, delta=delta)
+    currency: Currency = budget.currency
+
+    def noisy(values: NDArray[Any], share: float, bound: float) -> tuple[NDArray[Any], float]:
+        price = budget.price * (math.sqrt(share) if delta else share)
+        scale, size = bound / price, values.shape
+        drawn = rng.normal(0, scale, size) if delta else rng.laplace(0, scale, size)
+        return values + drawn, deviation(scale, currency)
+
+    starts = class_starts(2**20)
+    true = np.bincount(np.searchsorted(starts, rows, side="right") - 1, minlength=len(starts))
+    counts, error = noisy(true, CLASSES_SHARE, 1)
+    people, people_error = noisy(np.array(len(rows)), PEOPLE_SHARE, 1)
+    classes = Classes(starts, counts, error, Noisy(float(people), people_error), currency)
+    price = budget.price * (math.sqrt(ROWS_SHARE) if delta else ROWS_SHARE)
+    cap = classes.cap(price)
+    total, total_error = noisy(np.array(np.minimum(rows, cap).sum()), ROWS_SHARE, cap)
+    return classes, Noisy(float(total), total_error), cap
+
+
+def off(sizes: Sizes, rows: NDArray[np.int64]) -> float:
+    """Give the total variation between sizes and the truth, on log-spaced classes."""
+    edges = np.unique(np.geomspace(1, 2**21, 22).astype(np.int64))
+    each = np.arange(1, len(sizes.people) + 1)
+    found, _ = np.histogram(each, bins=edges, weights=sizes.people)
+    true, _ = np.histogram(rows, bins=edges)
+    return float(0.5 * np.abs(found / found.sum() - true / true.sum()).sum())
+
+
+@pytest.mark.parametrize("name", CROWDS)
+@pytest.mark.parametrize("delta", [1e-6, 0.0], ids=["gdp", "pure"])
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_sizes_are_near_the_truth_where_noise_allows_and_sane_where_not(
+    name: str, epsilon: float, delta: float
+) -> None:
+    """No run of thirty makes up people, or rows; what noise hides may be missing."""
+    rows, rng = CROWDS[name], np.random.default_rng(7)
+    for _ in range(30):
+        classes, total, cap = asked(rows, epsilon, rng, delta=delta)
+        sizes = classes.sizes(total, cap=cap)
+        people = float(sizes.people.sum())
+        assert sizes.people.min() >= 0
+        # Within its own noise; below zero it can hardly go.
+        assert abs(people - len(rows)) <= 5 * classes.people.error + 1
+        assert sizes.rows <= rows.sum() + 8 * total.error + 8 * classes.error * cap + 1
+        if classes.error < 0.01 * len(rows):
+            assert people == pytest.approx(len(rows), rel=0.05)
+            # Of a heavy tail much may be out of sight.
+            low = 0.4 if name == "heavy tail" else 0.8
+            assert low * rows.sum() <= sizes.rows <= 1.2 * rows.sum()
+            assert off(sizes, rows) < 0.08
+
+
+def test_the_estimate_is_that_of_a_library() -> None:
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        count = int(rng.integers(2, 30))
+        counts = rng.normal(20, 40, count)
+        means = np.sort(rng.uniform(1, 200, count))
+        sums = np.array([np.ones(count), means])
+        totals = [Noisy(20.0 * count, 30.0), Noisy(float(20 * means.sum()), 900.0)]
+        found = _likeliest(counts, sums, error=40.0, totals=totals)
+        matrix = np.vstack([np.eye(count) / 40, sums[0] / 30, sums[1] / 900])
+        wanted = [*(counts / 40), totals[0].value / 30, totals[1].value / 900]
+        judged, _ = nnls(matrix, np.array(wanted))
+        assert found == pytest.approx(judged, abs=0.01)
+
+
+def test_noise_makes_up_no_size() -> None:
+    """Of 20,000 tables of people with few rows, not one has a person with many."""
+    rng, starts = np.random.default_rng(5), class_starts(2**20)
+    true = np.zeros(len(starts))
+    true[:5] = (900, 700, 600, 500, 500)
+    noise: list[tuple[Currency, NDArray[np.float64]]] = [
+        ("gdp", rng.normal(0, 30, (20_000, len(starts)))),
+        ("pure", rng.laplace(0, 30 / math.sqrt(2), (20_000, len(starts)))),
+    ]
+    for currency, drawn in noise:
+        last = [Classes(starts, true + d, 30.0, Noisy(2500, 30), currency)._last() for d in drawn]
+        assert max(last) <= 4
+
+
+@given(st.integers(1, 10**6))
+def test_classes_cover_every_size_once(most: int) -> None:
+    starts = class_starts(most)
+    assert starts[0] == 1
+    assert (np.diff(starts) >= 1).all()
+    assert starts[-1] <= most
+    assert (starts[1:] <= np.maximum(starts[:-1] + 1, 1.3 * starts[:-1] + 0.5)).all()
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.floats(0, 50), min_size=1, max_size=12).filter(lambda s: sum(s) > 0.1))
+def test_what_is_kept_rises_with_the_cap_to_all_rows(people: list[float]) -> None:
+    sizes = Sizes(np.array(people))
+    kept = [sizes.kept(cap).sum() for cap in range(1, len(people) + 1)]
+    assert kept == sorted(kept)
+    assert kept[-1] == pytest.approx(sizes.rows)
+    assert kept[0] == pytest.approx(sum(people))
+
+
+def test_whom_a_question_weighs_down_follows_from_noise_and_bias() -> None:
+    """Much noise: everybody counts about as one row.  Little: nobody is weighed down."""
+    sizes = Sizes(np.bincount(CROWDS["geometric"])[1:].astype(np.float64))
+    cells = np.array([10.0, 20.0, 5.0])
+    chosen = [typical_size(sizes, np.ones(3), cells, price=p) for p in (1e-3, 0.05, 1.0, 1e3)]
+    assert chosen == sorted(chosen)
+    assert chosen[0] <= 2
+    assert chosen[-1] >= 0.9 * len(sizes.people)
+    one = Sizes(np.array([1000.0]))
+    assert typical_size(one, np.ones(3), cells, price=0.1) == 1
