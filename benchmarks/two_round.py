@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from _figures import FIGURES, apart, figure, show
 
+from understudy.contests import Recipe, run_recipe
 from understudy.engine import DuckDB
 from understudy.evaluate import census_score, excerpt_score, read_values
-from understudy.recipes import Recipe, run_recipe
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -18,10 +18,10 @@ import numpy as np
 from _figures import apart, figure, show
 
 from understudy.budget import Budget, Sample, Unit
+from understudy.contests import Recipe, read_parameters, run_recipe
 from understudy.engine import DuckDB
 from understudy.evaluate import pie_score, pie_scores, read_counts, read_private
 from understudy.public import PublicTable
-from understudy.recipes import Recipe, read_parameters, run_recipe
 from understudy.schema import Id, Integer, Schema
 from understudy.session import open_session
 from understudy.synth import UserCounts

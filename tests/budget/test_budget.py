@@ -39,7 +39,7 @@ from understudy.budget import (
 from understudy.budget.unit import UnitColumn
 from understudy.errors import BudgetError
 from understudy.schema import Categorical, DateTime, Id, Schema
-from understudy.schema.calendar import PARTS
+from understudy.schema.encoding.calendar import PARTS
 
 ENDS: Any = {"min": 0, "max": 9999}
 PLAIN = Schema("t", (Categorical(name="colour", values=("red",)),))

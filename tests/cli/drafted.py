@@ -6,7 +6,7 @@ import json
 import tomllib
 from typing import TYPE_CHECKING, Any
 
-from understudy.schema.files import toml_value
+from understudy.schema.importers.files import toml_value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

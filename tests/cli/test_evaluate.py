@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from tests.cli.place import Place
-from tests.recipes.taxis import write_parameters, write_trips
+from tests.contests.taxis import write_parameters, write_trips
+from understudy.contests import Recipe
 from understudy.errors import (
     MalformedFileError,
     MissingColumnError,
@@ -23,7 +24,6 @@ from understudy.errors import (
     UsageError,
 )
 from understudy.evaluate import CHOOSING, NOTICE
-from understudy.recipes import Recipe
 
 NAME = "chicago-taxi-adagrid"
 

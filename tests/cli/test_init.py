@@ -18,7 +18,7 @@ import pytest
 
 from tests.cli.drafted import HEADER, read, refused, table
 from tests.cli.place import Place, process
-from tests.recipes.people import written
+from tests.contests.people import written
 from understudy.cli.runfile import _KINDS
 from understudy.engine import DuckDB
 from understudy.errors import (

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.cli.place import Place
-from tests.recipes.people import LISTS, census_files, excerpt_files, read_rows, written
+from tests.contests.people import LISTS, census_files, excerpt_files, read_rows, written
 from understudy.errors import (
     BudgetError,
     MissingFileError,

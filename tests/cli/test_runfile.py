@@ -12,7 +12,7 @@ import pytest
 
 from tests.cli.drafted import refused, runfile, table, written
 from tests.cli.place import Place
-from tests.recipes.people import census_files, excerpt_files, read_rows
+from tests.contests.people import census_files, excerpt_files, read_rows
 from understudy.cli.arguments import _OF_A_RECIPE
 from understudy.cli.main import parser
 from understudy.cli.runfile import _KINDS, with_runfile

@@ -10,8 +10,9 @@ import pandas as pd
 import pytest
 
 from tests.cli.place import Place
-from tests.recipes.taxis import check_submission, parameters, write_parameters, write_trips
+from tests.contests.taxis import check_submission, parameters, write_parameters, write_trips
 from understudy.budget import Budget, Unit
+from understudy.contests import recipe_names
 from understudy.errors import (
     BudgetError,
     LedgerMismatchError,
@@ -23,7 +24,6 @@ from understudy.errors import (
 )
 from understudy.ledger import Ledger
 from understudy.public import PublicTable
-from understudy.recipes import recipe_names
 from understudy.schema import Schema
 from understudy.synth import AdaGrid
 

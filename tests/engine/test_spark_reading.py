@@ -1,6 +1,6 @@
 """One reading on Spark: what a cell becomes follows from the cell, in a column of every type.
 
-The oracle is that of ``tests/schema/test_one_reading.py``: a cell's text, read by itself.
+The oracle is that of ``tests/schema/encoding/test_one_reading.py``: a cell's text, read by itself.
 """
 
 # ruff: noqa: DTZ001  most columns of date-times know no time zone
@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from tests.schema.encoding.test_one_reading import BINARY, COLUMNS, LATE, LEAP, TEXTS
+from tests.schema.encoding.test_one_reading import oracle as of_all
 from tests.schema.test_encoders_agree import SOURCE, by_sql
-from tests.schema.test_one_reading import BINARY, COLUMNS, LATE, LEAP, TEXTS
-from tests.schema.test_one_reading import oracle as of_all
 from understudy.budget import Unit
 from understudy.engine import engine_for
 from understudy.engine.spark.engine import _kind
@@ -26,7 +26,7 @@ from understudy.vault import PrivateTable
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tests.schema.test_one_reading import Codes
+    from tests.schema.encoding.test_one_reading import Codes
     from understudy.engine import Engine
 
 ASKED = ("listed", "other nulls", "no -1", "bin", "hour", "week")

@@ -30,10 +30,10 @@ from understudy.schema import (
     Remainder,
     Schema,
     Split,
-    reading,
 )
-from understudy.schema.calendar import PARTS
 from understudy.schema.columns import LARGEST, NULLS
+from understudy.schema.encoding import reading
+from understudy.schema.encoding.calendar import PARTS
 from understudy.schema.sql import encoder
 
 if TYPE_CHECKING:

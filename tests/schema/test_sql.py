@@ -9,10 +9,11 @@ import pytest
 
 from tests.schema.test_encoders_agree import FORMATS, MOMENTS
 from understudy.engine import DuckDB
-from understudy.schema import Array, reading
-from understudy.schema.calendar import PARTS
-from understudy.schema.dialect import literal, quote
-from understudy.schema.expressions import part_of, seconds_of, text_of
+from understudy.schema import Array
+from understudy.schema.encoding import reading
+from understudy.schema.encoding.calendar import PARTS
+from understudy.schema.encoding.dialect import literal, quote
+from understudy.schema.encoding.expressions import part_of, seconds_of, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -201,7 +201,7 @@ COUNTING = (
     Bug(
         name='1, "1" and 1.0 are three people',
         kind="one person is counted as several",
-        file="schema/expressions.py",
+        file="schema/encoding/expressions.py",
         old="THEN substr({t}, 1, instr({t}, '.') - 1) ELSE {t} END",
         new="THEN {t} ELSE {t} END",
         caught_by=f"{ENGINE}::test_a_number_and_its_texts_are_one_person",
@@ -209,7 +209,7 @@ COUNTING = (
     Bug(
         name="a blank before an id makes another person",
         kind="one person is counted as several",
-        file="schema/expressions.py",
+        file="schema/encoding/expressions.py",
         old="""return f"trim(BOTH ' ' FROM CAST({x} AS STRING))\"""",
         new="""return f"CAST({x} AS STRING)\"""",
         caught_by=f"{ENGINE}::test_a_number_and_its_texts_are_one_person",
@@ -249,7 +249,7 @@ COUNTING = (
     Bug(
         name="ids of bytes that are no text are all the same",
         kind="different people are taken for one",
-        file="schema/reading.py",
+        file="schema/encoding/reading.py",
         old="return value.hex().upper()",
         new='return value.decode("utf-8", "replace")',
         caught_by=f"{SESSION}::test_different_binary_ids_are_different_people",

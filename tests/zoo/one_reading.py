@@ -16,7 +16,7 @@ ONE_READING = (
     Bug(
         name="a column with an empty cell is read as texts, and the text true is no number",
         kind="one person's arrival moves another's rows",
-        file="schema/expressions.py",
+        file="schema/encoding/expressions.py",
         old="TRY_CAST({t} AS DOUBLE) {truth} END",
         new="TRY_CAST({t} AS DOUBLE) END",
         caught_by=f"{REPLAYED}[independent]",
@@ -42,7 +42,7 @@ ONE_READING = (
     Bug(
         name="one text in a column of date-times, and all weeks of everybody are one person",
         kind="different people are taken for one",
-        file="schema/expressions.py",
+        file="schema/encoding/expressions.py",
         old="for form in dict.fromkeys((written, None)):",
         new="for form in (written,):",
         caught_by=f"{ODD_DATE}[pandas, inferred types]",

@@ -123,7 +123,7 @@ SILENCE = (
     Bug(
         name="a date that is not in the calendar stops the run",
         kind="a value decides whether the run fails",
-        file="schema/expressions.py",
+        file="schema/encoding/expressions.py",
         old='dialect.seconds.format(f"TRY_CAST({date} AS TIMESTAMP)")',
         new='dialect.seconds.format(f"CAST({date} AS TIMESTAMP)")',
         caught_by="tests/schema/test_sql.py::test_seconds_of_texts",

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from understudy.cli import arguments
 from understudy.cli.progress import shown
+from understudy.contests import Recipe
+from understudy.contests.submission import manifest_path
 from understudy.errors import MalformedFileError, MissingFileError, QuestionError, UsageError
 from understudy.evaluate import (
     CENSUS_COLUMNS,
@@ -25,8 +27,7 @@ from understudy.evaluate import (
     worth_predicting,
 )
 from understudy.pages.custodian import check_place, custodian_report
-from understudy.recipes import Recipe
-from understudy.release import MANIFEST, manifest_path
+from understudy.release import MANIFEST
 from understudy.schema import Integer, Schema
 
 if TYPE_CHECKING:

@@ -26,8 +26,8 @@ from understudy.public import PublicTable, read_public
 from understudy.release import check_target, new_file
 from understudy.schema import Id, Ignored, Integer, Schema, Timestamp
 from understudy.schema.columns import NULLS
-from understudy.schema.files import toml_value
-from understudy.schema.reading import texts
+from understudy.schema.encoding.reading import texts
+from understudy.schema.importers.files import toml_value
 from understudy.synth import AdaGrid
 
 if TYPE_CHECKING:

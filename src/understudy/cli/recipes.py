@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from understudy.cli import arguments
 from understudy.cli.output import tell
 from understudy.cli.progress import shown
+from understudy.contests import Recipe, recipe_names, run_recipe
 from understudy.ledger import Ledger, describe_left
-from understudy.recipes import Recipe, recipe_names, run_recipe
 
 if TYPE_CHECKING:
     import argparse

@@ -20,15 +20,15 @@ from typing import TYPE_CHECKING
 from understudy.budget import resolve
 from understudy.errors import MissingColumnError
 from understudy.schema.columns import NULLS, Numeric
-from understudy.schema.dialect import literal, quote
-from understudy.schema.expressions import number_of, part_of, seconds_of, text_of
+from understudy.schema.encoding.dialect import literal, quote
+from understudy.schema.encoding.expressions import number_of, part_of, seconds_of, text_of
 from understudy.schema.sql import encoder
 
 if TYPE_CHECKING:
     from understudy.budget import AnyUnit
     from understudy.engine.engine import Engine
     from understudy.schema import Schema
-    from understudy.schema.dialect import Kind
+    from understudy.schema.encoding.dialect import Kind
 
 
 def _width(size: int) -> str:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from understudy.schema import Array
-    from understudy.schema.dialect import Dialect, Kind
+    from understudy.schema.encoding.dialect import Dialect, Kind
 
 Columns = dict[str, "Array"]
 OfPeople = Callable[[Columns], Columns]

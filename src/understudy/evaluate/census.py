@@ -17,7 +17,7 @@ import numpy as np
 from understudy.errors import QuestionError
 from understudy.evaluate.values import Column, coded, shared_names
 from understudy.evaluate.variation import choose_triples, total_variation
-from understudy.schema import reading
+from understudy.schema.encoding import reading
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -22,8 +22,8 @@ import numpy as np
 from understudy.errors import QuestionError
 from understudy.evaluate.values import Column, coded, listed, shared_names
 from understudy.evaluate.variation import Pair, total_variation
-from understudy.schema import reading
-from understudy.schema.column import NULLS
+from understudy.schema.columns.column import NULLS
+from understudy.schema.encoding import reading
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

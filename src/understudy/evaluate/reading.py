@@ -18,7 +18,7 @@ from understudy.engine.sources import PARQUET, source
 from understudy.errors import MissingColumnError, MissingFileError, UsageError
 from understudy.evaluate.table import Coded
 from understudy.schema import Categorical, DateTime
-from understudy.schema.dialect import quote
+from understudy.schema.encoding.dialect import quote
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

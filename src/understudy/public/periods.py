@@ -15,8 +15,9 @@ import numpy as np
 
 from understudy.engine import engine_for
 from understudy.engine.duckdb.in_memory import read_once
-from understudy.schema import Timestamp, reading
-from understudy.schema.dialect import quote
+from understudy.schema import Timestamp
+from understudy.schema.encoding import reading
+from understudy.schema.encoding.dialect import quote
 
 if TYPE_CHECKING:
     from understudy.schema import Array, Schema

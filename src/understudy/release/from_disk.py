@@ -14,7 +14,7 @@ from understudy.engine import DuckDB
 from understudy.errors import MalformedFileError, MissingFileError
 from understudy.public import in_parts
 from understudy.release.files import checksum
-from understudy.schema.dialect import quote
+from understudy.schema.encoding.dialect import quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -1,6 +1,5 @@
 """Columns, domains, value ⇄ code (NumPy and SQL), and the files they are read from."""
 
-from understudy.schema.calendar import PARTS
 from understudy.schema.columns import (
     Categorical,
     Column,
@@ -16,8 +15,9 @@ from understudy.schema.columns import (
     Split,
     Timestamp,
 )
-from understudy.schema.edges import ladder_edges, regular_edges
-from understudy.schema.reading import Array, Codes, Scalar
+from understudy.schema.columns.edges import ladder_edges, regular_edges
+from understudy.schema.encoding.calendar import PARTS
+from understudy.schema.encoding.reading import Array, Codes, Scalar
 from understudy.schema.schema import Schema
 
 __all__ = [

@@ -30,13 +30,13 @@ from understudy.schema.columns import (
     Split,
     Timestamp,
 )
-from understudy.schema.edges import regular_edges
+from understudy.schema.columns.edges import regular_edges
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from understudy.schema.columns import Declaration, Modelled
-    from understudy.schema.reading import Array, Codes
+    from understudy.schema.encoding.reading import Array, Codes
 
 MAX_BINS = 2**16
 """The most bins that a range is cut into; each is a code, and a branch of the encoder."""
@@ -194,9 +194,9 @@ class Schema:
         """Read a schema file: TOML, a contest's parameters.json, or a peer's metadata.
 
         A metadata file that leaves values or ranges unsaid needs a ``public`` table to
-        fill them in; see `understudy.schema.peers`.
+        fill them in; see `understudy.schema.importers.peers`.
         """
-        from understudy.schema.files import read_schema  # noqa: PLC0415  files builds on this
+        from understudy.schema.importers.files import read_schema  # noqa: PLC0415  files builds on this
 
         return cls.from_dict(read_schema(Path(path), public=public))
 
@@ -214,13 +214,13 @@ class Schema:
         ``days`` are the first and the last day of the private table, as where the public one is
         of the year before; without them timestamps are of the public table's years.
         """
-        from understudy.schema.draft import draft  # noqa: PLC0415  draft builds on this
+        from understudy.schema.importers.draft import draft  # noqa: PLC0415  draft builds on this
 
         return cls(name, draft(table, ids=ids, days=days))
 
     def to_toml(self) -> str:
         """Write the schema as a TOML file."""
-        from understudy.schema.files import write_toml  # noqa: PLC0415
+        from understudy.schema.importers.files import write_toml  # noqa: PLC0415
 
         return write_toml(self.to_dict())
 

@@ -12,10 +12,10 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from understudy.schema.calendar import compile_format
 from understudy.schema.columns import DROP, Categorical, DateTime, Integer, Numeric, Remainder
-from understudy.schema.dialect import literal, quote
-from understudy.schema.expressions import (
+from understudy.schema.encoding.calendar import compile_format
+from understudy.schema.encoding.dialect import literal, quote
+from understudy.schema.encoding.expressions import (
     STAMPED,
     double,
     group,
@@ -25,13 +25,13 @@ from understudy.schema.expressions import (
     seconds_in,
     text_of,
 )
-from understudy.schema.reading import STAMP, null_numbers
+from understudy.schema.encoding.reading import STAMP, null_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from understudy.schema.columns import Modelled
-    from understudy.schema.dialect import Dialect, Kind
+    from understudy.schema.encoding.dialect import Dialect, Kind
 
     Measured = Integer | Numeric | Remainder | DateTime
     """Columns whose codes follow from a number."""

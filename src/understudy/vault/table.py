@@ -23,7 +23,7 @@ import numpy as np
 from understudy.budget import Weights
 from understudy.door import merged_schema
 from understudy.engine import CodedTable
-from understudy.schema.dialect import literal
+from understudy.schema.encoding.dialect import literal
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
 from understudy.errors import DatabaseError, MissingFileError
-from understudy.schema.dialect import literal, quote
+from understudy.schema.encoding.dialect import literal, quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

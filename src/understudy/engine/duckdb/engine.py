@@ -20,8 +20,8 @@ from understudy.engine.duckdb.in_memory import InMemory, in_memory, read_once
 from understudy.engine.duckdb.spill import Spill
 from understudy.engine.sources import Database, source
 from understudy.errors import EngineError, MissingPackageError, StorageError, UnderstudyError, bare
-from understudy.schema import reading
-from understudy.schema.dialect import Dialect, literal, quote
+from understudy.schema.encoding import reading
+from understudy.schema.encoding.dialect import Dialect, literal, quote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from understudy.engine.engine import OfPeople
     from understudy.schema import Array
-    from understudy.schema.dialect import Kind
+    from understudy.schema.encoding.dialect import Kind
 
 T = TypeVar("T")
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from understudy.engine.duckdb.folder import unglobbed
 from understudy.engine.sources import CSV, PARQUET
 from understudy.errors import MalformedFileError, MissingFileError
-from understudy.schema.dialect import literal
+from understudy.schema.encoding.dialect import literal
 
 if TYPE_CHECKING:
     from pathlib import Path

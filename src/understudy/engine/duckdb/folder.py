@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 from understudy.engine.sources import PARQUET
 from understudy.errors import MalformedFileError, MissingFileError
-from understudy.schema.dialect import literal, quote
+from understudy.schema.encoding.dialect import literal, quote
 
 NULL = "__HIVE_DEFAULT_PARTITION__"
 _FILE = quote("file it is of ")

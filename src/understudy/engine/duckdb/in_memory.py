@@ -4,7 +4,7 @@ DuckDB would guess the type of a column of Python objects from its values, so th
 could change everyone's; and pandas, Arrow and NumPy change a column's type for the sake of one
 missing value.  So a column becomes an array whose type follows from the column's declared type
 alone, with a mask beside it where that type may lack values; what is of no plain type becomes
-texts, each cell by itself (`understudy.schema.reading.text`).
+texts, each cell by itself (`understudy.schema.encoding.reading.text`).
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from weakref import WeakSet
 import numpy as np
 
 from understudy.errors import MalformedFileError, MissingFileError
-from understudy.schema import reading
-from understudy.schema.dialect import quote
+from understudy.schema.encoding import reading
+from understudy.schema.encoding.dialect import quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from understudy.engine.duckdb.folder import unglobbed
-from understudy.schema.dialect import literal
+from understudy.schema.encoding.dialect import literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -23,7 +23,7 @@ import numpy as np
 from understudy.engine.spark.application import APPLICATION, is_frame, tell_workers
 from understudy.engine.spark.failures import attempt
 from understudy.errors import EngineError, UnderstudyError
-from understudy.schema.dialect import Dialect, literal, quote
+from understudy.schema.encoding.dialect import Dialect, literal, quote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from understudy.engine.engine import Columns, OfPeople
     from understudy.engine.sources import SparkTable
     from understudy.schema import Array
-    from understudy.schema.dialect import Kind
+    from understudy.schema.encoding.dialect import Kind
 
 T = TypeVar("T")
 

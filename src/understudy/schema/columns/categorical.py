@@ -1,0 +1,142 @@
+"""Categorical columns: a value from a declared list."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from understudy.errors import SchemaError
+from understudy.schema.columns.column import Column, Outside, check_outside
+from understudy.schema.encoding import reading
+
+if TYPE_CHECKING:
+    from understudy.schema.encoding.reading import Array, Codes, Scalar
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Categorical(Column):
+    """A value from a declared list.
+
+    >>> colour = Categorical(name="colour", values=("red", "blue"))
+    >>> colour.encode(np.array(["blue", "green", None], dtype=object)).tolist()
+    [1, 3, 2]
+    """
+
+    kind: ClassVar[str] = "categorical"
+    outside: Outside = "other"
+    values: tuple[Scalar, ...]
+    other: Scalar | None = None
+    """What the code *other* becomes on the way out; a declared value shares its code."""
+    missing_value: Scalar | None = None
+    """A declared value that already stands for missing, such as -1, and takes nulls."""
+    groups: tuple[str, ...] = ()
+    """What each value belongs to, as a city to its state; an empty text for nothing.  Public
+    knowledge: where a table is all of one group, the group tells which values it can have."""
+    keys: tuple[str, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Refuse lists that are empty, ambiguous or contradict the rules."""
+        check_outside(self.name, self.outside, ("other", "drop"))
+        keys = [reading.text(v) for v in self.values]
+        if not keys or None in keys:
+            raise SchemaError(
+                f"column {self.name!r} has no values, or lists one that is none",
+                allowed="at least one, and no NaN",
+            )
+        object.__setattr__(self, "keys", tuple(keys))
+        if len(set(self.keys)) < len(self.keys):
+            raise SchemaError(
+                f"column {self.name!r} lists a value twice",
+                hint="1, '1' and 1.0 are the same value",
+            )
+        if self.groups and len(self.groups) != len(self.values):
+            raise SchemaError(
+                f"column {self.name!r}: groups must name one for every value",
+                got=f"{len(self.groups)} for {len(self.values)} values",
+            )
+        if self.missing_value is not None and reading.text(self.missing_value) not in keys:
+            raise SchemaError(
+                f"column {self.name!r}: missing_value is not in values", got=self.missing_value
+            )
+
+    @property
+    def spellings(self) -> dict[str, int]:
+        """The code of every text that is a declared value; true is also True, TRUE and 1.
+
+        >>> Categorical(name="x", values=("False", "True")).encode(np.array([1.0, 0.0])).tolist()
+        [1, 0]
+        """
+        codes = {key: code for code, key in enumerate(self.keys)}
+        for key in self.keys:
+            for spelled, number in ((reading.TRUE, "1"), (reading.FALSE, "0")):
+                for other in (*spelled, number) if key in spelled else ():
+                    codes.setdefault(other, codes[key])
+        return codes
+
+    @property
+    def values_count(self) -> int:
+        """How many codes stand for declared values."""
+        return len(self.values)
+
+    @property
+    def _shared_other(self) -> int | None:
+        key = reading.text(self.other)
+        return self.keys.index(key) if key in self.keys and self.outside == "other" else None
+
+    @property
+    def missing_code(self) -> int | None:
+        """The code of a missing value: its own, or that of the declared value."""
+        if self.missing_value is not None:
+            return self.keys.index(reading.text(self.missing_value) or "")
+        return len(self.values) if self.missing else None
+
+    @property
+    def other_code(self) -> int | None:
+        """The code of a value not in the list: its own, or that of the declared value."""
+        if self.outside != "other":
+            return None
+        if self._shared_other is not None:
+            return self._shared_other
+        return len(self.values) + int(self.missing and self.missing_value is None)
+
+    @property
+    def size(self) -> int:
+        """How many codes there are."""
+        own_missing = self.missing and self.missing_value is None
+        own_other = self.outside == "other" and self._shared_other is None
+        return len(self.values) + int(own_missing) + int(own_other)
+
+    def encode(self, values: Array) -> Codes:
+        """Look every value up; what is not listed goes by the rule."""
+        texts = reading.texts(values)
+        codes = self.spellings
+        nulls = {None, *self.null_keys} - set(codes)
+        table = {text: codes.get(text) for text in set(texts.tolist())}
+        table = {
+            text: (self.if_missing if text in nulls else self.if_invalid) if code is None else code
+            for text, code in table.items()
+        }
+        return np.fromiter((table[t] for t in texts.tolist()), np.int32, len(texts))
+
+    def decode(self, codes: Codes, rng: np.random.Generator) -> Array:
+        """Give back the declared values, None for missing."""
+        del rng
+        shown: list[Scalar | None] = list(self.values)
+        if self.missing and self.missing_value is None:
+            shown.append(None)
+        if self.outside == "other" and self._shared_other is None:
+            shown.append(self.other if self.other is not None else self._other_label())
+        return reading.narrow(shown, codes)
+
+    def _other_label(self) -> str | None:
+        # A list of numbers keeps its type: what is not in it comes out as a missing value.
+        return "(other)" if all(isinstance(v, str) for v in self.values) else None
+
+    def labels(self) -> list[str]:
+        """Name every code, for people."""
+        tail = ["(missing)"] if self.missing and self.missing_value is None else []
+        if self.outside == "other" and self._shared_other is None:
+            tail.append("(other)")
+        return [*self.keys, *tail]

@@ -1,0 +1,69 @@
+"""Integer: whole numbers between two ends, each of them a code."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from understudy.errors import SchemaError
+from understudy.schema.columns.column import LARGEST, MAX_CODES, Column, check_outside
+from understudy.schema.encoding import reading
+
+if TYPE_CHECKING:
+    from understudy.schema.encoding.reading import Array, Codes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Integer(Column):
+    """A whole number between two declared ends, each with a code of its own.
+
+    >>> Integer(name="age", min=0, max=9).encode(np.array([3.0, 12, np.nan])).tolist()
+    [3, 9, 10]
+    """
+
+    kind: ClassVar[str] = "integer"
+    min: int
+    max: int
+
+    def __post_init__(self) -> None:
+        """Refuse an empty or over-long range."""
+        check_outside(self.name, self.outside, ("nearest", "other", "drop"))
+        far = max(abs(self.min), abs(self.max)) >= LARGEST
+        if far or not self.min <= self.max or self.size > MAX_CODES:
+            raise SchemaError(
+                f"column {self.name!r}: the range is empty, too long or too far from 0",
+                got=f"{self.min} to {self.max}",
+                allowed="min <= max, fewer than 2^31 codes, and ends between -2^52 and 2^52",
+                hint="declare a numeric column with bins for a long range",
+            )
+
+    @property
+    def values_count(self) -> int:
+        """How many whole numbers the range holds."""
+        return self.max - self.min + 1
+
+    def encode(self, values: Array) -> Codes:
+        """Round to the nearest whole number, halves up, and count from the lower end."""
+        numbers, absent = reading.numbers(values, self.null_keys)
+        return self.from_whole(np.floor(numbers + 0.5), absent)
+
+    def from_whole(self, whole: Array, absent: Array) -> Codes:
+        """Count whole numbers from the lower end; NaN is no number."""
+        invalid = np.isnan(whole)
+        inside = (whole >= self.min) & (whole <= self.max)
+        clipped = np.clip(np.where(invalid, self.min, whole), self.min, self.max) - self.min
+        codes = clipped.astype(np.int64)
+        if self.outside != "nearest":
+            codes = np.where(inside, codes, self.if_invalid)
+        codes = np.where(invalid, self.if_invalid, codes)
+        return np.where(absent, self.if_missing, codes).astype(np.int32)
+
+    def decode(self, codes: Codes, rng: np.random.Generator) -> Array:
+        """Give back whole numbers, None for missing and other."""
+        del rng
+        return reading.nullable(codes.astype(np.int64) + self.min, codes >= self.values_count)
+
+    def _value_labels(self) -> list[str]:
+        return [str(v) for v in range(self.min, self.max + 1)]

@@ -1,0 +1,188 @@
+"""Split: a number modelled as two columns, its steps and what is left within a step.
+
+An income in dollars has thousands of values, of which most are round.  As hundreds and remainder
+it has fifty and a hundred, and both can be modelled.  On the way out the two are put together
+again: encode(decode(codes)) is the codes, for all that a number can have
+(``tests/schema/columns/test_split.py``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from understudy.errors import SchemaError
+from understudy.schema.columns.column import LARGEST, NULLS, Column, Outside, check_outside
+from understudy.schema.columns.numeric import Numeric
+from understudy.schema.encoding import reading
+
+if TYPE_CHECKING:
+    from understudy.schema.encoding.reading import Array, Codes
+
+MOST_STEPS = 2**16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remainder(Column):
+    """What is left of a whole number above the last multiple of a step, counted from ``min``.
+
+    A special value has no remainder: all of them share a code of their own.  It is part of a
+    split and never declared alone.
+
+    >>> cents = Remainder(name="cents", step=100, min=0, max=999, special=(1777,))
+    >>> cents.encode(np.array([5, 205, 1777, 1200])).tolist()
+    [5, 5, 100, 99]
+    """
+
+    kind: ClassVar[str] = "remainder"
+    step: int
+    min: int
+    max: int
+    special: tuple[int, ...] = ()
+
+    @property
+    def values_count(self) -> int:
+        """How many remainders there are, and one for special values."""
+        return self.step + bool(self.special)
+
+    def encode(self, values: Array) -> Codes:
+        """Take the remainder of every number, rounded down."""
+        numbers, absent = reading.numbers(values, self.null_keys)
+        invalid = np.isnan(numbers)
+        inside = (numbers >= self.min) & (numbers <= self.max)
+        held = np.clip(np.where(invalid, self.min, numbers), self.min, self.max)
+        codes = np.mod(np.floor(held) - self.min, self.step)
+        if self.outside != "nearest":
+            codes = np.where(inside, codes, self.if_invalid)
+        codes = np.where(np.isin(numbers, self.special), self.step, codes)
+        codes = np.where(invalid, self.if_invalid, codes)
+        return np.where(absent, self.if_missing, codes).astype(np.int32)
+
+    def decode(self, codes: Codes, rng: np.random.Generator) -> Array:
+        """Give back remainders, None where there is none."""
+        del rng
+        return reading.nullable(codes.astype(np.int64), codes >= self.step)
+
+    def _value_labels(self) -> list[str]:
+        special = ["(special)"] if self.special else []
+        return [str(v) for v in range(self.step)] + special
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Split:
+    """A column of whole numbers that is modelled as two: its steps, and the remainder.
+
+    >>> wage = Split(
+    ...     name="wage", parts=("hundreds", "rest"), step=100, top=300, max=9997, special=(9998,)
+    ... )
+    >>> high, low = wage.modelled
+    >>> high.labels()
+    ['[0, 100)', '[100, 200)', '[200, 300)', '[300, 9997]', '9998', '(missing)']
+    """
+
+    kind: ClassVar[str] = "split"
+    name: str
+    parts: tuple[str, str]
+    """The names of the two modelled columns."""
+    step: int
+    max: int
+    min: int = 0
+    top: int | None = None
+    """From here on up to ``max`` all is one step, which comes out near its floor."""
+    special: tuple[int, ...] = ()
+    """Numbers that mean something else, looked for before any step."""
+    source: str = ""
+    outside: Outside = "nearest"
+    missing: bool = True
+    nulls: tuple[str, ...] = NULLS
+
+    def __post_init__(self) -> None:
+        """Refuse parts, steps and ends that cannot be."""
+        check_outside(self.name, self.outside, ("nearest", "other", "drop"))
+        if len(self.parts) != 2 or self.parts[0] == self.parts[1] or not all(self.parts):
+            raise SchemaError(f"column {self.name!r}: a split has two parts", got=self.parts)
+        top = self.max + 1 if self.top is None else self.top
+        far = max(abs(self.min), abs(self.max)) >= LARGEST
+        sound = 2 <= self.step <= MOST_STEPS and self.min < top <= self.max + 1
+        if far or not sound or self._steps > MOST_STEPS:
+            raise SchemaError(
+                f"column {self.name!r}: a split has a step of 2 or more, and min < top <= max",
+                got=f"step {self.step}, {self.min} to {top} to {self.max}"[:90],
+                allowed=f"at most {MOST_STEPS} steps, each of at most {MOST_STEPS}, "
+                "and ends between -2^52 and 2^52",
+            )
+        if self.top is not None and (self.top - self.min) % self.step:
+            raise SchemaError(
+                f"column {self.name!r}: the top of a split is one of its steps",
+                got=self.top,
+                allowed=f"{self.min} and a multiple of {self.step}",
+            )
+        if self.top in (None, self.max) and (self.max - self.min) % self.step == 0:
+            raise SchemaError(
+                f"column {self.name!r}: a split ends within a step, not on the first number of one",
+                got=self.max,
+                hint=f"take {self.max - 1} or {self.max + self.step - 1} for max",
+            )
+        # The steps' column looks at the rest.
+        _ = self.modelled
+
+    @property
+    def _steps(self) -> int:
+        top = self.max if self.top is None else self.top
+        return -(-(top - self.min) // self.step)
+
+    @property
+    def table_column(self) -> str:
+        """The name of the column in the table."""
+        return self.source or self.name
+
+    @property
+    def modelled(self) -> tuple[Numeric, Remainder]:
+        """The two columns that have codes."""
+        inner = [self.min + i * self.step for i in range(self._steps)]
+        top_coded = self.top is not None and self.top < self.max
+        edges = [*inner, self.top, self.max] if top_coded else [*inner, self.max]
+        common = {"source": self.table_column, "missing": self.missing, "nulls": self.nulls}
+        return (
+            Numeric(
+                name=self.parts[0],
+                edges=tuple(float(e) for e in edges if e is not None),
+                whole=True,
+                special=tuple(_float(value) for value in self.special),
+                top_coded=top_coded,
+                outside=self.outside,
+                **common,  # type: ignore[arg-type]
+            ),
+            Remainder(
+                name=self.parts[1],
+                step=self.step,
+                min=self.min,
+                max=self.max,
+                special=self.special,
+                outside=self.outside,
+                **common,  # type: ignore[arg-type]
+            ),
+        )
+
+    def joined(self, drawn: Array, high: Codes, low: Codes, rng: np.random.Generator) -> Array:
+        """Put the two together: values drawn for the steps' codes, and the remainders' codes.
+
+        Where the codes cannot go together, the step is kept, and a remainder drawn.
+        """
+        first, _ = self.modelled
+        bins = high < first.bins
+        left = np.where(low < self.step, low, rng.integers(0, self.step, len(low)))
+        held = np.where(bins, drawn, self.min).astype(np.int64)
+        near = self.min + (held - self.min) // self.step * self.step + left
+        # A remainder may lead beyond the end; then the step before, if that is still the same.
+        whole = np.where(near <= self.max, near, near - self.step)
+        whole = np.where((whole >= self.min) & (first.encode(whole) == high), whole, held)
+        out: Array = np.where(bins, whole, drawn)
+        return out if drawn.dtype == object else out.astype(np.int64)
+
+
+def _float(number: int) -> float:
+    # A whole number beyond all floats is refused as infinite, and not by Python.
+    return float(number) if abs(number) < LARGEST else np.inf

@@ -1,0 +1,264 @@
+"""Date-times: a part of one as a column of its own, or a whole one modelled as three columns.
+
+A moment has too many values to be modelled.  Its month, its weekday and its hour have few, and
+say when a city is awake.  On the way out a date of that month and weekday is drawn, and the
+minutes, so that encode(decode(codes)) is the codes (``schema/columns/test_timestamp.py``).  What is
+not among the three is gone: a particular day, such as a holiday, looks like its neighbours.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import date
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+
+from understudy.errors import SchemaError
+from understudy.schema.columns.column import NULLS, Column, Outside, check_outside
+from understudy.schema.columns.integer import Integer
+from understudy.schema.encoding import reading
+from understudy.schema.encoding.calendar import PARTS, compile_format
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from understudy.schema.encoding.reading import Array, Codes
+
+Resolution = Literal["second", "minute", "hour", "day"]
+RESOLUTIONS: dict[Resolution, int] = {"day": 86400, "hour": 3600, "minute": 60, "second": 1}
+"""The seconds of each, the coarsest first."""
+_PARTS = {"month": "month_index", "weekday": "weekday", "hour": "hour"}
+"""The ends of the modelled columns' names, and the part of a date-time that each is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DateTime(Column):
+    """A part of a date-time: its hour, weekday, week, month and so on.
+
+    >>> when = DateTime(name="hour", source="pickup_time", part="hour")
+    >>> when.encode(np.array(["2020-02-03 04:05:06", "never"], dtype=object)).tolist()
+    [4, 24]
+    """
+
+    kind: ClassVar[str] = "datetime"
+    part: str
+    min: int | None = None
+    max: int | None = None
+    format: str | None = None
+    """How a text is read, in strptime's letters; ISO 8601 where it is None."""
+
+    def __post_init__(self) -> None:
+        """Refuse unknown parts, and parts without ends where the calendar gives none."""
+        check_outside(self.name, self.outside, ("nearest", "other", "drop"))
+        if self.part not in PARTS:
+            raise SchemaError(
+                f"column {self.name!r}: unknown date-time part",
+                got=repr(self.part),
+                allowed=", ".join(PARTS),
+            )
+        check_format(self.name, self.format)
+        low, high = PARTS[self.part]
+        for end, default in (("min", low), ("max", high)):
+            if getattr(self, end) is None:
+                if default is None:
+                    raise SchemaError(
+                        f"column {self.name!r}: part {self.part!r} needs min and max",
+                        hint="the calendar does not say where your table begins and ends",
+                    )
+                object.__setattr__(self, end, default)
+        self.as_integer()
+
+    def as_integer(self) -> Integer:
+        """Give the column that the part's values make."""
+        low, high = self.min or 0, self.max or 0
+        return Integer(
+            name=self.name, min=low, max=high, outside=self.outside, missing=self.missing
+        )
+
+    @property
+    def values_count(self) -> int:
+        """How many values the part may take."""
+        return self.as_integer().values_count
+
+    def encode(self, values: Array) -> Codes:
+        """Read the date-time, take the part, and count from the lower end."""
+        seconds, absent = reading.seconds(values, self.format, self.null_keys)
+        return self.as_integer().from_whole(reading.part(seconds, self.part), absent)
+
+    def decode(self, codes: Codes, rng: np.random.Generator) -> Array:
+        """Give back the part as a whole number, None for missing and other."""
+        return self.as_integer().decode(codes, rng)
+
+    def _value_labels(self) -> list[str]:
+        counted = range(self.min or 0, (self.max or 0) + 1)
+        if self.part == "month_index":
+            return [str(np.datetime64(v, "M")) for v in counted]
+        return [str(v) for v in counted]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timestamp:
+    """A date-time that is modelled as month, weekday and hour, and released as one.
+
+    >>> when = Timestamp(name="when", min="2020-01-15", max="2021-12-31", resolution="minute")
+    >>> [f"{column.name}: {column.size}" for column in when.modelled]
+    ['when_month: 25', 'when_weekday: 8', 'when_hour: 25']
+    """
+
+    kind: ClassVar[str] = "timestamp"
+    name: str
+    min: str
+    """The first day of the table, as 2020-01-31."""
+    max: str
+    """The last day."""
+    resolution: Resolution = "second"
+    """What comes out is a whole one of these; by days there is no hour."""
+    format: str | None = None
+    """How a text is read, in strptime's letters; ISO 8601 where it is None."""
+    parts: tuple[str, ...] = ()
+    """The names of the modelled columns; the column's own name with an ending where it is empty."""
+    source: str = ""
+    outside: Outside = "nearest"
+    missing: bool = True
+    nulls: tuple[str, ...] = NULLS
+
+    def __post_init__(self) -> None:
+        """Refuse days, resolutions, formats and parts that cannot be."""
+        check_outside(self.name, self.outside, ("nearest", "other", "drop"))
+        if self.resolution not in RESOLUTIONS:
+            raise SchemaError(
+                f"column {self.name!r}: unknown resolution",
+                got=repr(self.resolution),
+                allowed=", ".join(map(repr, reversed(RESOLUTIONS))),
+            )
+        check_format(self.name, self.format)
+        first, last = (day_of(self.name, end) for end in (self.min, self.max))
+        if first > last:
+            raise SchemaError(
+                f"column {self.name!r}: the last day is before the first",
+                got=f"{self.min} to {self.max}",
+                allowed="min <= max",
+            )
+        several = len({part.lower() for part in self.parts}) == len(self._kinds)
+        if self.parts and (not several or len(self.parts) != len(self._kinds) or "" in self.parts):
+            raise SchemaError(
+                f"column {self.name!r}: parts has one name for each modelled column",
+                got=", ".join(map(repr, self.parts)),
+                allowed=f"{len(self._kinds)} different names: of " + ", ".join(self._kinds),
+            )
+
+    @property
+    def _kinds(self) -> list[str]:
+        return list(_PARTS)[: 2 if self.resolution == "day" else 3]
+
+    @property
+    def part_names(self) -> tuple[str, ...]:
+        """The names of the modelled columns."""
+        return self.parts or tuple(f"{self.name}_{kind}" for kind in self._kinds)
+
+    @property
+    def table_column(self) -> str:
+        """The name of the column in the table."""
+        return self.source or self.name
+
+    @property
+    def modelled(self) -> tuple[DateTime, ...]:
+        """The columns that have codes: the month, the weekday, and perhaps the hour."""
+        months = tuple(_month(day_of(self.name, end)) for end in (self.min, self.max))
+        return tuple(
+            DateTime(
+                name=name,
+                source=self.table_column,
+                part=_PARTS[kind],
+                min=months[0] if kind == "month" else None,
+                max=months[1] if kind == "month" else None,
+                format=self.format,
+                outside=self.outside,
+                missing=self.missing,
+                nulls=self.nulls,
+            )
+            for name, kind in zip(self.part_names, self._kinds, strict=True)
+        )
+
+    def joined(self, codes: Mapping[str, Codes], rng: np.random.Generator) -> Array:
+        """Draw date-times for the codes of all parts, NaT where there is no month.
+
+        Of a month without a weekday any date is as likely as any other, and so is any hour.
+        """
+        months, *others = self.modelled
+        first, known = months.min or 0, codes[months.name] < months.values_count
+        month = np.where(known, codes[months.name], 0).astype(np.int64) + first
+        seconds = self._dates(month, codes[others[0].name], rng) * 86400
+        if self.resolution != "day":
+            hour = codes[others[1].name]
+            seconds += np.where(hour < 24, hour, rng.integers(0, 24, len(hour))) * 3600
+            step = RESOLUTIONS[self.resolution]
+            seconds += rng.integers(0, 3600 // step, len(hour)) * step
+        drawn: Array = seconds.astype("datetime64[s]").astype("datetime64[us]")
+        drawn[~known] = np.datetime64("NaT")
+        return drawn
+
+    def _dates(self, month: Array, weekday: Codes, rng: np.random.Generator) -> Array:
+        """Draw dates of months and weekdays, as days since 1970, between the ends if it can be."""
+        whole = _first_day(month), _first_day(month + 1)
+        low = np.maximum(whole[0], _number(day_of(self.name, self.min)))
+        high = np.minimum(whole[1], _number(day_of(self.name, self.max)) + 1)
+        any_day = rng.integers(low, high)
+        wanted = np.where(weekday < 7, weekday, (any_day + 3) % 7)
+        # Days at the ends of a table may be too few to have the weekday among them.
+        lacking = low + _until(low, wanted) >= high
+        low, high = np.where(lacking, whole[0], low), np.where(lacking, whole[1], high)
+        start = low + _until(low, wanted)
+        drawn: Array = start + 7 * rng.integers(0, (high - start + 6) // 7)
+        return drawn
+
+
+def check_format(name: str, text: str | None) -> None:
+    """Raise unless a format can be read, and reads the text of a typed date-time as that one."""
+    compile_format(text)
+    other = reading.misread(text)
+    if other is not None:
+        raise SchemaError(
+            f"column {name!r}: the format takes {other} for another day or time than ISO 8601 does",
+            got=repr(text),
+            hint="a date-time of a typed column and its text must mean the same; write such texts "
+            "with the month after the year",
+        )
+
+
+def day_of(name: str, text: str) -> date:
+    """Read a declared day.
+
+    >>> day_of("when", "2020-02-29")
+    datetime.date(2020, 2, 29)
+    """
+    try:
+        # Weeks and days without strokes are dates to Python, and to nobody who reads a schema.
+        return date.fromisoformat(text if re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", text) else "")
+    except ValueError:
+        raise SchemaError(
+            f"column {name!r}: min and max of a timestamp are days",
+            got=repr(text),
+            allowed="a date of the years 1 to 9999, as '2020-01-31'",
+        ) from None
+
+
+def _number(day: date) -> int:
+    return day.toordinal() - date(1970, 1, 1).toordinal()
+
+
+def _month(day: date) -> int:
+    return (day.year - 1970) * 12 + day.month - 1
+
+
+def _first_day(month: Array) -> Array:
+    day: Array = month.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
+    return day
+
+
+def _until(day: Array, weekday: Array) -> Array:
+    """Count the days from a day to the next that is the weekday."""
+    ahead: Array = (weekday - day - 3) % 7
+    return ahead

@@ -1,0 +1,1 @@
+"""How a cell is read: as Python values, as SQL, by the calendar."""

@@ -1,0 +1,1 @@
+"""Schemas from files: our TOML, other tools' metadata, the contests' files, public tables."""

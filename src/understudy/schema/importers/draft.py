@@ -1,0 +1,158 @@
+"""Draft columns from a public table: lists, ranges and bins that anyone may see."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from understudy.errors import MissingColumnError
+from understudy.schema.columns import (
+    LARGEST,
+    NULLS,
+    Categorical,
+    Id,
+    Ignored,
+    Integer,
+    Numeric,
+    Timestamp,
+)
+from understudy.schema.columns.timestamp import RESOLUTIONS
+from understudy.schema.encoding import reading
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from understudy.schema.columns import Declaration
+    from understudy.schema.encoding.reading import Array
+
+LISTED = 256
+"""A column with at most this many different values becomes a list."""
+BINS = 20
+DAYS = ("%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y", "%Y/%m/%d", "%m-%d-%Y")
+TIMES = ("", " %H:%M:%S", " %H:%M", " %I:%M:%S %p", " %I:%M %p")
+WRITTEN = tuple(day + time for day in DAYS for time in TIMES)
+"""How moments are often written, where not by ISO 8601; American dates before British ones."""
+LOOKED_AT = 1000
+"""So many values tell how all are written."""
+CALENDAR = {"month": (1, 12), "day": (1, 31), "hour": (0, 23), "minute": (0, 59)}
+"""What whole numbers of these names may be."""
+
+
+def draft(
+    table: Mapping[str, Array],
+    *,
+    ids: tuple[str, ...],
+    written: str | None = None,
+    kind: str | None = None,
+    days: tuple[str, str] | None = None,
+) -> tuple[Declaration, ...]:
+    """Draft a declaration for every column of a public table, the ids as ids.
+
+    ``kind`` may say "categorical", "numerical" or "datetime" where it is known, and ``days``
+    the first and the last day of the table that is meant, where it is not this one.
+    """
+    for name in ids:
+        if name not in table:
+            raise MissingColumnError(f"no id column {name!r} in the public table")
+    columns: list[Declaration] = []
+    for name, given in table.items():
+        if name in ids:
+            columns.append(Id(name=name))
+        else:
+            drafted = _column(name, np.asarray(given), written, kind)
+            if isinstance(drafted, Timestamp):
+                drafted = _apart(drafted, {n.lower() for n in table})
+                drafted = replace(drafted, min=days[0], max=days[1]) if days else drafted
+            columns.append(drafted)
+    return tuple(columns)
+
+
+def _apart(column: Timestamp, taken: set[str]) -> Timestamp:
+    """Give the parts of a date-time names that no column of the table has."""
+    names = list(column.part_names)
+    for i in range(len(names)):
+        while names[i].lower() in taken:
+            names[i] += "_"
+    return column if tuple(names) == column.part_names else replace(column, parts=tuple(names))
+
+
+def _column(name: str, values: Array, written: str | None, kind: str | None) -> Declaration:
+    if kind not in {"categorical", "numerical"}:
+        written = _written(values) if written is None else written
+        read, absent = reading.seconds(values, written, NULLS)
+        if kind == "datetime" or values.dtype.kind == "M" or _mostly(read, absent):
+            return _moment(name, read[~np.isnan(read)], written)
+    if kind != "categorical":
+        read, absent = reading.numbers(values, NULLS)
+        if _mostly(read, absent) and values.dtype.kind != "b":
+            return _number(name, read[~absent & np.isfinite(read)])
+    texts = reading.texts(values)
+    counted: dict[str, int] = {}
+    for text in texts.tolist():
+        if text is not None and text not in NULLS:
+            counted[text] = counted.get(text, 0) + 1
+    if not counted or (kind is None and len(counted) > max(LISTED, len(texts) // 2)):
+        return Ignored(name=name)
+    common = sorted(counted, key=lambda t: (-counted[t], t))[:LISTED]
+    return Categorical(name=name, values=tuple(sorted(common)))
+
+
+def _written(values: Array) -> str | None:
+    """Find how the moments of a column are written, by its first ones; None for ISO 8601.
+
+    >>> _written(np.array(["01/25/2024 08:37:06 PM", "12/01/2024 01:00:00 AM"], dtype=object))
+    '%m/%d/%Y %I:%M:%S %p'
+    """
+    first = values[:LOOKED_AT]
+    fits = (w for w in (None, *WRITTEN) if _mostly(*reading.seconds(first, w, NULLS)))
+    return next(fits, None)
+
+
+def _mostly(read: Array, absent: Array) -> bool:
+    present = int((~absent).sum())
+    return present > 0 and bool((~np.isnan(read) & ~absent).sum() == present)
+
+
+def _number(name: str, read: Array) -> Declaration:
+    if not len(read):
+        return Ignored(name=name)
+    low, high = float(read.min()), float(read.max())
+    whole = bool(np.all(read == np.floor(read)))
+    far = max(abs(low), abs(high))
+    if whole and high - low < LISTED and far < LARGEST:
+        least, most = _calendar(name, int(low), int(high))
+        return Integer(name=name, min=least, max=most)
+    if low == high:
+        low, high = sorted((low, low / 2 if far >= LARGEST else low + 1))
+    # Edges are values of the table, so that nothing is computed that may overflow.
+    inner = np.quantile(read, np.linspace(0, 1, BINS + 1)[1:-1], method="lower")
+    inside = [float(e) for e in np.unique(inner) if low < e < high]
+    return Numeric(name=name, edges=(low, *inside, high), whole=whole and far <= 2.0**63)
+
+
+def _calendar(name: str, low: int, high: int) -> tuple[int, int]:
+    """Let a part of a date go from end to end, whatever part of a year is public.
+
+    >>> _calendar("pickup_month", 1, 6), _calendar("months_at_sea", 1, 6)
+    ((1, 12), (1, 6))
+    """
+    least, most = CALENDAR.get(name.lower().rpartition("_")[2], (low, high))
+    return (least, most) if least <= low <= high <= most else (low, high)
+
+
+def _moment(name: str, read: Array, written: str | None) -> Declaration:
+    if not len(read):
+        return Ignored(name=name)
+    # An offset may lead out of the calendar.
+    years = np.clip(reading.part(read, "year"), 1, 9999)
+    # Every value is a whole second.
+    fitting = [r for r, seconds in RESOLUTIONS.items() if not np.any(read % seconds)]
+    return Timestamp(
+        name=name,
+        min=f"{int(years.min()):04}-01-01",
+        max=f"{int(years.max()):04}-12-31",
+        resolution=fitting[0],
+        format=written,
+    )
