@@ -11,8 +11,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.budget import RULES, Budget
+from understudy.budget import Budget
 from understudy.graph import Clique, Measurement
+from understudy.synth.measure.rules import RULES
 
 Table = NDArray[np.float64]
 

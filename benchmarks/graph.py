@@ -13,10 +13,11 @@ import numpy as np
 from _figures import apart, figure, show, timed
 from _problems import Problem, Table, adult, adult_tree, taxi
 
-from understudy.budget import RULES, Budget
+from understudy.budget import Budget
 from understudy.graph import Domain, estimate, junction_tree, model_bytes
 from understudy.graph.beliefs import propagate
 from understudy.graph.objective import objective
+from understudy.synth.measure.rules import RULES
 
 Curve = list[tuple[float, float]]
 """Seconds since the start, and the loss then."""

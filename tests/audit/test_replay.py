@@ -15,7 +15,7 @@ from tests.audit.effort import effort
 from understudy.audit import check_distance, containers, pairs, replay
 from understudy.audit.containers import CONTAINERS
 from understudy.audit.neighbours import DATED, MANY_ROWS, ODD, SCHEMA, TYPED
-from understudy.budget import Weights
+from understudy.budget import Currency, Weights
 from understudy.door import Candidate, Measure, Query, Select, Total, Units
 from understudy.errors import AuditError
 from understudy.synth import AIM, MECHANISMS, MST, NEEDS_PUBLIC, Independent
@@ -60,7 +60,7 @@ def test_pairs_differ_by_one_person_with_all_rows() -> None:
     many = [p.apart for p in seen if p.apart in MANY_ROWS]
     assert len(many) >= 40
     assert set(many) == set(MANY_ROWS)
-    assert {p.budget.currency for p in seen} == {"gdp", "pure"}
+    assert {p.budget.currency for p in seen} == {Currency.GDP, Currency.PURE}
     assert any(p.unit.is_row for p in seen)
     assert any("" in {*p.cells[0]["id"], *p.cells[1]["id"]} for p in seen)
     assert any(p.unit.columns == ("id", "a:week") for p in seen)

@@ -21,6 +21,7 @@ from understudy.audit.small_worlds import (
     check_small_worlds,
     every_world,
 )
+from understudy.budget import Currency
 from understudy.door import Clique, Distances, Measure, Question, Select, Total
 from understudy.engine import Columns
 from understudy.errors import AuditError
@@ -76,7 +77,7 @@ def test_merged_codes_are_in_every_kind_of_question_that_takes_them() -> None:
         assert set(asked) == {(bounding, merged) for bounding in CAPPED for merged in (True, False)}
     for question in (*QUESTIONS, *APART):
         counts.check(SCHEMA, question)
-        charge(question, SCHEMA, "gdp")
+        charge(question, SCHEMA, Currency.GDP)
 
 
 def test_a_row_that_merging_counts_twice_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -60,8 +60,8 @@ from understudy.vault import door as vault_door
 from understudy.vault.counts import exact
 from understudy.vault.sensitivity import charge
 
-CURRENCIES: tuple[Currency, ...] = ("gdp", "pure")
-POWER: dict[Currency, int] = {"gdp": 2, "pure": 1}
+CURRENCIES: tuple[Currency, ...] = (Currency.GDP, Currency.PURE)
+POWER: dict[Currency, int] = {Currency.GDP: 2, Currency.PURE: 1}
 """Squares of lengths add up in ``gdp``, lengths in ``pure``."""
 CLIQUES: tuple[Clique, ...] = (("a",), ("b",), ("a", "b"), ("b", "a"), ("c", "a"), ("b", "c"), ())
 CELLS = list(product(*(range(size) for size in DOMAIN.values())))
@@ -341,8 +341,8 @@ def test_totals_cost_the_cap_and_numbers_of_people_cost_one() -> None:
         for currency, power in POWER.items():
             total = charge(Total(cap=cap, scale=scale), SCHEMA, currency)
             assert total.grains(currency) == ceiling((worst / Fraction(scale)) ** power)
-        units = charge(Units(scale=scale), SCHEMA, "gdp")
-        assert units.grains("gdp") == ceiling(1 / Fraction(scale) ** 2)
+        units = charge(Units(scale=scale), SCHEMA, Currency.GDP)
+        assert units.grains(Currency.GDP) == ceiling(1 / Fraction(scale) ** 2)
 
 
 def test_distances_cost_the_cap_for_each_of_them_and_nobody_moves_them_farther() -> None:
@@ -485,11 +485,13 @@ def test_a_selection_costs_what_its_exact_distributions_differ_by(
             ratios = [a - b for a, b in zip(here, there, strict=True)]
             assert max(map(abs, ratios)) <= question.epsilon + slack
             assert max(ratios) - min(ratios) <= question.epsilon + slack
-            cost = charge(question, SCHEMA, "pure").grains("pure")
+            cost = charge(question, SCHEMA, Currency.PURE).grains(Currency.PURE)
             assert cost == ceiling(Fraction(question.epsilon))
             assert covered(here, there, pure(question.epsilon))
             mu = mu_of_selection_upper(question.epsilon)
-            assert charge(question, SCHEMA, "gdp").grains("gdp") == ceiling(Fraction(mu) ** 2)
+            assert charge(question, SCHEMA, Currency.GDP).grains(Currency.GDP) == ceiling(
+                Fraction(mu) ** 2
+            )
             assert covered(here, there, gaussian(mu))
 
 
@@ -531,7 +533,7 @@ def spent(question: Question, power: int) -> Fraction:
     """The cost of a question with noise, from what is said of it in words."""
     match question:
         case Measure():
-            return documented(question, "gdp" if power == 2 else "pure")
+            return documented(question, Currency.GDP if power == 2 else Currency.PURE)
         case Select():
             raise AssertionError("a selection adds no noise")
         case UnitCounts():
@@ -550,14 +552,14 @@ def test_composed_questions_cost_what_dp_accounting_says() -> None:
     rng = dice(8)
     for _ in range(60):
         run = [plain_of(rng) for _ in range(rng.randint(1, 8))]
-        grains = sum(charge(q, SCHEMA, "gdp").grains("gdp") for q in run)
+        grains = sum(charge(q, SCHEMA, Currency.GDP).grains(Currency.GDP) for q in run)
         whole = sum((spent(q, 2) for q in run), Fraction(0))
         assert 0 <= grains * GRAIN - whole < len(run) * GRAIN
         mu, delta = math.sqrt(whole), 10.0 ** rng.uniform(-14, -2)
         if mu > 60:
             continue  # beyond their floating-point arithmetic
         theirs = gaussian_mechanism.get_epsilon_gaussian(1 / mu, delta, tol=1e-12)
-        ours = epsilon_of(grains, "gdp", delta)
+        ours = epsilon_of(grains, Currency.GDP, delta)
         assert theirs * (1 - 1e-9) - 1e-9 <= ours <= theirs * (1 + 1e-6) + 1e-9
 
 
@@ -566,10 +568,10 @@ def test_composed_pure_questions_cost_the_sum_of_their_epsilons() -> None:
     rng = dice(9)
     for _ in range(150):
         run = [rng.choice([plain_of, select_of])(rng) for _ in range(rng.randint(1, 8))]
-        grains = sum(charge(q, SCHEMA, "pure").grains("pure") for q in run)
+        grains = sum(charge(q, SCHEMA, Currency.PURE).grains(Currency.PURE) for q in run)
         whole = sum(Fraction(q.epsilon) if isinstance(q, Select) else spent(q, 1) for q in run)
         assert 0 <= grains * GRAIN - whole < len(run) * GRAIN
-        told = Fraction(epsilon_of(grains, "pure", 0.0))
+        told = Fraction(epsilon_of(grains, Currency.PURE, 0.0))
         assert whole <= told <= whole * (1 + Fraction(1, 10**12))
 
 
@@ -596,11 +598,11 @@ def test_selections_beside_noise_cost_no_less_than_their_privacy_loss(
     rounded = {"pessimistic_estimate": False, "value_discretization_interval": 1e-4}
     loss = loss.compose(pld.from_gaussian_mechanism(sigma, use_connect_dots=False, **rounded))
     loss = loss.compose(pld.from_laplace_mechanism(scale, use_connect_dots=False, **rounded))
-    noise = Charge((Laplace(sensitivity=Fraction(1), scale=scale),)).grains("gdp")
-    grains = times * Charge((Selection(epsilon=epsilon),)).grains("gdp") + noise
-    grains += charge(Units(scale=sigma), SCHEMA, "gdp").grains("gdp")
+    noise = Charge((Laplace(sensitivity=Fraction(1), scale=scale),)).grains(Currency.GDP)
+    grains = times * Charge((Selection(epsilon=epsilon),)).grains(Currency.GDP) + noise
+    grains += charge(Units(scale=sigma), SCHEMA, Currency.GDP).grains(Currency.GDP)
     for delta in (1e-8, 1e-5, 1e-3):
-        assert loss.get_epsilon_for_delta(delta) <= epsilon_of(grains, "gdp", delta)
+        assert loss.get_epsilon_for_delta(delta) <= epsilon_of(grains, Currency.GDP, delta)
 
 
 def test_half_the_mu_of_many_selections_would_be_seen() -> None:
@@ -663,8 +665,8 @@ def test_the_noise_at_the_door_has_the_scale_that_was_charged(
 ) -> None:
     """The step of an answer is seen from outside, by noise of 0 and of 1 step."""
     rng = dice(10)
-    rich = Budget(epsilon=1e9, delta=1e-9 if currency == "gdp" else 0)
-    shape = "gaussian" if currency == "gdp" else "laplace"
+    rich = Budget(epsilon=1e9, delta=1e-9 if currency == Currency.GDP else 0)
+    shape = "gaussian" if currency == Currency.GDP else "laplace"
     crowd = {str(i): rng.choices(CELLS, k=rng.randint(1, 9)) for i in range(4)}
     with (
         opened(crowd) as table,

@@ -16,6 +16,7 @@ from understudy.budget import (
     GRAIN,
     Budget,
     Charge,
+    Currency,
     Event,
     Gaussian,
     Laplace,
@@ -43,7 +44,7 @@ from understudy.schema.encoding.calendar import PARTS
 
 ENDS: Any = {"min": 0, "max": 9999}
 PLAIN = Schema("t", (Categorical(name="colour", values=("red",)),))
-currencies = st.sampled_from(["gdp", "pure"])
+currencies = st.sampled_from([Currency.GDP, Currency.PURE])
 events: st.SearchStrategy[Event] = st.one_of(
     st.builds(
         Gaussian,
@@ -71,7 +72,7 @@ def test_shares_never_cost_more_than_the_whole(
 @given(st.integers(0, 2**100), currencies)
 def test_price_lower_is_the_greatest_float_within(grains: int, currency: Any) -> None:
     price = price_lower(grains, currency)
-    power = 2 if currency == "gdp" else 1
+    power = 2 if currency == Currency.GDP else 1
     assert Fraction(price) ** power <= grains * GRAIN
     assert Fraction(math.nextafter(price, math.inf)) ** power > grains * GRAIN
 
@@ -83,7 +84,7 @@ def test_mu_upper_is_not_below(grains: int) -> None:
 
 @given(st.integers(0, 2**100))
 def test_pure_epsilon_is_not_below(grains: int) -> None:
-    assert Fraction(epsilon_of(grains, "pure", 0)) >= grains * GRAIN
+    assert Fraction(epsilon_of(grains, Currency.PURE, 0)) >= grains * GRAIN
 
 
 @given(st.lists(events, min_size=1, max_size=5).map(tuple))
@@ -92,13 +93,13 @@ def test_a_charge_survives_being_written_down(parts: tuple[Event, ...]) -> None:
     charge = Charge(parts)
     again = Charge.from_dict(charge.to_dict())
     assert again == charge
-    assert again.grains("gdp") == charge.grains("gdp")
+    assert again.grains(Currency.GDP) == charge.grains(Currency.GDP)
 
 
 @given(st.lists(events, min_size=1, max_size=5).map(tuple))
 def test_the_cost_is_the_sum_of_its_parts_rounded_up_once(parts: tuple[Event, ...]) -> None:
-    alone = sum(Charge((p,)).grains("gdp") for p in parts)
-    assert alone - len(parts) <= Charge(parts).grains("gdp") <= alone
+    alone = sum(Charge((p,)).grains(Currency.GDP) for p in parts)
+    assert alone - len(parts) <= Charge(parts).grains(Currency.GDP) <= alone
 
 
 def test_squared_mu_adds_up_over_several_epsilons() -> None:
@@ -112,7 +113,7 @@ def test_fifty_two_weeks_cost_fifty_two_times_mu() -> None:
     week = Budget(epsilon=1, delta=2.5e-5)
     mu = 52 * week.price
     assert round(mu, 1) == 14.8
-    assert round(epsilon_of(math.ceil(Fraction(mu) ** 2 / GRAIN), "gdp", 2.5e-5)) == 168
+    assert round(epsilon_of(math.ceil(Fraction(mu) ** 2 / GRAIN), Currency.GDP, 2.5e-5)) == 168
 
 
 @pytest.mark.parametrize("epsilon", [0, -1, math.inf, math.nan, "1", True, None])
@@ -130,18 +131,18 @@ def test_deltas_that_are_none(delta: Any) -> None:
 @pytest.mark.parametrize("price", [0, -1, math.inf, math.nan, "1"])
 def test_prices_that_are_none(price: Any) -> None:
     with pytest.raises(BudgetError, match="price must be positive"):
-        price_grains(price, "gdp")
+        price_grains(price, Currency.GDP)
 
 
 @pytest.mark.parametrize("shares", [[], [0.0, 1.0], [-1.0]])
 def test_shares_that_are_none(shares: list[float]) -> None:
     with pytest.raises(BudgetError, match="shares of a budget"):
-        split(2**80, "gdp", shares)
+        split(2**80, Currency.GDP, shares)
 
 
 def test_a_pure_ledger_takes_no_gaussian() -> None:
     with pytest.raises(BudgetError, match="no Gaussian"):
-        Charge((Gaussian(squared_sensitivity=Fraction(1), sigma=1.0),)).grains("pure")
+        Charge((Gaussian(squared_sensitivity=Fraction(1), sigma=1.0),)).grains(Currency.PURE)
 
 
 def test_a_budget_and_a_unit_survive_being_written_down() -> None:
@@ -321,11 +322,13 @@ def test_a_pure_event_in_a_gaussian_ledger_costs_the_square_of_its_mu(epsilon: f
         return math.ceil(Fraction(mu) ** 2 / GRAIN)
 
     laplace = Charge((Laplace(sensitivity=Fraction(2), scale=2 / epsilon),))
-    assert laplace.grains("gdp") == grains(mu_of_pure_upper(epsilon))
+    assert laplace.grains(Currency.GDP) == grains(mu_of_pure_upper(epsilon))
     selection = Charge((Selection(epsilon=epsilon),))
-    assert selection.grains("gdp") == grains(mu_of_selection_upper(epsilon))
+    assert selection.grains(Currency.GDP) == grains(mu_of_selection_upper(epsilon))
     assert (
-        laplace.grains("pure") == selection.grains("pure") == math.ceil(Fraction(epsilon) / GRAIN)
+        laplace.grains(Currency.PURE)
+        == selection.grains(Currency.PURE)
+        == math.ceil(Fraction(epsilon) / GRAIN)
     )
 
 

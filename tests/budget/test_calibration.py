@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from understudy.budget import (
     GRAIN,
-    RULES,
     Budget,
     Charge,
     Currency,
@@ -26,9 +25,9 @@ from understudy.budget import (
     selection_epsilon_lower,
     split,
 )
-from understudy.budget.calibration import Rule
 from understudy.errors import BudgetError, BudgetExhaustedError
 from understudy.ledger import Ledger
+from understudy.synth.measure.rules import RULES, Rule
 
 CENSUS = 2.2820610e-12
 
@@ -84,7 +83,7 @@ def test_every_rule_keeps_the_budget_and_gdp_needs_least(
     exact = RULES["gdp"](budget, questions)
     for name in ("gdp", "rdp", "rdp_integer", "basic"):
         sigma = RULES[name](budget, questions)
-        cost = noise_charge(sigma, "gdp", bound=Fraction(questions)).grains("gdp")
+        cost = noise_charge(sigma, Currency.GDP, bound=Fraction(questions)).grains(Currency.GDP)
         assert cost <= budget.grains, name
         assert sigma >= exact * (1 - 1e-9), name
 
@@ -97,7 +96,10 @@ def test_the_classical_rule_keeps_the_budget_at_every_epsilon(
     """Its proof ends at epsilon 1 and so does its use: above, it draws the noise of 1."""
     budget = Budget(epsilon=epsilon, delta=10.0**exponent)
     sigma = RULES["classical"](budget, questions)
-    assert noise_charge(sigma, "gdp", bound=Fraction(questions)).grains("gdp") <= budget.grains
+    assert (
+        noise_charge(sigma, Currency.GDP, bound=Fraction(questions)).grains(Currency.GDP)
+        <= budget.grains
+    )
     if epsilon / questions > 1:
         least = Budget(epsilon=questions, delta=10.0**exponent)
         assert sigma == pytest.approx(RULES["classical"](least, questions))
@@ -110,20 +112,20 @@ def test_the_classical_formula_beyond_1_is_charged_for_the_noise_it_lacks(
     """Used there regardless, its noise costs more than the budget: a run refuses it."""
     budget = Budget(epsilon=epsilon, delta=1e-6)
     sigma = math.sqrt(2 * math.log(1.25 / budget.delta)) / budget.epsilon
-    charge = noise_charge(sigma, "gdp", bound=Fraction(1))
-    assert charge.grains("gdp") == math.ceil(1 / Fraction(sigma) ** 2 / GRAIN)
-    assert charge.grains("gdp") > budget.grains
-    assert epsilon_of(charge.grains("gdp"), "gdp", budget.delta) > epsilon
+    charge = noise_charge(sigma, Currency.GDP, bound=Fraction(1))
+    assert charge.grains(Currency.GDP) == math.ceil(1 / Fraction(sigma) ** 2 / GRAIN)
+    assert charge.grains(Currency.GDP) > budget.grains
+    assert epsilon_of(charge.grains(Currency.GDP), Currency.GDP, budget.delta) > epsilon
     with closing(Ledger.create(tmp_path / "l.ledger", budget=budget)) as ledger:
         run = ledger.begin(budget, {})
         with pytest.raises(BudgetExhaustedError):
             run.reserve(0, "plan", "a question", charge)
-        run.reserve(0, "plan", "a question", noise_charge(9.0, "gdp", bound=Fraction(1)))
+        run.reserve(0, "plan", "a question", noise_charge(9.0, Currency.GDP, bound=Fraction(1)))
 
 
 @given(
     st.floats(1e-6, 1e3),
-    st.sampled_from(["gdp", "pure"]),
+    st.sampled_from([Currency.GDP, Currency.PURE]),
     st.fractions(min_value=Fraction(1, 1000), max_value=10**9),
 )
 def test_scale_upper_is_within_its_price_and_hardly_more(
@@ -157,24 +159,24 @@ def test_integer_orders_are_searched_rightly(epsilon: float, exponent: float) ->
 @pytest.mark.parametrize("scale", [0, -1.0, float("inf"), float("nan"), "1"])
 def test_scales_that_are_none(scale: float) -> None:
     with pytest.raises(BudgetError, match="noise scale must be positive"):
-        noise_charge(scale, "gdp", bound=Fraction(1))
+        noise_charge(scale, Currency.GDP, bound=Fraction(1))
 
 
 def test_sensitivities_that_are_none() -> None:
     with pytest.raises(BudgetError, match="sensitivity must be positive"):
-        scale_upper(1.0, "gdp", bound=Fraction(0))
+        scale_upper(1.0, Currency.GDP, bound=Fraction(0))
 
 
 def test_a_tiny_price_is_calibrated_at_once_and_none_is_refused() -> None:
     tiny = Budget(epsilon=1e-9, delta=1e-9)
-    (price,) = split(tiny.grains // 50, "gdp", [1.0])
-    scale = scale_upper(price, "gdp", bound=Fraction(1))
-    assert noise_charge(scale, "gdp", bound=Fraction(1)).grains("gdp") <= tiny.grains
+    (price,) = split(tiny.grains // 50, Currency.GDP, [1.0])
+    scale = scale_upper(price, Currency.GDP, bound=Fraction(1))
+    assert noise_charge(scale, Currency.GDP, bound=Fraction(1)).grains(Currency.GDP) <= tiny.grains
     with pytest.raises(BudgetError, match="more than a grain"):
-        scale_upper(1e-30, "gdp", bound=Fraction(1))
+        scale_upper(1e-30, Currency.GDP, bound=Fraction(1))
 
 
-@given(st.floats(1e-3, 30), st.sampled_from(["gdp", "pure"]))
+@given(st.floats(1e-3, 30), st.sampled_from([Currency.GDP, Currency.PURE]))
 @settings(max_examples=40, deadline=None)
 def test_the_epsilon_of_a_selection_is_within_its_price_and_near_it(
     price: float, currency: Currency

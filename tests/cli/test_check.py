@@ -13,6 +13,7 @@ import pytest
 import understudy as us
 from tests.cli.drafted import refused, runfile, table
 from tests.cli.place import SCHEMA, Place
+from understudy.budget import Currency
 from understudy.cli import check
 from understudy.errors import (
     BudgetError,
@@ -119,7 +120,7 @@ def test_the_facts_are_one_object(city: Place) -> None:
 @pytest.mark.parametrize(
     ("changes", "public"),
     [({}, True), ({"delta": 0}, False), ({"bounding": "sample:2"}, False)],
-    ids=["public", "pure", "sample"],
+    ids=["public", Currency.PURE, "sample"],
 )
 def test_noise_and_size_are_those_that_synth_then_has(
     city: Place, changes: dict[str, Any], *, public: bool

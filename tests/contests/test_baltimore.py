@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from understudy.budget import Unit
+from understudy.budget import Currency, Unit
 from understudy.cli.main import main
 from understudy.contests import Recipe, read_parameters, run_recipe
 from understudy.errors import MissingColumnError, QuestionError, SchemaError, UsageError
@@ -85,7 +85,7 @@ def test_each_epsilon_is_booked_and_public_calls_chose_noise_without_a_delta(
     with closing(Ledger(folder / "ledger")) as ledger:
         state = ledger.state()
     assert [run.budget.epsilon for run in state.runs.values()] == [1.0, 10.0]
-    assert state.currency == "pure"
+    assert state.currency == Currency.PURE
     assert state.budget.epsilon == pytest.approx(11)
     assert [run["guarantee"]["delta"] for run in manifest["runs"]] == [0, 0]
     assert all(run["mechanism"]["noise"] == "laplace" for run in manifest["runs"])

@@ -28,7 +28,7 @@ import understudy as us
 from tests.leaks.reachable import SOURCE, Secrets, frames_of
 from tests.vault.worlds import KEY, opened
 from understudy import errors
-from understudy.budget import Budget, ResolvedUnit, Weights, noise_charge
+from understudy.budget import Budget, Currency, ResolvedUnit, Weights, noise_charge
 from understudy.door import Candidate, Query
 from understudy.errors import (
     BudgetExhaustedError,
@@ -64,7 +64,7 @@ PEOPLE: People = {
 QUERIES = [Query(clique=("a", "b", "c"), scale=900.0 + i) for i in range(30)]
 """Enough numbers for an answer to need pages of its own in the ledger."""
 CANDIDATES = [Candidate(clique=("a", "b"), expected=np.zeros(6))]
-COST = noise_charge(1.0, "gdp", bound=Fraction(1))
+COST = noise_charge(1.0, Currency.GDP, bound=Fraction(1))
 
 
 @dataclass
@@ -318,7 +318,9 @@ def spend(trial: Trial) -> None:
         run = ledger.reopen()
         left = run.state().cap
         price = us.Budget(epsilon=1e6, delta=1e-9).price
-        run.reserve(9, "another", "everything", noise_charge(1 / price, "gdp", bound=Fraction(1)))
+        run.reserve(
+            9, "another", "everything", noise_charge(1 / price, Currency.GDP, bound=Fraction(1))
+        )
         assert run.state().spent <= left
 
 

@@ -14,7 +14,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from understudy.budget import Budget, noise_charge
+from understudy.budget import Budget, Currency, noise_charge
 from understudy.errors import LedgerLockedError, UnderstudyError
 from understudy.ledger import Ledger
 from understudy.ledger.journal import Entry, Journal
@@ -68,7 +68,7 @@ def reserve(task: dict[str, Any]) -> str:
     """Book a question of this process's own in the last run."""
     with closing(Ledger(Path(task["ledger"]))) as ledger:
         run = ledger.reopen()
-        charge = noise_charge(task["scale"], "gdp", bound=Fraction(1))
+        charge = noise_charge(task["scale"], Currency.GDP, bound=Fraction(1))
         await_start(task)
         run.reserve(task["ordinal"], f"plan of {os.getpid()}", "question", charge)
         return "booked"
@@ -95,7 +95,7 @@ def ask(run: Run, ordinal: int, scale: float) -> bytes:
     plan = f"question {ordinal}"
     stored = run.answer(ordinal, plan)
     if stored is None:
-        charge = noise_charge(scale, "gdp", bound=Fraction(1))
+        charge = noise_charge(scale, Currency.GDP, bound=Fraction(1))
         run.check(ordinal, plan, charge)
         run.reserve(ordinal, plan, plan, charge)
         stored = os.urandom(8)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from understudy.budget import Budget, ResolvedUnit, noise_charge
+from understudy.budget import Budget, Currency, ResolvedUnit, noise_charge
 from understudy.errors import (
     LedgerDamagedError,
     LedgerLockedError,
@@ -42,7 +42,7 @@ def write_ledger(path: Path) -> None:
         ledger.bind(name="trips", unit=ResolvedUnit.of("taxi"))
         run = ledger.begin(Budget(epsilon=0.5, delta=1e-6), {"mechanism": {"name": "none"}})
         for ordinal in range(2):
-            charge = noise_charge(50.0, "gdp", bound=Fraction(1))
+            charge = noise_charge(50.0, Currency.GDP, bound=Fraction(1))
             run.reserve(ordinal, f"plan {ordinal}", "number of people", charge)
             run.store(ordinal, f"plan {ordinal}", bytes(range(8 * ordinal, 8 * ordinal + 8)))
         run.close()
@@ -239,7 +239,7 @@ def test_a_database_with_our_mark_but_other_tables_is_refused(
 def test_a_torn_file_is_refused(path: Path) -> None:
     with closing(Ledger(path)) as ledger:
         run = ledger.begin(Budget(epsilon=0.1, delta=1e-6), {})
-        run.reserve(0, "plan", "much", noise_charge(50.0, "gdp", bound=Fraction(1)))
+        run.reserve(0, "plan", "much", noise_charge(50.0, Currency.GDP, bound=Fraction(1)))
         run.store(0, "plan", bytes(range(250)) * 120)
     whole, torn = path.read_bytes(), path.with_name("torn.ledger")
     lengths = {1, 16, 99, 100, 101, 511, 512, 1024, 2048, 4095, 4096, 8192, len(whole) // 2}
@@ -383,7 +383,7 @@ def test_a_full_disk_is_told_and_the_entry_is_not_there(path: Path, way: str) ->
     payload = bytes(100_000)
     with closing(Ledger(path)) as ledger:
         run = ledger.begin(Budget(epsilon=0.1, delta=1e-6), {})
-        run.reserve(0, "plan", "much", noise_charge(50.0, "gdp", bound=Fraction(1)))
+        run.reserve(0, "plan", "much", noise_charge(50.0, Currency.GDP, bound=Fraction(1)))
         connection = ledger._journal._connection
         limit = 10**9
         if way == "system":

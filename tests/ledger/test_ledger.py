@@ -19,6 +19,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from understudy.budget import (
     Budget,
     Charge,
+    Currency,
     Gaussian,
     Laplace,
     ResolvedUnit,
@@ -193,7 +194,7 @@ def test_what_is_left_of_a_gaussian_ledger_is_told_at_its_own_delta(path: Path) 
         ledger.begin(Budget(epsilon=0.8, delta=1e-6), {})
         with pytest.raises(BudgetExhaustedError) as error:
             ledger.begin(Budget(epsilon=0.8, delta=1e-6), {})
-        left = epsilon_of(ledger.state().left, "gdp", 1e-6)
+        left = epsilon_of(ledger.state().left, Currency.GDP, 1e-6)
         assert error.value.allowed == f"epsilon {left:.6g} at delta 1e-06"
         # Squares of mu add up: about 0.8² + 0.6² = 1².
         assert 0.5 < left < 0.6
@@ -210,7 +211,7 @@ def test_squared_mus_of_several_runs_add_up(path: Path) -> None:
     assert mu_upper(state.left) ** 2 == pytest.approx(mu_lower(1.0, 1e-6) ** 2 - sum(squares))
     # Far more than the epsilons' own sum would allow.
     assert sum(epsilons) > 1
-    assert 0.5 < epsilon_of(state.left, "gdp", 1e-6) < 1
+    assert 0.5 < epsilon_of(state.left, Currency.GDP, 1e-6) < 1
 
 
 def test_deltas_may_differ_between_runs(path: Path) -> None:
@@ -247,7 +248,7 @@ def test_an_abandoned_run_keeps_what_it_booked_and_open_reservations_too(path: P
         ledger.reopen(2).close()
         state = ledger.state()
     assert state.runs[1].held == 0
-    assert state.runs[2].held == charge.grains("gdp") == state.total - state.left
+    assert state.runs[2].held == charge.grains(Currency.GDP) == state.total - state.left
 
 
 @settings(max_examples=40, deadline=None, derandomize=True, database=None)
@@ -308,7 +309,7 @@ CHARGES = [
 @pytest.mark.parametrize("budget", [GDP, PURE])
 def test_booked_grains_are_those_of_the_stored_events(path: Path, budget: Budget) -> None:
     currency = budget.currency
-    wanted = CHARGES if currency == "gdp" else CHARGES[1:3]
+    wanted = CHARGES if currency == Currency.GDP else CHARGES[1:3]
     with ledger_of(path, budget) as ledger:
         run = ledger.begin(budget, {})
         for i, charge in enumerate(wanted):
@@ -359,7 +360,7 @@ def test_the_same_question_under_an_open_reservation_costs_nothing(path: Path) -
             assert ledger.state() == before
     with closing(Ledger(path)) as ledger:
         ledger.reopen().store(0, "plan", b"at last")
-        assert ledger.state().runs[1].spent == whole.grains("gdp")
+        assert ledger.state().runs[1].spent == whole.grains(Currency.GDP)
         assert ledger.reopen().answer(0, "plan") == b"at last"
 
 
@@ -372,7 +373,7 @@ def test_another_question_in_its_place_is_charged_anew(path: Path) -> None:
         for ask in (run.check, _reserve(run)):
             with pytest.raises(BudgetExhaustedError, match="question 0") as error:
                 ask(0, "three", costing(GDP, 0.25))
-            left = epsilon_of(GDP.grains - run.state().spent, "gdp", 1e-6)
+            left = epsilon_of(GDP.grains - run.state().spent, Currency.GDP, 1e-6)
             assert error.value.allowed == f"epsilon {left:.6g} at delta 1e-06"
         # Both may still be answered, but only one of them.
         run.store(0, "one", b"1")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from understudy.budget import Budget, noise_charge, scale_upper, split
+from understudy.budget import Budget, Currency, noise_charge, scale_upper, split
 from understudy.ledger import Ledger, State
 
 if TYPE_CHECKING:
@@ -96,7 +96,9 @@ def test_only_one_gets_the_last_of_a_run(tmp_path: Path, racers: Racers, turn: i
     path = tmp_path / "a.ledger"
     with closing(Ledger.create(path, budget=BUDGET)) as ledger:
         ledger.begin(BUDGET, {})
-    scale = scale_upper(split(BUDGET.grains, "gdp", [0.6, 0.4])[0], "gdp", bound=Fraction(1))
+    scale = scale_upper(
+        split(BUDGET.grains, Currency.GDP, [0.6, 0.4])[0], Currency.GDP, bound=Fraction(1)
+    )
     answers = racers.race("reserve", path, scale=scale, ordinal=turn % 3, rest=0.02 * (turn % 4))
     assert sorted_answers(answers) == ['{"done": "booked"}', '{"refused": "BudgetExhaustedError"}']
     (reservation,) = read(path).runs[1].reservations
@@ -117,7 +119,9 @@ def test_two_that_resume_one_run_are_handed_the_same_answers(
     tmp_path: Path, racers: Racers, turn: int
 ) -> None:
     path, questions = tmp_path / f"{turn}.ledger", 40
-    scale = scale_upper(split(BUDGET.grains, "gdp", [1] * questions)[0], "gdp", bound=Fraction(1))
+    scale = scale_upper(
+        split(BUDGET.grains, Currency.GDP, [1] * questions)[0], Currency.GDP, bound=Fraction(1)
+    )
     with closing(Ledger.create(path, budget=BUDGET)) as ledger:
         ledger.begin(BUDGET, {})
     answers = racers.race("finish", path, scale=scale, questions=questions, rest=0.003 * turn)
@@ -126,7 +130,7 @@ def test_two_that_resume_one_run_are_handed_the_same_answers(
     assert sorted(run.answers) == list(range(questions))
     assert [answer["done"]["handed"] for answer in answers] == [stored, stored]
     # Nothing was charged twice, nor left out.
-    grains = noise_charge(scale, "gdp", bound=Fraction(1)).grains("gdp")
+    grains = noise_charge(scale, Currency.GDP, bound=Fraction(1)).grains(Currency.GDP)
     assert [(r.ordinal, r.grains) for r in run.reservations] == [
         (ordinal, grains) for ordinal in range(questions)
     ]

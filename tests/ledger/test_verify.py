@@ -13,7 +13,7 @@ import pytest
 
 from tests.ledger.chains import NEW, OLD, forge, key_of, link, mark_of, rows_of
 from tests.ledger.test_journal import raw, refused
-from understudy.budget import Budget, ResolvedUnit, noise_charge
+from understudy.budget import Budget, Currency, ResolvedUnit, noise_charge
 from understudy.errors import LedgerMismatchError, MalformedFileError
 from understudy.ledger import Ledger, new_key
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 TOTAL = Budget(epsilon=2.0, delta=1e-6)
 SMALL = Budget(epsilon=0.5, delta=1e-6)
-CHARGE = noise_charge(50.0, "gdp", bound=Fraction(1))
+CHARGE = noise_charge(50.0, Currency.GDP, bound=Fraction(1))
 RUN = 6
 """The entries of a run of two questions."""
 
@@ -165,7 +165,7 @@ def test_a_new_ledger_has_a_key(path: Path) -> None:
 
 def test_a_manifest_is_found_and_what_came_after_it_is_counted(path: Path) -> None:
     one, two = spend(path), spend(path)
-    cost = CHARGE.grains("gdp")
+    cost = CHARGE.grains(Currency.GDP)
     assert verified(path, one) == (1, 2 + RUN, RUN, 2, 2 * cost)
     assert verified(path, two) == (2, 2 + 2 * RUN, 0, 0, 0)
     spend(path, close=False)

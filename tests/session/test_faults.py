@@ -21,7 +21,7 @@ import pytest
 import understudy as us
 from tests.ledger.test_journal import small_files, write_ledger
 from tests.session.test_kill import BUDGET, Server, Watch, new_watch, read, serving
-from understudy.budget import Budget, Unit, noise_charge
+from understudy.budget import Budget, Currency, Unit, noise_charge
 from understudy.engine import DuckDB
 from understudy.errors import LedgerDamagedError, StorageError
 from understudy.ledger import Ledger
@@ -255,7 +255,7 @@ def whole(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     if request.param != "small":
         with closing(Ledger(path)) as ledger:
             run = ledger.begin(SMALL, {})
-            run.reserve(0, "plan", "much", noise_charge(500.0, "gdp", bound=Fraction(1)))
+            run.reserve(0, "plan", "much", noise_charge(500.0, Currency.GDP, bound=Fraction(1)))
             run.store(0, "plan", bytes(range(250)) * 60)
     return path.read_bytes()
 
@@ -320,7 +320,7 @@ def check_goes_on(path: Path, before: State) -> None:
     try:
         with closing(Ledger(path)) as ledger:
             run = ledger.begin(SMALL, {})
-            run.reserve(0, "plan", "question", noise_charge(500.0, "gdp", bound=Fraction(1)))
+            run.reserve(0, "plan", "question", noise_charge(500.0, Currency.GDP, bound=Fraction(1)))
         after = read(path)
     except (LedgerDamagedError, StorageError):
         return

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from understudy.budget import Budget, noise_charge, scale_upper, split
+from understudy.budget import Budget, Currency, noise_charge, scale_upper, split
 from understudy.ledger import Ledger
 from understudy.noise import steps_per_unit
 
@@ -88,11 +88,13 @@ def expected(questions: int) -> list[tuple[float, int, int]]:
     """Give the scale, the steps a unit and the grains of every question."""
     out = []
     shares = [1 + i % 5 for i in range(questions)]
-    for i, price in enumerate(split(BUDGET.grains, "gdp", shares)):
+    for i, price in enumerate(split(BUDGET.grains, Currency.GDP, shares)):
         bound = Fraction(1) if i % 4 in (0, 3) else Fraction(CAP) ** 2
-        scale = scale_upper(price, "gdp", bound=bound)
+        scale = scale_upper(price, Currency.GDP, bound=bound)
         steps = steps_per_unit(scale, at_least=2**16 if i % 4 == 2 else 1)
-        out.append((scale, steps, noise_charge(scale, "gdp", bound=bound).grains("gdp")))
+        out.append(
+            (scale, steps, noise_charge(scale, Currency.GDP, bound=bound).grains(Currency.GDP))
+        )
     return out
 
 

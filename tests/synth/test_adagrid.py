@@ -18,7 +18,7 @@ from tests.vault.obvious import People
 from tests.vault.worlds import DOMAIN
 from understudy.audit import FixedEntropy
 from understudy.audit.tape import Tape
-from understudy.budget import RULES, Currency, Laplace, Norm, Weights
+from understudy.budget import Currency, Laplace, Norm, Weights
 from understudy.door import Clique
 from understudy.engine import DuckDB
 from understudy.errors import BudgetError, QuestionError, UnderstudyError, UsageError
@@ -30,6 +30,7 @@ from understudy.synth import mechanism_from_dict, mechanism_to_dict
 from understudy.synth.measure.granularity import closure
 from understudy.synth.measure.population import Crowd, meet
 from understudy.synth.measure.rounds import Rounds
+from understudy.synth.measure.rules import RULES
 from understudy.vault import PrivateDoor, PrivateTable
 
 SCHEMA = Schema(
@@ -297,7 +298,7 @@ def rounds(
     *,
     crowd: Crowd | None = None,
     copies: dict[frozenset[str], int] | None = None,
-    rule: Any = "gdp",
+    rule: Any = Currency.GDP,
     threshold: float = 5.0,
 ) -> Rounds:
     met = crowd or Crowd(rows=100.0, sizes=None, typical=3, bounding=Weights(3))
@@ -386,15 +387,17 @@ def test_published_is_the_documents_rule_for_the_whole_budget(tmp_path: Path) ->
 WORLD: People = {str(i): [(i % 3, i % 2, i % 4)] * (1 + i % 3) for i in range(30)}
 
 
-@pytest.mark.parametrize("currency", ["gdp", "pure"])
+@pytest.mark.parametrize("currency", [Currency.GDP, Currency.PURE])
 def test_a_clique_asked_several_times_has_less_noise_and_costs_as_many(currency: Currency) -> None:
-    budget = us.Budget(epsilon=50, delta=1e-6 if currency == "gdp" else 0)
+    budget = us.Budget(epsilon=50, delta=1e-6 if currency == Currency.GDP else 0)
     with door_to(WORLD, bounding=Weights(3), budget=budget) as door:
         made = rounds(door, copies={frozenset({"b", "a"}): 4})
         made.ask(closure([("a", "b"), ("b", "c")]), silent)
         left, told = door.grains, made.answers().told
     scales = {tuple(c["clique"]): c["scale"] for c in told}
-    assert scales["a", "b"] * (2 if currency == "gdp" else 4) == pytest.approx(scales["b", "c"])
+    assert scales["a", "b"] * (2 if currency == Currency.GDP else 4) == pytest.approx(
+        scales["b", "c"]
+    )
     assert 0 <= left < 1e-9 * budget.grains
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import understudy as us
-from understudy.budget import split
+from understudy.budget import Currency, split
 from understudy.demo import City
 from understudy.errors import BudgetError, UsageError
 from understudy.ledger import Ledger
@@ -105,5 +105,5 @@ def test_shares_that_are_none(share: float) -> None:
 
 def test_splitting_leaves_nothing_worth_naming() -> None:
     whole = us.Budget(epsilon=1, delta=1e-9).grains
-    prices = split(whole, "gdp", [0.02, 0.02, 0.96])
+    prices = split(whole, Currency.GDP, [0.02, 0.02, 0.96])
     assert sum(p**2 for p in prices) == pytest.approx(whole / 2**80, rel=1e-12)

@@ -17,6 +17,7 @@ from tests.vault.worlds import KEY, obvious, opened
 from understudy.audit import FixedEntropy
 from understudy.budget import (
     Budget,
+    Currency,
     Gaussian,
     Laplace,
     Norm,
@@ -242,7 +243,7 @@ def test_a_resumed_run_replays_its_answers_and_draws_nothing(ledger: Ledger) -> 
     def ask(entropy: Any) -> list[Any]:
         with opened(PEOPLE) as table:
             door = PrivateDoor(table, run=run, bounding=Weights(4), entropy=entropy)
-            scale = scale_upper(0.1, "gdp", bound=Fraction(16))
+            scale = scale_upper(0.1, Currency.GDP, bound=Fraction(16))
             measured = door.measure([Query(clique=("a",), scale=scale)], price=0.1)
             apart = door.distances(CANDIDATES, scale=300.0, bounding=Sample(2))
             people = door.units(scale=30.0)
@@ -264,7 +265,7 @@ def test_a_pure_ledger_draws_laplace_noise(tmp_path: Path) -> None:
     held.bind(name="world", unit=ResolvedUnit.of("id"))
     with opened(PEOPLE) as table:
         door = PrivateDoor(table, run=held.begin(budget, {}), bounding=Sample(4))
-        assert door.currency == "pure"
+        assert door.currency == Currency.PURE
         assert near(door.units(scale=0.01), 3)
         (measured,) = door.measure([Query(clique=("a",), scale=0.01)], price=1e5)
         assert near(measured.values, obvious(PEOPLE).marginal(("a",), Sample(4)))

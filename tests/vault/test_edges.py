@@ -117,14 +117,14 @@ def test_a_hundred_million_cells_are_the_most() -> None:
         marginals.cells(longer, ("a", "b"))
 
 
-@pytest.mark.parametrize("currency", ["gdp", "pure"])
+@pytest.mark.parametrize("currency", [Currency.GDP, Currency.PURE])
 def test_a_price_that_is_exactly_met_is_enough(currency: Currency) -> None:
     def ask(price: float) -> Measure:
         query = Query(clique=("a",), scale=2.0)
         return Measure(queries=(query,), bounding=Weights(4), price=price)
 
     assert charge(ask(2.0), SCHEMA, currency).grains(currency) == (
-        4 * 2**80 if currency == "gdp" else 2 * 2**80
+        4 * 2**80 if currency == Currency.GDP else 2 * 2**80
     )
     with pytest.raises(BudgetError, match="cost more than their price"):
         charge(ask(math.nextafter(2.0, 0.0)), SCHEMA, currency)

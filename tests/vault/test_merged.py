@@ -125,7 +125,7 @@ def test_an_arrival_adds_their_own_merged_counts_and_moves_nobody_elses(
                 assert change.tolist() == own.tolist()
 
 
-@given(person_rows, merged_questions(), st.sampled_from(["gdp", "pure"]))
+@given(person_rows, merged_questions(), st.sampled_from([Currency.GDP, Currency.PURE]))
 @settings(max_examples=200, deadline=None)
 def test_a_person_alone_moves_merged_codes_by_no_more_than_is_charged(
     own: list[Row], question: Measure | Select | Distances, currency: Currency
@@ -135,7 +135,7 @@ def test_a_person_alone_moves_merged_codes_by_no_more_than_is_charged(
     if isinstance(question, Select):
         assert change.max() <= question.bounding.cap * ONE
         return
-    unit, power = question.bounding.unit_weight, 2 if currency == "gdp" else 1
+    unit, power = question.bounding.unit_weight, 2 if currency == Currency.GDP else 1
     if isinstance(question, Distances):
         unit, noise = ONE, [Fraction(question.scale)] * len(change)
     else:
@@ -150,7 +150,7 @@ def test_the_bound_is_reached_by_rows_that_only_merging_brings_together() -> Non
     queries = (Query(clique=("a",), scale=1.0),)
     question = Measure(queries=queries, bounding=Sample(5), price=5.0, merged=ENDS)
     people: People = {"p": [(0, 0, 0)] * 2 + [(2, 0, 0)] * 3}
-    assert charge(question, SCHEMA, "gdp").grains("gdp") == 25 * 2**80
+    assert charge(question, SCHEMA, Currency.GDP).grains(Currency.GDP) == 25 * 2**80
     with opened(people) as table:
         assert exact(question, table).tolist() == [5, 0]
 
@@ -313,7 +313,7 @@ def test_the_last_code_of_a_wide_column_is_merged_too(size: int, bounding: Bound
 # What it costs, and what is refused
 
 
-@pytest.mark.parametrize("currency", ["gdp", "pure"])
+@pytest.mark.parametrize("currency", [Currency.GDP, Currency.PURE])
 @pytest.mark.parametrize("bounding", CAPS, ids=str)
 def test_a_charge_is_that_of_a_table_declared_with_these_codes(
     bounding: Capped, currency: Currency

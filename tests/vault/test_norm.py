@@ -33,7 +33,17 @@ from tests.vault.worlds import (
     worlds,
 )
 from understudy.audit import FixedEntropy
-from understudy.budget import Budget, Capped, Gaussian, Norm, ResolvedUnit, Sample, Unit, Weights
+from understudy.budget import (
+    Budget,
+    Capped,
+    Currency,
+    Gaussian,
+    Norm,
+    ResolvedUnit,
+    Sample,
+    Unit,
+    Weights,
+)
 from understudy.door import Clique, Measure, Measurement, Query, Rows, Select
 from understudy.engine import DuckDB
 from understudy.errors import BudgetError, BudgetExhaustedError, QuestionError
@@ -361,19 +371,19 @@ def test_an_empty_table_is_counted_too() -> None:
 @pytest.mark.parametrize("price", [1e-7, 0.1, 1.0, 3e4])
 @pytest.mark.parametrize("name", ASKED)
 def test_the_charge_is_exactly_the_square_of_the_price(name: str, price: float) -> None:
-    (event,) = charge(normed(ASKED[name], price), SCHEMA, "gdp").events
+    (event,) = charge(normed(ASKED[name], price), SCHEMA, Currency.GDP).events
     assert event == Gaussian(squared_sensitivity=Fraction(price) ** 2, sigma=1.0)
 
 
 @pytest.mark.parametrize("price", [0, -1.0, math.nan, math.inf])
 def test_a_price_that_is_none_is_refused(price: float) -> None:
     with pytest.raises(BudgetError, match="a price must be positive"):
-        charge(normed(ASKED["one marginal"], price), SCHEMA, "gdp")
+        charge(normed(ASKED["one marginal"], price), SCHEMA, Currency.GDP)
 
 
 def test_pure_epsilon_is_refused() -> None:
     with pytest.raises(BudgetError, match="L2, and pure epsilon needs L1"):
-        charge(normed(ASKED["one marginal"], 1.0), SCHEMA, "pure")
+        charge(normed(ASKED["one marginal"], 1.0), SCHEMA, Currency.PURE)
 
 
 def test_a_selection_takes_no_norm() -> None:
@@ -458,15 +468,15 @@ def test_a_capped_person_moves_fine_and_coarse_rows_by_the_cap_at_most(
 ) -> None:
     """Every column has norm 1, so C rows, wherever they are, are C/σ long and no longer."""
     for grid in adaptive(plausible, pairs):
-        asked = tuple(grid.queries(scale, "gdp"))
+        asked = tuple(grid.queries(scale, Currency.GDP))
         question = Measure(queries=asked, bounding=bounding, price=1e9)
         change = obvious({"p": own}).exact(question).tolist()
         reach = Fraction(bounding.cap) ** 2 / Fraction(scale) ** 2
         assert moved(change, question, bounding.unit_weight) <= reach
-        (event,) = charge(question, SCHEMA, "gdp").events
+        (event,) = charge(question, SCHEMA, Currency.GDP).events
         assert isinstance(event, Gaussian)
         assert event.squared_sensitivity / Fraction(event.sigma) ** 2 <= reach
-        plain = tuple(grid.queries(scale, "pure"))
+        plain = tuple(grid.queries(scale, Currency.PURE))
         laplace = Measure(queries=plain, bounding=bounding, price=1e9)
         answer = obvious({"p": own}).exact(laplace).tolist()
         far = zip(answer, scales(laplace), strict=True)
@@ -480,10 +490,10 @@ def test_the_engine_counts_fine_and_coarse_rows_as_the_obvious_version(
 ) -> None:
     plausible = {"a": [True, False, True], "b": [True, False], "c": [True, True, False, True]}
     for grid in adaptive(plausible, [True, False, True]):
-        asked = tuple(grid.queries(3.0, "gdp"))
+        asked = tuple(grid.queries(3.0, Currency.GDP))
         assert len(asked) > 1
         question = Measure(queries=asked, bounding=bounding, price=1e9)
         assert exact(question, everybody).tolist() == obvious(EXTREME).exact(question).tolist()
-        (event,) = charge(question, SCHEMA, "gdp").events
+        (event,) = charge(question, SCHEMA, Currency.GDP).events
         assert isinstance(event, Gaussian)
         assert float(event.squared_sensitivity) == pytest.approx(49, rel=1e-12)

@@ -35,7 +35,7 @@ from understudy.errors import BudgetError
 from understudy.vault.counts import exact
 from understudy.vault.sensitivity import charge
 
-currencies = st.sampled_from(["gdp", "pure"])
+currencies = st.sampled_from([Currency.GDP, Currency.PURE])
 
 
 @given(worlds, st.lists(questions(), min_size=3, max_size=8))
@@ -102,7 +102,7 @@ def test_a_person_alone_moves_no_more_than_is_charged(
         assert all(w * abs(m) <= reach for w, m in zip(weights, moved, strict=True))
         return
     scales = [Fraction(s) for s in np.broadcast_to(scales_of(question), len(moved)).tolist()]
-    power = 2 if currency == "gdp" else 1
+    power = 2 if currency == Currency.GDP else 1
     spent = sum((abs(m) / s) ** power for m, s in zip(moved, scales, strict=True))
     assert spent <= Fraction(cost, 2**80)
 
@@ -126,7 +126,7 @@ def test_someone_within_an_id_that_others_share_moves_at_most_twice_what_is_char
         return
     cost = charge(question, SCHEMA, currency).grains(currency)
     scales = [Fraction(s) for s in np.broadcast_to(scales_of(question), len(moved)).tolist()]
-    power = 2 if currency == "gdp" else 1
+    power = 2 if currency == Currency.GDP else 1
     spent = sum((abs(m) / s) ** power for m, s in zip(moved, scales, strict=True))
     assert spent <= 2**power * Fraction(cost, 2**80)
 
@@ -166,7 +166,7 @@ def test_the_bound_is_reached_so_no_smaller_charge_would_do() -> None:
     )
     moved = obvious({"p": [(0, 0, 0)] * 9}).exact(question) / 2**16
     spent = (moved[:3] ** 2 / 4).sum() + (moved[3:] ** 2 / 16).sum()
-    cost = charge(question, SCHEMA, "gdp").grains("gdp") / 2**80
+    cost = charge(question, SCHEMA, Currency.GDP).grains(Currency.GDP) / 2**80
     # Nine weights of floor(2¹⁶·5/9) fall short of 5 by less than 9·2⁻¹⁶.
     assert spent <= cost <= spent * 1.0001
 
@@ -188,7 +188,9 @@ def test_distances_cost_the_cap_for_every_candidate_and_one_person_moves_them_al
     with opened(people) as before, opened({**people, "p": [(0, 0, 0)] * 9}) as after:
         moved = ((exact(question, after) - exact(question, before)) / 2**16).tolist()
     assert moved == [5, -5, 5]
-    (pure,), (gaussian,) = (charge(question, SCHEMA, c).events for c in ("pure", "gdp"))
+    (pure,), (gaussian,) = (
+        charge(question, SCHEMA, c).events for c in (Currency.PURE, Currency.GDP)
+    )
     assert pure == Laplace(sensitivity=Fraction(15), scale=3.7)
     assert gaussian == Gaussian(squared_sensitivity=Fraction(75), sigma=3.7)
     assert sum(map(abs, moved)) == 15
@@ -201,9 +203,9 @@ def test_distances_are_charged_to_the_last_grain(bounding: Weights | Sample, sca
     """Three candidates, whatever their weights and penalties are: L1 is 3·C, squared L2 3·C²."""
     question, cap = apart(scale, bounding), bounding.cap
     gdp = 3 * Fraction(cap) ** 2 / Fraction(scale) ** 2
-    assert charge(question, SCHEMA, "gdp").grains("gdp") == math.ceil(gdp * 2**80)
+    assert charge(question, SCHEMA, Currency.GDP).grains(Currency.GDP) == math.ceil(gdp * 2**80)
     pure = 3 * Fraction(cap) / Fraction(scale)
-    assert charge(question, SCHEMA, "pure").grains("pure") == math.ceil(pure * 2**80)
+    assert charge(question, SCHEMA, Currency.PURE).grains(Currency.PURE) == math.ceil(pure * 2**80)
 
 
 def test_a_person_one_beyond_every_cap_counts_for_no_more_than_the_cap() -> None:
@@ -231,8 +233,8 @@ def test_a_person_with_twenty_cells_costs_twenty_not_one() -> None:
     own = [(i, j, k) for i in range(3) for j in range(2) for k in range(4)]
     moved = obvious({"p": own}).exact(question)
     assert moved.sum() == 20
-    (pure,) = charge(question, SCHEMA, "pure").events
-    (gaussian,) = charge(question, SCHEMA, "gdp").events
+    (pure,) = charge(question, SCHEMA, Currency.PURE).events
+    (gaussian,) = charge(question, SCHEMA, Currency.GDP).events
     assert isinstance(pure, Laplace)
     assert isinstance(gaussian, Gaussian)
     assert pure.sensitivity == gaussian.squared_sensitivity == 20
@@ -250,7 +252,7 @@ def test_fine_and_coarse_rows_of_disjoint_cells_cost_as_one() -> None:
         bounding=Weights(1),
         price=1.0,
     )
-    (event,) = charge(both, SCHEMA, "gdp").events
+    (event,) = charge(both, SCHEMA, Currency.GDP).events
     assert event == Gaussian(squared_sensitivity=Fraction(1), sigma=3.0)
 
 
@@ -260,10 +262,10 @@ def test_the_same_clique_in_another_order_is_priced_safely() -> None:
         bounding=Weights(1),
         price=9.0,
     )
-    assert charge(twice, SCHEMA, "gdp").grains("gdp") == 2 * 2**80
+    assert charge(twice, SCHEMA, Currency.GDP).grains(Currency.GDP) == 2 * 2**80
 
 
-@pytest.mark.parametrize("currency", ["gdp", "pure"])
+@pytest.mark.parametrize("currency", [Currency.GDP, Currency.PURE])
 def test_queries_beyond_their_price_are_refused(currency: Currency) -> None:
     question = Measure(queries=(Query(clique=("a",), scale=1.0),), bounding=Weights(10), price=9.99)
     with pytest.raises(BudgetError, match=r"cost more than their price .*from 10 up"):

@@ -99,8 +99,8 @@ COUNTING = (
         name="all counts of a table share one draw of noise, so that their differences are exact",
         kind="an exact number is taken as public",
         file="vault/door.py",
-        old="noise = draw(shape, scale * steps, len(part), entropy=self._entropy)",
-        new="noise = draw(shape, scale * steps, 1, entropy=self._entropy)",
+        old="scale * steps, len(part), entropy=self._entropy)",
+        new="scale * steps, 1, entropy=self._entropy)",
         caught_by=f"{DOOR}::test_an_answer_is_the_count_and_the_samplers_own_noise",
     ),
     Bug(
@@ -299,7 +299,7 @@ COUNTING = (
         name="Laplace noise is charged by the L2 norm",
         kind="the sensitivity is too small",
         file="vault/sensitivity.py",
-        old='power = 2 if currency == "gdp" else 1\n    least',
+        old="power = currency.power\n    least",
         new="power = 2\n    least",
         caught_by="tests/budget/test_accounting.py"
         "::test_on_columns_that_do_not_overlap_the_cost_is_reached",

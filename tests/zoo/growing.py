@@ -172,15 +172,15 @@ GROWING = (
         name="noisy distances of many candidates have the noise of one alone",
         kind="more is spent than there is",
         file="synth/aim/growth.py",
-        old="bound = len(asked) * Fraction(bounding.cap) ** power",
-        new="bound = Fraction(bounding.cap) ** power",
+        old="bound = len(asked) * Fraction(bounding.cap) ** self._door.currency.power",
+        new="bound = Fraction(bounding.cap) ** self._door.currency.power",
         caught_by=PRICES,
     ),
     Bug(
         name="noisy distances have the noise for people of one row",
         kind="more is spent than there is",
         file="synth/aim/growth.py",
-        old="bound = len(asked) * Fraction(bounding.cap) ** power",
+        old="bound = len(asked) * Fraction(bounding.cap) ** self._door.currency.power",
         new="bound = Fraction(len(asked))",
         caught_by=f"{GROWTH}"
         "::test_distances_have_noise_for_as_many_as_are_asked_and_for_a_persons_rows",

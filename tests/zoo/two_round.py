@@ -20,8 +20,8 @@ TWO_ROUND = (
         name="Laplace noise is for weights of length 1, where their sum is to be 1",
         kind="more is spent than there is",
         file="synth/measure/weighted_round.py",
-        old="noise = door.bounding.cap * math.fsum(weights.values()) * SLACK / price",
-        new="noise = door.bounding.cap * math.hypot(*weights.values()) * SLACK / price",
+        old="level = door.currency.norm(weights.values())",
+        new="level = sum(w * w for w in weights.values()) ** 0.5",
         caught_by=f"{WEIGHTED}::test_laplace_noise_is_that_of_weights_of_sum_one",
     ),
     Bug(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from understudy.budget import Gaussian, Laplace, Norm
+from understudy.budget import Currency, Gaussian, Laplace, Norm
 from understudy.budget.bounding import FRACTION_BITS
 from understudy.door import Distances, Measure, Select, Total, seen
 from understudy.errors import AuditError
@@ -37,8 +37,10 @@ def check_distance(question: Question, moved: NDArray[np.int64], schema: Schema)
         whitened = np.abs(rows) / scales
         shares = {}
         if not (isinstance(question, Measure) and isinstance(question.bounding, Norm)):
-            shares["L1"] = float(whitened.sum()) / _declared(question, schema, "pure")
-        shares["L2"] = float(np.sqrt((whitened**2).sum())) / _declared(question, schema, "gdp")
+            shares["L1"] = float(whitened.sum()) / _declared(question, schema, Currency.PURE)
+        shares["L2"] = float(np.sqrt((whitened**2).sum())) / _declared(
+            question, schema, Currency.GDP
+        )
         shares["L∞"] = float(np.abs(rows).max(initial=0.0)) / _largest(question)
     for norm, share in shares.items():
         if share > ROUNDING:
@@ -68,17 +70,17 @@ def in_rows(
     return counted / question.bounding.unit_weight, scales
 
 
-def _declared(question: Question, schema: Schema, currency: str) -> float:
+def _declared(question: Question, schema: Schema, currency: Currency) -> float:
     """Give the distance, in units of the noise, that a question's charge stands for."""
     if isinstance(question, Measure) and not isinstance(question.bounding, Norm):
         question = replace(question, price=ANY_PRICE)
-    squares, sums = 0.0, 0.0
-    for event in charge(question, schema, "gdp" if currency == "gdp" else "pure").events:
+    found = 0.0
+    for event in charge(question, schema, currency).events:
         if isinstance(event, Gaussian):
-            squares += float(event.squared_sensitivity) / event.sigma**2
+            found += float(event.squared_sensitivity) / event.sigma**2
         elif isinstance(event, Laplace):
-            sums += float(event.sensitivity) / event.scale
-    return float(np.sqrt(squares)) if currency == "gdp" else sums
+            found += float(event.sensitivity) / event.scale
+    return float(found ** (1 / currency.power))
 
 
 def _largest(question: Question) -> float:

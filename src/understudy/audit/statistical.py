@@ -21,7 +21,7 @@ import numpy as np
 
 from understudy.audit.distance import in_rows
 from understudy.audit.tape import Tape
-from understudy.budget import Unit, Weights, epsilon_of, mu_upper
+from understudy.budget import Currency, Unit, Weights, epsilon_of, mu_upper
 from understudy.door import Select
 from understudy.engine import DuckDB
 from understudy.public import PublicTable
@@ -117,7 +117,7 @@ class _Weighing(PrivateDoor):
         steps = np.concatenate([np.full(len(noisy) if n < 0 else n, s) for n, _, _, s in parts])
         answer = noisy / steps
         (one, scales), (other, _) = (in_rows(question, c, self.schema) for c in counted)
-        if self.currency == "gdp":
+        if self.currency.noise == "gaussian":
             return float(((answer - (one + other) / 2) * (one - other) / scales**2).sum())
         return float(((np.abs(answer - other) - np.abs(answer - one)) / scales).sum())
 
@@ -152,10 +152,10 @@ def measure_loss(
     missed = sum(ratio <= 0 for ratio, _ in doors[0])
     false = sum(ratio > 0 for ratio, _ in doors[1])
     spent = max(grains for found in doors for _, grains in found)
-    pure = budget.currency == "pure"
+    pure = budget.currency is Currency.PURE
     bound = _epsilon_below if pure else _mu_below
     return Loss(
-        claim=epsilon_of(spent, "pure", 0.0) if pure else mu_upper(spent),
+        claim=epsilon_of(spent, Currency.PURE, 0.0) if pure else mu_upper(spent),
         certain=bound(missed, false, each, CERTAIN),
         likely=bound(missed, false, each, LIKELY),
         runs=2 * each,

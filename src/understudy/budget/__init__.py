@@ -1,4 +1,4 @@
-"""Unit, Budget, charges as data, accounting and calibration rules: no rows, no randomness."""
+"""Unit, Budget, charges as data, accounting and calibration: no rows, no randomness."""
 
 from understudy.budget.bounding import (
     Bounding,
@@ -12,21 +12,15 @@ from understudy.budget.bounding import (
 from understudy.budget.budget import (
     GRAIN,
     Budget,
-    Currency,
     epsilon_of,
     mu_upper,
     price_grains,
     price_lower,
     split,
 )
-from understudy.budget.calibration import (
-    RULES,
-    Rule,
-    noise_charge,
-    scale_upper,
-    selection_epsilon_lower,
-)
+from understudy.budget.calibration import noise_charge, scale_upper, selection_epsilon_lower
 from understudy.budget.charges import Charge, Event, Gaussian, Laplace, Selection
+from understudy.budget.currency import Currency
 from understudy.budget.gaussian import (
     delta_upper,
     epsilon_upper,
@@ -39,7 +33,6 @@ from understudy.budget.unit import AnyUnit, ResolvedUnit, Unit, resolve
 
 __all__ = [
     "GRAIN",
-    "RULES",
     "AnyUnit",
     "Bounding",
     "Budget",
@@ -51,7 +44,6 @@ __all__ = [
     "Laplace",
     "Norm",
     "ResolvedUnit",
-    "Rule",
     "Sample",
     "Selection",
     "Unit",

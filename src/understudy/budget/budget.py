@@ -9,15 +9,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Self
 
+from understudy.budget.currency import Currency
 from understudy.budget.gaussian import epsilon_upper, mu_lower
 from understudy.errors import BudgetError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-Currency = Literal["gdp", "pure"]
 
 GRAIN = Fraction(1, 2**80)
 MOST_EPSILON = 1_000_000_000
@@ -30,8 +29,8 @@ class Budget:
 
     Take δ far below 1 / (number of people).
 
-    >>> Budget(epsilon=1.0, delta=1e-9).currency, Budget(epsilon=1.0, delta=0).currency
-    ('gdp', 'pure')
+    >>> print(Budget(epsilon=1.0, delta=1e-9).currency, Budget(epsilon=1.0, delta=0).currency)
+    gdp pure
     """
 
     epsilon: float
@@ -56,7 +55,7 @@ class Budget:
     @property
     def currency(self) -> Currency:
         """What is added up: μ² of Gaussian differential privacy, or ε."""
-        return "pure" if self.delta == 0 else "gdp"
+        return Currency.PURE if self.delta == 0 else Currency.GDP
 
     @property
     def price(self) -> float:
@@ -66,7 +65,7 @@ class Budget:
     @property
     def grains(self) -> int:
         """The whole budget in grains, rounded down."""
-        return math.floor(_cost(self.price, self.currency) / GRAIN)
+        return math.floor(self.currency.cost(self.price) / GRAIN)
 
     def to_dict(self) -> dict[str, Any]:
         """Write the budget as plain data."""
@@ -82,16 +81,11 @@ def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _cost(price: float, currency: Currency) -> Fraction:
-    exact = Fraction(price)
-    return exact * exact if currency == "gdp" else exact
-
-
 def price_grains(price: float, currency: Currency) -> int:
     """Give what a price allows to be spent, in grains, rounded down."""
     if not _is_number(price) or not 0 < price < math.inf:
         raise BudgetError("a price must be positive", got=price, allowed="a number above 0")
-    return math.floor(_cost(price, currency) / GRAIN)
+    return math.floor(currency.cost(price) / GRAIN)
 
 
 def grains_upper(cost: Fraction) -> int:
@@ -102,13 +96,13 @@ def grains_upper(cost: Fraction) -> int:
 def price_lower(grains: int, currency: Currency) -> float:
     """Give the greatest price that costs no more than so many grains.
 
-    >>> price_lower(2**82, "gdp"), price_lower(2**80, "pure")
+    >>> price_lower(2**82, Currency.GDP), price_lower(2**80, Currency.PURE)
     (2.0, 1.0)
     """
     cost = max(0, grains) * GRAIN
-    root = math.isqrt(math.floor(cost * 2**200)) if currency == "gdp" else 0
-    near = float(Fraction(root, 2**100)) if currency == "gdp" else float(cost)
-    while _cost(near, currency) > cost:
+    root = Fraction(math.isqrt(math.floor(cost * 2**200)), 2**100)
+    near = float(root if currency.power == 2 else cost)
+    while currency.cost(near) > cost:
         near = math.nextafter(near, 0.0)
     return near
 
@@ -116,7 +110,7 @@ def price_lower(grains: int, currency: Currency) -> float:
 def split(grains: int, currency: Currency, shares: Sequence[float]) -> list[float]:
     """Split grains into prices by shares; together they cost no more than the whole.
 
-    >>> a, b = split(2**80, "gdp", [0.36, 0.64])
+    >>> a, b = split(2**80, Currency.GDP, [0.36, 0.64])
     >>> round(a, 12), round(b, 12)
     (0.6, 0.8)
     """
@@ -129,7 +123,7 @@ def split(grains: int, currency: Currency, shares: Sequence[float]) -> list[floa
 
 def epsilon_of(grains: int, currency: Currency, delta: float) -> float:
     """Give the ε that so many grains come to at δ, rounded up."""
-    if currency == "pure":
+    if currency is Currency.PURE:
         near = float(grains * GRAIN)
         return near if Fraction(near) >= grains * GRAIN else math.nextafter(near, math.inf)
     return epsilon_upper(mu_upper(grains), delta)
@@ -137,7 +131,7 @@ def epsilon_of(grains: int, currency: Currency, delta: float) -> float:
 
 def mu_upper(grains: int) -> float:
     """Give the μ of so many grains of μ², rounded up."""
-    near = price_lower(grains, "gdp")
+    near = price_lower(grains, Currency.GDP)
     while Fraction(near) ** 2 < grains * GRAIN:
         near = math.nextafter(near, math.inf)
     return near

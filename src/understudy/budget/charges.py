@@ -10,14 +10,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from understudy.budget.budget import grains_upper
+from understudy.budget.currency import Currency
 from understudy.budget.gaussian import mu_of_pure_upper, mu_of_selection_upper
 from understudy.errors import BudgetError
-
-if TYPE_CHECKING:
-    from understudy.budget.budget import Currency
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,16 +47,16 @@ Event = Gaussian | Laplace | Selection
 def _cost(event: Event, currency: Currency) -> Fraction:
     match event:
         case Gaussian():
-            if currency == "pure":
+            if currency is Currency.PURE:
                 raise BudgetError("a ledger of pure epsilon takes no Gaussian noise")
             return event.squared_sensitivity / Fraction(event.sigma) ** 2
         case Laplace():
             epsilon = event.sensitivity / Fraction(event.scale)
-            if currency == "pure":
+            if currency is Currency.PURE:
                 return epsilon
             return Fraction(mu_of_pure_upper(_float_upper(epsilon))) ** 2
         case Selection():
-            if currency == "pure":
+            if currency is Currency.PURE:
                 return Fraction(event.epsilon)
             return Fraction(mu_of_selection_upper(event.epsilon)) ** 2
 
@@ -77,7 +75,8 @@ class Charge:
     def grains(self, currency: Currency) -> int:
         """Give the cost in grains of the currency, rounded up.
 
-        >>> Charge((Gaussian(squared_sensitivity=Fraction(4), sigma=2.0),)).grains("gdp") == 2**80
+        >>> noise = Gaussian(squared_sensitivity=Fraction(4), sigma=2.0)
+        >>> Charge((noise,)).grains(Currency.GDP) == 2**80
         True
         """
         return grains_upper(sum((_cost(e, currency) for e in self.events), Fraction(0)))

@@ -56,7 +56,7 @@ def guarantee(budget: Budget, *, unit: ResolvedUnit, bounding: Bounding) -> dict
         promise["mu"] = mu_upper(budget.grains)
         promise["probabilistic_delta"] = _probabilistic_delta(budget)
         promise["curve"] = [
-            {"delta": d, "epsilon": epsilon_of(budget.grains, "gdp", d)} for d in DELTAS
+            {"delta": d, "epsilon": epsilon_of(budget.grains, budget.currency, d)} for d in DELTAS
         ]
     if unit.is_part:
         promise["whole_person"] = whole_person(budget, unit)
@@ -90,14 +90,15 @@ def whole_person(budget: Budget, unit: ResolvedUnit) -> list[dict[str, Any]]:
         return []
     if not budget.delta:
         return [
-            {"parts": k, "epsilon": epsilon_of(budget.grains * k, "pure", 0)} for k in _counts(unit)
+            {"parts": k, "epsilon": epsilon_of(budget.grains * k, budget.currency, 0)}
+            for k in _counts(unit)
         ]
     squared = {k: budget.grains * k**2 for k in _counts(unit)}
     return [
         {
             "parts": k,
             "mu": mu_upper(grains),
-            "epsilon": epsilon_of(grains, "gdp", budget.delta),
+            "epsilon": epsilon_of(grains, budget.currency, budget.delta),
             "delta": budget.delta,
         }
         for k, grains in squared.items()

@@ -16,6 +16,7 @@ from understudy.budget import (
     AnyUnit,
     Bounding,
     Budget,
+    Currency,
     Norm,
     ResolvedUnit,
     bounding_from_dict,
@@ -80,7 +81,7 @@ class Session:
             if not isinstance(getattr(self, name), kind):
                 got = type(getattr(self, name)).__name__
                 raise UsageError(f"no {name}", got=got, allowed=f"such as {_SUCH[name]}")
-        if isinstance(self.bounding, Norm) and self.budget.currency == "pure":
+        if isinstance(self.bounding, Norm) and self.budget.currency is Currency.PURE:
             raise BudgetError(
                 "Norm bounds people in L2, and pure epsilon needs L1",
                 hint="use Weights or Sample, or a delta above 0",

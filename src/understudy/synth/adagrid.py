@@ -20,7 +20,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from understudy.budget import Weights, split
+from understudy.budget import Currency, Weights, split
 from understudy.errors import BudgetError, QuestionError, UsageError
 from understudy.graph import Domain, estimate
 from understudy.public import Synthesis, bins_within
@@ -232,7 +232,9 @@ class AdaGrid(OfPeople):
 
 def _check_settings(settings: AdaGrid, door: Door, public: PublicTable | None) -> None:
     """Refuse settings that do not fit the schema, the bounding or the public table."""
-    if settings.published and not (isinstance(door.bounding, Weights) and door.currency == "gdp"):
+    if settings.published and not (
+        isinstance(door.bounding, Weights) and door.currency is Currency.GDP
+    ):
         raise UsageError(
             "the document bounds people by weights, with Gaussian noise",
             got=f"{door.bounding.kind}, {door.currency}",

@@ -67,7 +67,6 @@ class Independent:
         """Ask, fit each marginal, and draw rows."""
         del public
         currency = door.currency
-        power = 2 if currency == "gdp" else 1
         shares = [self.people_share, self.rows_share, 1 - self.people_share - self.rows_share]
         people_price, rows_price, price = split(door.grains, currency, shares)
         columns = list(door.schema.domain)
@@ -76,7 +75,7 @@ class Independent:
         rows, cap, given = self._crowd(door, people_price, rows_price, price=price)
 
         progress("measuring marginals", 0)
-        bound = len(columns) * Fraction(cap) ** power
+        bound = len(columns) * Fraction(cap) ** currency.power
         scale = scale_upper(price, currency, bound=bound)
         queries = [Query(clique=(name,), scale=scale) for name in columns]
         measurements = door.measure(queries, price=price)
@@ -111,7 +110,7 @@ class Independent:
             return rows, cap, crowd.sizes.given(rows)
         currency, cap = door.currency, door.bounding.cap
         people = door.units(scale=scale_upper(people_price, currency, bound=Fraction(1)))
-        bound = Fraction(cap) ** (2 if currency == "gdp" else 1)
+        bound = Fraction(cap) ** currency.power
         rows = check_rows(door.total(cap=cap, scale=scale_upper(rows_price, currency, bound=bound)))
         if door.unit.is_row:
             return rows, cap, EACH_ITS_OWN

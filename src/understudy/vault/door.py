@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from understudy.budget import Bounding, Budget, Capped, Charge, Currency, ResolvedUnit
     from understudy.door import Candidate, Clique, Merge, Query, Question
     from understudy.ledger import Run
-    from understudy.noise import Entropy, Shape
+    from understudy.noise import Entropy
     from understudy.schema import Schema
     from understudy.vault.table import PrivateTable
 
@@ -265,14 +265,13 @@ class PrivateDoor:
 
     def _noisy(self, question: Question, counted: Whole) -> Whole:
         """Put noise on exact counts, part by part, or make the noisy choice."""
-        shape: Shape = "gaussian" if self.currency == "gdp" else "laplace"
         if isinstance(question, Select):
             return np.array([_chosen(question, counted, self._entropy)], dtype=np.int64)
         out, start = [], 0
         for size, scale, unit, steps in self._lattice(question):
             part = counted[start:] if size < 0 else counted[start : start + size]
             start += len(part)
-            noise = draw(shape, scale * steps, len(part), entropy=self._entropy)
+            noise = draw(self.currency.noise, scale * steps, len(part), entropy=self._entropy)
             out.append(part * (steps // unit) + noise)
         return np.concatenate(out)
 

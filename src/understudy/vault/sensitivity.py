@@ -33,6 +33,7 @@ import numpy as np
 
 from understudy.budget import (
     Charge,
+    Currency,
     Gaussian,
     Laplace,
     Norm,
@@ -49,7 +50,7 @@ from understudy.vault.marginals import cells
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from understudy.budget import Currency, Event
+    from understudy.budget import Event
     from understudy.door import Query, Question
     from understudy.schema import Schema
 
@@ -62,9 +63,7 @@ def charge(question: Question, schema: Schema, currency: Currency) -> Charge:
         return _measure_charge(question, seen(schema, question), currency)
     if isinstance(question, Select):
         return Charge((Selection(epsilon=float(question.epsilon)),))
-    return noise_charge(
-        question.scale, currency, bound=_bound(question, 2 if currency == "gdp" else 1)
-    )
+    return noise_charge(question.scale, currency, bound=_bound(question, currency.power))
 
 
 def _bound(question: Noised, power: int) -> Fraction:
@@ -83,7 +82,7 @@ def _bound(question: Noised, power: int) -> Fraction:
 
 def _measure_charge(question: Measure, schema: Schema, currency: Currency) -> Charge:
     if isinstance(question.bounding, Norm):
-        if currency == "pure":
+        if currency is Currency.PURE:
             raise BudgetError(
                 "Norm bounds people in L2, and pure epsilon needs L1",
                 hint="use Weights or Sample, or a delta above 0",
@@ -98,7 +97,7 @@ def _measure_charge(question: Measure, schema: Schema, currency: Currency) -> Ch
     whole = Charge(events)
     grains = whole.grains(currency)
     if grains > price_grains(question.price, currency):
-        least = mu_upper(grains) if currency == "gdp" else epsilon_of(grains, currency, 0)
+        least = mu_upper(grains) if currency.power == 2 else epsilon_of(grains, currency, 0)
         raise BudgetError(
             "the queries cost more than their price",
             got=f"a price of {question.price:.6g}",
@@ -110,7 +109,7 @@ def _measure_charge(question: Measure, schema: Schema, currency: Currency) -> Ch
 
 def _clique_event(queries: Sequence[Query], schema: Schema, currency: Currency, cap: int) -> Event:
     """Price all queries on one clique together, by its most expensive cell."""
-    power = 2 if currency == "gdp" else 1
+    power = currency.power
     least = min(q.scale for q in queries)
     if len({q.clique for q in queries}) > 1 or all(q.rows is None for q in queries):
         # Cells are numbered differently, or all alike: add up each query's own worst cell.
@@ -134,7 +133,7 @@ def _clique_event(queries: Sequence[Query], schema: Schema, currency: Currency, 
             )
             for pattern in patterns
         )
-    if currency == "gdp":
+    if currency.noise == "gaussian":
         return Gaussian(squared_sensitivity=cap**2 * worst, sigma=float(least))
     return Laplace(sensitivity=cap * worst, scale=float(least))
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 import understudy as us
 from tests.synth.planted import VAST, Heard, Table, listening, passes, planted, silent, sizes_of
+from understudy.budget import Currency
 from understudy.door import Candidate, Clique, Distances, Measure, MergedDoor, Select
 from understudy.graph import Domain, Fit, Model, estimate, model_bytes
 from understudy.synth.aim import growth
@@ -436,7 +437,7 @@ def test_distances_have_noise_for_as_many_as_are_asked_and_for_a_persons_rows(
         planted(CHAIN), people=np.arange(400) // 5, bounding=bounding, budget=budget
     ) as door:
         found = grown(door, settings, rounds=3)
-    power = 2 if budget.currency == "gdp" else 1
+    power = 2 if budget.currency == Currency.GDP else 1
     for question, noted in zip(door.choices, found.rounds, strict=True):
         assert isinstance(question, Distances)
         assert question.bounding == bounding

@@ -24,6 +24,7 @@ from tests.synth.planted import (
 )
 from tests.synth.tworound import test_mechanism as town
 from understudy.audit import replay
+from understudy.budget import Currency
 from understudy.door import Clique, Measure
 from understudy.errors import BudgetError, QuestionError, UnderstudyError, UsageError
 from understudy.synth.aim.mechanism import MOST_NOISE, check_rounds
@@ -309,7 +310,7 @@ def test_what_cannot_be_is_refused_before_anything_is_spent(
 def test_as_many_rounds_as_the_budget_allows_and_not_one_more(budget: us.Budget) -> None:
     """Laplace noise grows with the number of rounds, Gaussian noise with its root."""
     price = 1e-4
-    most = round((MOST_NOISE * price) ** (2 if budget.currency == "gdp" else 1))
+    most = round((MOST_NOISE * price) ** (2 if budget.currency == Currency.GDP else 1))
     with listening(planted(CHAIN), budget=budget) as door:
         check_rounds(door, price * (1 + 1e-9), most)
         with pytest.raises(BudgetError, match="more rounds than the budget allows"):

@@ -22,7 +22,7 @@ from tests.vault.obvious import Obvious
 from tests.vault.worlds import KEY
 from understudy.audit import FixedEntropy
 from understudy.audit.tape import Tape
-from understudy.budget import Bounding, Budget, Gaussian, Norm, Sample, Weights
+from understudy.budget import Bounding, Budget, Currency, Gaussian, Norm, Sample, Weights
 from understudy.door import UnitMode
 from understudy.engine import DuckDB
 from understudy.errors import BudgetError, QuestionError, UnderstudyError, UsageError
@@ -54,7 +54,7 @@ VAST, VAST_GAUSSIAN = Budget(epsilon=1e4, delta=0.0), Budget(epsilon=1e4, delta=
 KINDS = Archetypes(features=FEATURES, kinds=2, attribute="firm")
 PLAIN = Archetypes(features=FEATURES, kinds=2, attribute="firm", marginals=())
 PUBLISHED = Archetypes(features=FEATURES, kinds=2, attribute="firm", published=True)
-BOTH_NOISES = pytest.mark.parametrize("budget", [PURE, GAUSSIAN], ids=["pure", "gaussian"])
+BOTH_NOISES = pytest.mark.parametrize("budget", [PURE, GAUSSIAN], ids=[Currency.PURE, "gaussian"])
 
 
 def trips(
@@ -642,7 +642,17 @@ def test_published_takes_public_people_and_a_firm_for_every_row() -> None:
             UsageError("the document counts an attribute too, with Gaussian noise"),
         ),
     ],
-    ids=["alone", "no ids", "kinds", "features", "the rest", "firm", "both", "pure", "no firm"],
+    ids=[
+        "alone",
+        "no ids",
+        "kinds",
+        "features",
+        "the rest",
+        "firm",
+        "both",
+        Currency.PURE,
+        "no firm",
+    ],
 )
 def test_what_cannot_be_is_refused_before_anything_is_spent(
     tmp_path: Path, mechanism: dict[str, Any], other: dict[str, Any], refusal: UnderstudyError

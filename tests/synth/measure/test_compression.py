@@ -11,6 +11,7 @@ import pytest
 import understudy as us
 from tests.synth.crowds import random_crowd
 from tests.synth.planted import Heard, listening, planted, silent
+from understudy.budget import Currency
 from understudy.graph import Domain, Measurement, totals
 from understudy.public import PublicTable
 from understudy.synth.measure.compression import Compressed, joined
@@ -110,7 +111,7 @@ def test_a_table_of_no_rows_has_one_row_to_choose_by() -> None:
 @pytest.mark.parametrize(
     ("bounding", "budget"),
     [(us.Weights(3), GDP), (us.Sample(7), GDP), (us.Weights(3), PURE), (us.Norm(), GDP)],
-    ids=["weights", "sample", "pure", "norm"],
+    ids=["weights", "sample", Currency.PURE, "norm"],
 )
 def test_noise_is_about_that_of_the_round_that_is_asked(
     bounding: Any, budget: us.Budget, count: int

@@ -46,7 +46,7 @@ def matrix(grid: Grid, scale: float, currency: Currency) -> tuple[Table, list[Fr
 def lengths(grid: Grid, scale: float, currency: Currency) -> list[Fraction]:
     """Every column's squared L2 norm (its L1 norm for Laplace), with the floats as they are."""
     rows, noise = matrix(grid, scale, currency)
-    power = 2 if currency == "gdp" else 1
+    power = 2 if currency == Currency.GDP else 1
     ratios = [(Fraction(scale) / s) ** power for s in noise]
     return [
         sum((r for r, held in zip(ratios, column, strict=True) if held), Fraction(0))
@@ -91,13 +91,13 @@ def written(text: str) -> Table:
 
 def test_the_documents_example_has_six_fine_rows_and_seven_coarse_ones() -> None:
     both = example()
-    fine, coarse = both.queries(10.0, "gdp")
+    fine, coarse = both.queries(10.0, Currency.GDP)
     assert fine.rows is not None
     assert coarse.rows is not None
     assert (fine.rows.count, coarse.rows.count, both.rows) == (6, 7, 13)
     assert (fine.scale, both.squares) == (10.0, (1, 2))
     assert coarse.scale == pytest.approx(10 * math.sqrt(2), rel=1e-15)
-    rows, _ = matrix(both, 10.0, "gdp")
+    rows, _ = matrix(both, 10.0, Currency.GDP)
     assert rows[:6].tolist() == written(FINE).tolist()
     assert rows[6:].tolist() == written(COARSE).tolist()
 
@@ -149,7 +149,7 @@ def test_every_column_has_norm_one_whatever_was_plausible(grids: list[Grid], sca
     for grid in grids:
         total, common = grid.norms()
         assert set(total.tolist()) == {common}
-        for currency in ("gdp", "pure"):
+        for currency in (Currency.GDP, Currency.PURE):
             for length in set(lengths(grid, scale, currency)):
                 assert 1 - Fraction(1, 10**12) < length <= 1
 
@@ -158,7 +158,7 @@ def test_every_column_has_norm_one_whatever_was_plausible(grids: list[Grid], sca
 @settings(max_examples=60, deadline=None)
 def test_fine_rows_are_the_plausible_cells_and_coarse_rows_the_others(grids: list[Grid]) -> None:
     for grid in grids:
-        rows, noise = matrix(grid, 1.0, "gdp")
+        rows, noise = matrix(grid, 1.0, Currency.GDP)
         assert len(rows) == grid.rows
         fine = rows[[s == 1 for s in noise]]
         wanted = np.eye(len(grid.plausible))[grid.plausible]
@@ -176,13 +176,13 @@ def test_a_coarse_row_is_a_childs_row_lifted(grids: list[Grid]) -> None:
     for grid in grids:
         below = [known[c] for c in known if set(c) < set(grid.clique)]
         below = [g for g in below if len(g.clique) == len(grid.clique) - 1]
-        rows, noise = matrix(grid, 1.0, "gdp")
+        rows, noise = matrix(grid, 1.0, Currency.GDP)
         held = {(tuple(r), round(s**2)) for r, s in zip(rows.tolist(), noise, strict=True)}
         places = np.indices(grid.shape).reshape(len(grid.shape), -1)
         spot = dict(zip(grid.clique, places, strict=True))
         for child in below if not grid.plausible.all() else []:
             at = np.ravel_multi_index([spot[n] for n in child.clique], child.shape)
-            theirs, scales = matrix(child, 1.0, "gdp")
+            theirs, scales = matrix(child, 1.0, Currency.GDP)
             for row, scale in zip(theirs, scales, strict=True):
                 lifted = np.where(grid.plausible, 0, row[at])
                 if lifted.any():
@@ -190,7 +190,7 @@ def test_a_coarse_row_is_a_childs_row_lifted(grids: list[Grid]) -> None:
 
 
 def test_where_all_is_plausible_the_marginal_is_asked_as_it_is() -> None:
-    (query,) = Grid.of(("a",), (5,), []).queries(3.0, "gdp")
+    (query,) = Grid.of(("a",), (5,), []).queries(3.0, Currency.GDP)
     assert query.rows is None
     assert query.scale == 3.0
 
@@ -198,7 +198,7 @@ def test_where_all_is_plausible_the_marginal_is_asked_as_it_is() -> None:
 def test_where_nothing_is_plausible_all_rows_are_coarse() -> None:
     nothing = [settled(Grid.of((n,), (2,), []), [False, False]) for n in "ab"]
     grid = Grid.of(("a", "b"), (2, 2), nothing)
-    (query,) = grid.queries(1.0, "gdp")
+    (query,) = grid.queries(1.0, Currency.GDP)
     assert query.rows is not None
     assert query.rows.count == 4
     later = grid.after([Measurement(clique=("a", "b"), values=np.full(4, 1e9), scale=1.0)], 5.0)
@@ -215,7 +215,7 @@ def test_a_cell_stays_plausible_from_the_threshold_times_its_own_noise_up() -> N
 
 def test_a_cell_that_was_not_counted_by_itself_does_not_become_plausible() -> None:
     both = example()
-    fine, coarse = both.queries(1.0, "gdp")
+    fine, coarse = both.queries(1.0, Currency.GDP)
     assert fine.rows is not None
     assert coarse.rows is not None
     answers = [
@@ -267,8 +267,8 @@ def test_a_broken_child_is_noticed_before_anything_is_asked() -> None:
 def test_a_scale_is_widened_to_the_next_number_that_is_enough(
     scale: float, square: Fraction
 ) -> None:
-    for currency, power in (("gdp", 2), ("pure", 1)):
-        found = widened(scale, square, currency)  # type: ignore[arg-type]
+    for currency, power in ((Currency.GDP, 2), (Currency.PURE, 1)):
+        found = widened(scale, square, currency)
         needed = Fraction(scale) ** power * square
         assert Fraction(found) ** power >= needed
         assert Fraction(found * (1 - 1e-15)) ** power <= needed
@@ -336,5 +336,5 @@ def test_a_cell_between_three_children_is_measured_by_each_times_one_over_root_t
     }
     grid = Grid.of(("a", "b", "c"), (2, 2, 2), children(("a", "b", "c"), ones | pairs))
     assert grid.squares == (1, 3)
-    fine, coarse = grid.queries(1.0, "pure")
+    fine, coarse = grid.queries(1.0, Currency.PURE)
     assert (fine.scale, coarse.scale) == (1.0, 3.0)

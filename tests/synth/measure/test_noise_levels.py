@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tests.synth.crowds import crowd, random_crowd
 from tests.synth.measure.test_granularity import settled
 from tests.vault.test_norm import counts, moved
-from understudy.budget import Budget, Norm
+from understudy.budget import Budget, Currency, Norm
 from understudy.door import Measure
 from understudy.public import PublicTable
 from understudy.synth.measure import noise_levels as levels
@@ -61,7 +61,9 @@ def test_lengths_are_those_of_the_rows_asked_by_the_slow_way(
     found = Trial.of(public, grids).squares()
     assert found.shape == (3, 6)
     for i, grid in enumerate(grids):
-        question = Measure(queries=tuple(grid.queries(1.0, "gdp")), bounding=Norm(), price=1.0)
+        question = Measure(
+            queries=tuple(grid.queries(1.0, Currency.GDP)), bounding=Norm(), price=1.0
+        )
         for person in range(6):
             slow = moved(counts(rows_of(public, person), question), question, unit=1)
             assert found[i, person] == pytest.approx(float(slow), rel=1e-9)
@@ -78,7 +80,7 @@ def test_without_public_people_nobody_with_as_many_rows_as_the_cap_is_weighed_do
     grids = grids_of(given_)
     shares = {g.clique: float(i) for i, g in enumerate(grids, 1)}
     scales = norm_scales(grids, shares=shares, price=price, public=None, rows=1e3, cap=cap)
-    asked = tuple(q for g in grids for q in g.queries(scales[g.clique], "gdp"))
+    asked = tuple(q for g in grids for q in g.queries(scales[g.clique], Currency.GDP))
     question = Measure(queries=asked, bounding=Norm(), price=price)
     draws = rng(seed).integers(0, (3, 2, 4), (cap, 3))
     spread: list[tuple[int, ...]] = [tuple(row) for row in draws.tolist()]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.synth.crowds import door_to, events, random_crowd
 from tests.vault.obvious import People
-from understudy.budget import Budget, Gaussian, Norm, Sample, Weights, price_grains
+from understudy.budget import Budget, Currency, Gaussian, Norm, Sample, Weights, price_grains
 from understudy.synth.generate.assignment import Donors
 from understudy.synth.measure.population import Crowd, best_cap, meet
 from understudy.synth.measure.sizes import Classes, Sizes
@@ -134,7 +134,7 @@ def test_under_norm_rows_are_counted_with_the_cap_that_public_people_suggest() -
         (event,) = booked.charge.events
         assert isinstance(event, Gaussian)
         assert event.squared_sensitivity == Fraction(cap) ** 2
-        assert booked.grains <= price_grains(0.5, "gdp")
+        assert booked.grains <= price_grains(0.5, Currency.GDP)
         assert (met.typical, met.bounding) == (cap, Weights(cap))
         assert met.rows is not None
         assert met.rows >= 1
@@ -194,7 +194,7 @@ def test_where_every_row_is_a_person_the_cap_is_one() -> None:
 
         def __init__(self) -> None:
             self.caps: list[int] = []
-            self.bounding, self.currency = Norm(), "gdp"
+            self.bounding, self.currency = Norm(), Currency.GDP
             self.unit = type("Each", (), {"is_row": True})()
 
         def total(self, *, cap: int, scale: float) -> float:

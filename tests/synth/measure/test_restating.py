@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from tests.graph.brute import squares
 from tests.synth.measure.test_granularity import settled
+from understudy.budget import Currency
 from understudy.door import Clique, Measurement
 from understudy.graph import Domain
 from understudy.synth.measure.granularity import Grid, children, closure
@@ -28,7 +29,7 @@ def answered(likely: float, seed: int) -> list[Answered]:
     for clique in closure([tuple(SIZES)]):
         grid = Grid.of(clique, tuple(SIZES[n] for n in clique), children(clique, grids))
         measured = []
-        for query in grid.queries(float(rng.uniform(1, 9)), "gdp"):
+        for query in grid.queries(float(rng.uniform(1, 9)), Currency.GDP):
             count = len(grid.plausible) if query.rows is None else query.rows.count
             values = rng.normal(20, 30, count)
             measured.append(

@@ -15,21 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import nnls
 
-from understudy.budget import Budget
+from understudy.budget import Budget, Currency
 from understudy.synth.measure.noise_levels import typical_size
-from understudy.synth.measure.sizes import (
-    Classes,
-    Noisy,
-    Sizes,
-    _likeliest,
-    class_starts,
-    deviation,
-)
+from understudy.synth.measure.sizes import Classes, Noisy, Sizes, _likeliest, class_starts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from understudy.budget import Currency
 
 CLASSES_SHARE, PEOPLE_SHARE, ROWS_SHARE = 0.015, 0.005, 0.02
 """The shares of a budget that mechanisms spend on sizes by default."""
@@ -64,7 +56,7 @@ def asked(
         price = budget.price * (math.sqrt(share) if delta else share)
         scale, size = bound / price, values.shape
         drawn = rng.normal(0, scale, size) if delta else rng.laplace(0, scale, size)
-        return values + drawn, deviation(scale, currency)
+        return values + drawn, currency.deviation(scale)
 
     starts = class_starts(2**20)
     true = np.bincount(np.searchsorted(starts, rows, side="right") - 1, minlength=len(starts))
@@ -131,8 +123,8 @@ def test_noise_makes_up_no_size() -> None:
     true = np.zeros(len(starts))
     true[:5] = (900, 700, 600, 500, 500)
     noise: list[tuple[Currency, NDArray[np.float64]]] = [
-        ("gdp", rng.normal(0, 30, (20_000, len(starts)))),
-        ("pure", rng.laplace(0, 30 / math.sqrt(2), (20_000, len(starts)))),
+        (Currency.GDP, rng.normal(0, 30, (20_000, len(starts)))),
+        (Currency.PURE, rng.laplace(0, 30 / math.sqrt(2), (20_000, len(starts)))),
     ]
     for currency, drawn in noise:
         last = [Classes(starts, true + d, 30.0, Noisy(2500, 30), currency)._last() for d in drawn]

@@ -527,7 +527,7 @@ def shares_off(true: Numbers, *, scale: float, currency: Currency, seed: int) ->
     column = Categorical(
         name="x", values=tuple(f"v{i}" for i in range(len(true))), missing=False, outside="drop"
     )
-    noise = rng.normal if currency == "gdp" else rng.laplace
+    noise = rng.normal if currency == Currency.GDP else rng.laplace
     noisy = true + noise(0, scale, len(true))
     measured = Measurement(clique=("x",), values=noisy, scale=scale)
     kept = rule(math.inf)
@@ -536,7 +536,7 @@ def shares_off(true: Numbers, *, scale: float, currency: Currency, seed: int) ->
     return [float(np.abs(g / g.sum() - true / true.sum()).sum()) / 2 for g in guesses]
 
 
-@pytest.mark.parametrize("currency", ["gdp", "pure"])
+@pytest.mark.parametrize("currency", [Currency.GDP, Currency.PURE])
 @pytest.mark.parametrize("scale", [5.0, 30.0, 100.0, 1000.0])
 @pytest.mark.parametrize("spread", [0.0, 0.3, 1.0, 3.0])
 def test_rare_codes_share_by_what_noise_has_left_of_their_counts(

@@ -42,13 +42,14 @@ from understudy.door import Clique, Measure, Measurement, Merge, MergedDoor, Que
 from understudy.public import PublicTable
 from understudy.synth.measure.noise_levels import norm_scales
 from understudy.synth.measure.population import Crowd
-from understudy.synth.measure.weighted_round import SLACK, Asked, _rows, weighted_round
+from understudy.synth.measure.rules import SLACK
+from understudy.synth.measure.weighted_round import Asked, _rows, weighted_round
 from understudy.vault import PrivateDoor, PrivateTable
 from understudy.vault.counts import exact
 
 BUDGETS: dict[Currency, Budget] = {
-    "gdp": Budget(epsilon=1e9, delta=1e-9),
-    "pure": Budget(epsilon=1e9, delta=0),
+    Currency.GDP: Budget(epsilon=1e9, delta=1e-9),
+    Currency.PURE: Budget(epsilon=1e9, delta=0),
 }
 CROWD = Crowd(rows=200.0, sizes=None, typical=3, bounding=Weights(3))
 CLIQUES = [("a",), ("b",), ("c",), ("a", "b"), ("c", "a"), ("b", "c"), ("a", "b", "c")]
@@ -74,7 +75,9 @@ class Watched(PrivateDoor):
 
 
 @contextmanager
-def watched(people: People, *, bounding: Bounding, currency: Currency = "gdp") -> Iterator[Watched]:
+def watched(
+    people: People, *, bounding: Bounding, currency: Currency = Currency.GDP
+) -> Iterator[Watched]:
     with opened(people) as table:
         yield Watched(table, BUDGETS[currency], bounding)
 
@@ -92,14 +95,14 @@ def ask(
 
 def distance(question: Measure, change: NDArray[np.int64], currency: Currency) -> Fraction:
     """How far an answer moved in units of its noise: the square in L2, or L1 for Laplace."""
-    power = 2 if currency == "gdp" else 1
+    power = 2 if currency == Currency.GDP else 1
     unit = question.bounding.unit_weight
     parts = zip(change.tolist(), scales(question), strict=True)
     return sum(((abs(Fraction(v, unit)) / s) ** power for v, s in parts), Fraction(0))
 
 
 def allowed(price: float, currency: Currency) -> Fraction:
-    return Fraction(price) ** (2 if currency == "gdp" else 1)
+    return Fraction(price) ** (2 if currency == Currency.GDP else 1)
 
 
 @dataclass(frozen=True)
@@ -133,7 +136,8 @@ capped: st.SearchStrategy[Any] = st.sampled_from(
     [Weights(1), Weights(5), Weights(40), Sample(1), Sample(4)]
 )
 noises = st.one_of(
-    st.tuples(capped, st.sampled_from(["gdp", "pure"])), st.tuples(st.just(Norm()), st.just("gdp"))
+    st.tuples(capped, st.sampled_from([Currency.GDP, Currency.PURE])),
+    st.tuples(st.just(Norm()), st.just(Currency.GDP)),
 )
 
 
@@ -171,7 +175,7 @@ ROUND = Round(
 
 
 @pytest.mark.parametrize("merged", [(), (merge("b", [0, 0]),)], ids=["own codes", "merged"])
-@pytest.mark.parametrize("currency", ["gdp", "pure"])
+@pytest.mark.parametrize("currency", [Currency.GDP, Currency.PURE])
 @pytest.mark.parametrize(
     ("bounding", "own"),
     [
@@ -204,9 +208,11 @@ def test_under_norm_nobody_moves_a_round_by_more_than_its_price(
         ask(door, ROUND.asked, ROUND.price, public=public)
         question = door.measure_asked
         counted = exact(question, door._table)
-        assert events(door) == [("4 marginals", math.ceil(allowed(ROUND.price, "gdp") / GRAIN))]
+        assert events(door) == [
+            ("4 marginals", math.ceil(allowed(ROUND.price, Currency.GDP) / GRAIN))
+        ]
     assert counted.any()
-    assert distance(question, counted, "gdp") <= allowed(ROUND.price, "gdp")
+    assert distance(question, counted, Currency.GDP) <= allowed(ROUND.price, Currency.GDP)
 
 
 # The noise of each query
@@ -232,7 +238,11 @@ def test_gaussian_noise_is_that_of_weights_of_length_one(
         assert measured.scale == pytest.approx(cap / price * level / weight, rel=1e-11)
         assert measured.scale * weight / level >= cap / price
     length = sum((cap / Fraction(m.scale)) ** 2 for m in found)
-    assert allowed(price, "gdp") * (1 - Fraction(1, 10**11)) <= length <= allowed(price, "gdp")
+    assert (
+        allowed(price, Currency.GDP) * (1 - Fraction(1, 10**11))
+        <= length
+        <= allowed(price, Currency.GDP)
+    )
 
 
 @pytest.mark.parametrize("price", [0.01, 0.7, 30.0])
@@ -241,7 +251,7 @@ def test_gaussian_noise_is_that_of_weights_of_length_one(
 def test_laplace_noise_is_that_of_weights_of_sum_one(
     weights: list[float], cap: int, price: float
 ) -> None:
-    with watched({"p": ONE_ROW}, bounding=Weights(cap), currency="pure") as door:
+    with watched({"p": ONE_ROW}, bounding=Weights(cap), currency=Currency.PURE) as door:
         found = ask(door, asked_with(weights), price)
     for measured, weight in zip(found, weights, strict=True):
         assert measured.scale == pytest.approx(cap / price * sum(weights) / weight, rel=1e-11)
@@ -249,7 +259,7 @@ def test_laplace_noise_is_that_of_weights_of_sum_one(
     assert Fraction(price) * (1 - Fraction(1, 10**11)) <= length <= Fraction(price)
 
 
-@pytest.mark.parametrize("currency", ["gdp", "pure"])
+@pytest.mark.parametrize("currency", [Currency.GDP, Currency.PURE])
 def test_only_the_ratio_of_weights_matters(currency: Currency) -> None:
     found = []
     for times in (1.0, 1000.0):
@@ -269,8 +279,8 @@ def test_a_noise_of_a_whole_round_is_taken_where_it_is_larger_than_the_prices() 
     level = math.sqrt(sum(w**2 for w in weights))
     for measured, weight in zip(found, weights, strict=True):
         assert measured.scale * weight / level == pytest.approx(cap * sigma, rel=1e-14)
-    assert spent == pytest.approx(price_grains(1 / sigma, "gdp"), rel=1e-12)
-    assert spent < price_grains(price, "gdp") / 20
+    assert spent == pytest.approx(price_grains(1 / sigma, Currency.GDP), rel=1e-12)
+    assert spent < price_grains(price, Currency.GDP) / 20
 
 
 @pytest.mark.parametrize("sigma", [0.01, 1.0, 1.999])
@@ -280,7 +290,7 @@ def test_a_noise_that_is_smaller_than_the_prices_is_not_taken(sigma: float) -> N
         with watched({"p": ONE_ROW}, bounding=Weights(3)) as door:
             found.append([m.scale for m in ask(door, ROUND.asked, 0.5, sigma=given_)])
             ((_, spent),) = events(door)
-            assert spent <= price_grains(0.5, "gdp")
+            assert spent <= price_grains(0.5, Currency.GDP)
     assert found[0] == found[1]
 
 
@@ -392,7 +402,7 @@ def test_coarse_answers_are_sums_of_fine_ones_and_come_in_the_order_asked() -> N
     assert both.values == pytest.approx(wanted, abs=0.01)
 
 
-@pytest.mark.parametrize("currency", ["gdp", "pure"])
+@pytest.mark.parametrize("currency", [Currency.GDP, Currency.PURE])
 def test_a_clique_in_groups_has_the_noise_of_one_that_is_not(currency: Currency) -> None:
     """A row is still in one cell of each: groups cost nothing, and save nothing."""
     cliques: list[Clique] = [("a",), ("a", "b", "c")]

@@ -415,7 +415,7 @@ def test_pairs_that_are_too_large_are_not_chosen() -> None:
 class Listening:
     """A door that keeps what it is given to choose from, and chooses the first."""
 
-    def __init__(self, sizes: dict[str, int], *, currency: Currency = "gdp") -> None:
+    def __init__(self, sizes: dict[str, int], *, currency: Currency = Currency.GDP) -> None:
         self.schema = schema_of(**sizes)
         self.currency = currency
         self.heard: list[tuple[list[Candidate], float, Capped]] = []
@@ -439,7 +439,7 @@ def chosen_by(door: Listening, **more: Any) -> list[Clique]:
     return select_pairs(door, EVEN, **asked | more)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("currency", ["gdp", "pure"])
+@pytest.mark.parametrize("currency", [Currency.GDP, Currency.PURE])
 def test_a_tree_goes_on_from_what_is_begun(currency: Currency) -> None:
     door = Listening(FOUR, currency=currency)
     found = chosen_by(door, begun=[("d", "b"), ("b", "a")])
@@ -452,7 +452,7 @@ def test_a_tree_goes_on_from_what_is_begun(currency: Currency) -> None:
     assert bounding == Weights(2)
 
 
-@pytest.mark.parametrize("currency", ["gdp", "pure"])
+@pytest.mark.parametrize("currency", [Currency.GDP, Currency.PURE])
 def test_so_many_more_pairs_come_after_the_tree_each_for_the_same_price(currency: Currency) -> None:
     door = Listening(FOUR, currency=currency)
     found = chosen_by(door, more=2, limit=FREE)
@@ -546,7 +546,7 @@ def test_no_part_of_the_price_is_for_choices_that_there_are_not() -> None:
     with door_to(WORLD, bounding=Sample(3), budget=budget) as door:
         select_pairs(door, ONES, price=0.3, bounding=Sample(3), most_cells=FREE, more=3, limit=FREE)
         spent = sum(grains for _, grains in events(door))
-    assert spent >= 0.99 * price_grains(0.3, "gdp")
+    assert spent >= 0.99 * price_grains(0.3, Currency.GDP)
 
 
 def test_where_all_is_begun_and_no_more_is_asked_for_nothing_is_chosen() -> None:

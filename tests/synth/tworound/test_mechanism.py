@@ -22,7 +22,7 @@ from tests.synth.crowds import door_to, random_crowd
 from tests.vault.obvious import People
 from understudy.audit import replay
 from understudy.audit.neighbours import Pair
-from understudy.budget import RULES, Gaussian, Laplace, Selection
+from understudy.budget import Currency, Gaussian, Laplace, Selection
 from understudy.door import Clique, Measurement
 from understudy.errors import BudgetError, QuestionError, UnderstudyError, UsageError
 from understudy.graph import Domain, outer_cliques
@@ -31,6 +31,7 @@ from understudy.public import PublicTable
 from understudy.schema import Categorical, Id, Integer, Numeric, Schema, Split
 from understudy.synth import mechanism_from_dict, mechanism_to_dict, tworound
 from understudy.synth.measure import compression as compressed
+from understudy.synth.measure.rules import RULES
 from understudy.synth.measure.support import find_support
 from understudy.synth.measure.weighted_round import weighted_round
 from understudy.synth.select.cliques import select_pairs
@@ -687,11 +688,11 @@ def test_round_two_sees_public_rows_as_it_sees_private_ones(
 @pytest.mark.parametrize(
     ("bounding", "currency"),
     [
-        (us.Weights(7), "gdp"),
-        (us.Weights(7), "pure"),
-        (us.Sample(7), "gdp"),
-        (us.Sample(7), "pure"),
-        (us.Norm(), "gdp"),
+        (us.Weights(7), Currency.GDP),
+        (us.Weights(7), Currency.PURE),
+        (us.Sample(7), Currency.GDP),
+        (us.Sample(7), Currency.PURE),
+        (us.Norm(), Currency.GDP),
     ],
     ids=lambda v: v if isinstance(v, str) else v.kind,
 )
@@ -706,7 +707,7 @@ def test_a_choice_is_told_what_asking_will_add_to_a_cell(
         return select_pairs(door, ones, **more)
 
     monkeypatch.setattr(tworound, "select_pairs", noted)
-    budget = us.Budget(epsilon=2.0, delta=1e-6 if currency == "gdp" else 0)
+    budget = us.Budget(epsilon=2.0, delta=1e-6 if currency == Currency.GDP else 0)
     mechanism = us.TwoRound(more_pairs=1 / 3, selection_share=0.2, model_limit=10**6)
     with door_to(WORLD, bounding=bounding, budget=budget) as door:
         mechanism.run(door, public=None, rng=np.random.default_rng(0), progress=rides.silent)
@@ -715,7 +716,7 @@ def test_a_choice_is_told_what_asking_will_add_to_a_cell(
     rounds = (1 - 0.2 - 0.02 - rows) / 2
     assert shares[-1] == pytest.approx(rounds, rel=1e-9)
     # Two pairs for a tree of three columns, and one more.
-    root = 0.5 if currency == "gdp" else 1.0
+    root = 0.5 if currency == Currency.GDP else 1.0
     price, level = budget.price * rounds**root, 3**root
     cap = told_["bounding"].cap if isinstance(bounding, us.Norm) else 7
     wanted = math.sqrt(2 / math.pi) * cap * level / price

@@ -78,7 +78,7 @@ def calls(seed: int, year: int, people: int = 150) -> dict[str, Any]:
 # The public year is one that the schema does not even have.
 PRIVATE, PUBLIC = calls(1, 2018), calls(2, 2015)
 WITHOUT_AND_WITH = pytest.mark.parametrize("public", [None, PUBLIC], ids=["alone", "public data"])
-BOTH_NOISES = pytest.mark.parametrize("budget", [PURE, GAUSSIAN], ids=["pure", "gaussian"])
+BOTH_NOISES = pytest.mark.parametrize("budget", [PURE, GAUSSIAN], ids=[Currency.PURE, "gaussian"])
 FORMS = pytest.mark.parametrize(
     ("public", "published"),
     [(None, False), (PUBLIC, False), (PUBLIC, True)],
@@ -168,7 +168,7 @@ def test_a_resident_with_twenty_calls_in_twenty_cells_moves_what_is_declared(
     counted = min(most, 20)
     assert sorted(moved.tolist()) == [0] * (72 - counted) + [1] * counted
     # L1 is k, and L2 its root.
-    for currency in ("pure", "gdp"):
+    for currency in (Currency.PURE, Currency.GDP):
         (event,) = charge(asked, WORLD, currency).events
         assert bound(event) == (Fraction(most), 1.0)
     assert np.abs(moved).sum() == (moved**2).sum() <= most
@@ -261,7 +261,7 @@ def slow_rows(plan: Plan, release: us.Release, currency: Currency) -> NDArray[np
         if plan.public is None:
             expected = plan.space.guessed(measured.values)
         else:
-            noise = scale * (1 if currency == "gdp" else np.sqrt(2))
+            noise = scale * (1 if currency == Currency.GDP else np.sqrt(2))
             expected = plan.space.levelled(
                 plan.public[plan.cells, group], measured.values, plan.cells, noise
             )

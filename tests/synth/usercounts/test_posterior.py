@@ -15,7 +15,7 @@ from understudy.synth.usercounts import posterior as module
 from understudy.synth.usercounts.posterior import SPREADS, UNFORESEEN, posterior
 
 Numbers = NDArray[np.float64]
-SHAPES: list[Currency] = ["gdp", "pure"]
+SHAPES: list[Currency] = [Currency.GDP, Currency.PURE]
 shapes = st.sampled_from(SHAPES)
 
 
@@ -29,7 +29,7 @@ def chance(count: int, expected: float, spread: float) -> float:
 
 
 def density(away: float, scale: float, currency: Currency) -> float:
-    if currency == "gdp":
+    if currency == Currency.GDP:
         return -((away / scale) ** 2) / 2 - math.log(scale * math.sqrt(2 * math.pi))
     return -abs(away) / scale - math.log(2 * scale)
 
@@ -104,14 +104,14 @@ def test_adding_up_and_the_straight_line_agree_where_counts_are_large(
     monkeypatch.setattr(module, "WIDEST", 1)
     assert not np.array_equal(found(), summed)
     # A line does not fit Laplace noise as well.
-    assert np.abs(found() - summed).max() < (0.15 if currency == "gdp" else 0.3) * scale
+    assert np.abs(found() - summed).max() < (0.15 if currency == Currency.GDP else 0.3) * scale
 
 
 @pytest.mark.parametrize("currency", SHAPES)
 def test_large_counts_are_moved_by_their_share_of_all_variance(currency: Currency) -> None:
     noisy, expected, scale = np.array([9000.0, 12_000.0]), np.full(2, 10_000.0), 1000.0
     found, _ = module._updated(noisy, expected, spread=0.01, scale=scale, currency=currency)
-    own, noise = 10_000 + 0.01 * 10_000**2, scale**2 * (1 if currency == "gdp" else 2)
+    own, noise = 10_000 + 0.01 * 10_000**2, scale**2 * (1 if currency == Currency.GDP else 2)
     assert found == pytest.approx(10_000 + own / (own + noise) * np.array([-1000, 2000]))
 
 
@@ -119,7 +119,7 @@ def test_large_counts_are_moved_by_their_share_of_all_variance(currency: Currenc
 def test_there_is_no_jump_where_the_straight_line_begins(currency: Currency) -> None:
     """It begins where 8 standard deviations reach beyond 2048: here at a noisy 1248."""
     noise = 100.0
-    scale = noise if currency == "gdp" else noise / math.sqrt(2)
+    scale = noise if currency == Currency.GDP else noise / math.sqrt(2)
     noisy, expected = np.linspace(900.0, 1300.0, 801), np.full(801, 1000.0)
     found, _ = module._updated(noisy, expected, spread=0.01, scale=scale, currency=currency)
     assert np.abs(np.diff(found)).max() < 0.1 * noise
@@ -162,7 +162,8 @@ def test_the_spread_is_that_of_the_counts() -> None:
     near = rng.poisson(40, 2000) + rng.normal(0, 20, 2000)
     far = rng.negative_binomial(0.5, 0.5 / 40.5, 2000) + rng.normal(0, 20, 2000)
     shrunk = [
-        posterior(y, expected, scale=20.0, currency="gdp").std() / y.std() for y in (near, far)
+        posterior(y, expected, scale=20.0, currency=Currency.GDP).std() / y.std()
+        for y in (near, far)
     ]
     assert shrunk[0] < 0.3
     assert shrunk[1] > 0.8
@@ -173,6 +174,8 @@ def test_many_answers_are_updated_in_pieces_that_do_not_show(
 ) -> None:
     rng = np.random.default_rng(0)
     noisy, expected = rng.normal(5, 9, 500), rng.gamma(2, 3, 500)
-    whole = posterior(noisy, expected, scale=3.0, currency="pure")
+    whole = posterior(noisy, expected, scale=3.0, currency=Currency.PURE)
     monkeypatch.setattr(module, "AT_ONCE", 2**11 + 1)
-    assert posterior(noisy, expected, scale=3.0, currency="pure") == pytest.approx(whole, rel=1e-12)
+    assert posterior(noisy, expected, scale=3.0, currency=Currency.PURE) == pytest.approx(
+        whole, rel=1e-12
+    )

@@ -123,8 +123,7 @@ class Growth:
         asked = listed
         if self._distances:
             asked = sorted(listed, key=self._worth, reverse=True)[: self._settings.at_once]
-        power = 2 if self._door.currency == "gdp" else 1
-        bound = len(asked) * Fraction(bounding.cap) ** power
+        bound = len(asked) * Fraction(bounding.cap) ** self._door.currency.power
         scale = scale_upper(price, self._door.currency, bound=bound)
         found = self._door.distances(asked, scale=scale, bounding=bounding)
         self._distances |= {

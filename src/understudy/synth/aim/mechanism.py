@@ -16,7 +16,6 @@ The config, the plan, the run.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -201,8 +200,7 @@ class AIM(OfPeople):
 
 def check_rounds(door: Door, price: float, rounds: int) -> None:
     """Refuse more rounds than a price allows: noise of one could not be drawn, or tell anything."""
-    level = math.sqrt(rounds) if door.currency == "gdp" else rounds
-    noise, bounding = level / price, door.bounding
+    noise, bounding = door.currency.root(rounds) / price, door.bounding
     cap = 1 if isinstance(bounding, Norm) else bounding.cap
     most = min(MOST_NOISE, FURTHEST / cap)
     if noise > most:

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from understudy.budget import RULES, Budget, Norm, price_grains, scale_upper, split
+from understudy.budget import Budget, Currency, Norm, price_grains, scale_upper, split
 from understudy.errors import BudgetError, QuestionError, UsageError
 from understudy.graph import Domain, check_clique, totals
 from understudy.public import Batches, Shapes, Synthesis, bins_within
@@ -44,6 +44,7 @@ from understudy.synth.generate.assignment import Caps
 from understudy.synth.measure.noise_levels import MEAN_SIZE
 from understudy.synth.measure.population import best_cap, meet
 from understudy.synth.measure.rounds import Rounds
+from understudy.synth.measure.rules import RULES
 from understudy.synth.select.cliques import as_tuples
 from understudy.synth.settings import check_columns
 
@@ -206,7 +207,7 @@ class Archetypes:
                 )
         if self.attribute in self.features:
             raise UsageError("the attribute cannot be a feature", got=self.attribute)
-        if self.published and (door.currency != "gdp" or self.attribute is None):
+        if self.published and (door.currency is not Currency.GDP or self.attribute is None):
             raise UsageError(
                 "the document counts an attribute too, with Gaussian noise",
                 hint="name the attribute, and a delta above 0",

@@ -156,11 +156,12 @@ class Grid:
 def widened(scale: float, square: Fraction, currency: Currency) -> float:
     """Give scale·√square in ``gdp`` and scale·square in ``pure``, rounded up.
 
-    >>> widened(2.0, Fraction(9), "gdp"), widened(2.0, Fraction(9), "pure")
+    >>> from understudy.budget import Currency
+    >>> widened(2.0, Fraction(9), Currency.GDP), widened(2.0, Fraction(9), Currency.PURE)
     (6.0, 18.0)
     """
-    power = 2 if currency == "gdp" else 1
-    near = scale * (math.sqrt(square) if power == 2 else float(square))
+    power = currency.power
+    near = scale * currency.root(float(square))
     while Fraction(near) ** power < Fraction(scale) ** power * square:
         near = math.nextafter(near, math.inf)
     return near

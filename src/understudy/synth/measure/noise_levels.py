@@ -134,10 +134,8 @@ def public_cap(
     sizes = np.bincount(trial.people)
     often = np.array(times, dtype=np.float64)
     caps = np.unique(np.quantile(sizes, np.linspace(0.02, 1, 2 * TRIED)).astype(np.int64))
-    if budget.currency == "gdp":
-        noise = np.sqrt(often.sum() / often) / budget.price
-    else:
-        noise = math.sqrt(2.0) * often.sum() / often / budget.price
+    deviation = budget.currency.deviation(1.0)
+    noise = deviation * (often.sum() / often) ** (1 / budget.currency.power) / budget.price
     errors = [
         trial.error(np.minimum(1, cap / sizes), cap * noise, rows=len(public), shares=often)
         for cap in caps

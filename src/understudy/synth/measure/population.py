@@ -13,7 +13,7 @@ from understudy.budget import Norm, Weights, scale_upper
 from understudy.errors import UsageError
 from understudy.synth.generate.assignment import EACH_ITS_OWN, Donors, Given
 from understudy.synth.measure.noise_levels import MEAN_SIZE, typical_size
-from understudy.synth.measure.sizes import LARGEST, Classes, Noisy, Sizes, deviation
+from understudy.synth.measure.sizes import LARGEST, Classes, Noisy, Sizes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,8 +66,7 @@ class Crowd:
 
     def noise(self, count: int, *, price: float, currency: Currency) -> float:
         """Give about what a cell is off by where so many marginals are asked for a price."""
-        level = math.sqrt(count) if currency == "gdp" else count
-        return MEAN_SIZE * self.typical * level / price
+        return MEAN_SIZE * self.typical * currency.root(count) / price
 
     def to_dict(self) -> dict[str, Any]:
         """Write what was answered of people as plain data, with standard errors."""
@@ -189,7 +188,7 @@ def meet(
     elif classes is not None:
         cap = classes.cap(rows_price)
     scale = scale_upper(rows_price, door.currency, bound=Fraction(cap) ** 2)
-    rows = Noisy(max(1.0, door.total(cap=cap, scale=scale)), deviation(scale, door.currency))
+    rows = Noisy(max(1.0, door.total(cap=cap, scale=scale)), door.currency.deviation(scale))
     sizes = None if classes is None else classes.sizes(rows, cap=cap)
     if sizes is None or known:
         return Crowd(

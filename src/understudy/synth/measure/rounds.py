@@ -8,23 +8,24 @@ from fractions import Fraction
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from understudy.budget import RULES, Norm, price_grains, price_lower, split
+from understudy.budget import Norm, price_grains, price_lower, split
 from understudy.graph import Domain, totals
 from understudy.synth.generate.rounding import rescaled
 from understudy.synth.measure.granularity import Grid, children, widened
 from understudy.synth.measure.noise_levels import norm_scales
 from understudy.synth.measure.restating import Evidence
+from understudy.synth.measure.rules import RULES, SLACK
 from understudy.synth.select.cliques import select_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from understudy.budget import Rule
     from understudy.door import Clique, Door, Measurement
     from understudy.public import Progress, PublicTable
     from understudy.synth.measure.population import Crowd
+    from understudy.synth.measure.rules import Rule
 
-SLACK = 1 + 1e-12
+
 """Noise is widened by this much, so that rounding never costs more than there is."""
 
 
@@ -147,7 +148,8 @@ class Rounds:
         domain = self._door.schema.domain
         grids = [Grid.of(c, tuple(domain[n] for n in c), children(c, self._grids)) for c in cliques]
         if isinstance(self._door.bounding, Norm):
-            price = split(price_grains(self._price, "gdp"), "gdp", times)[number]
+            currency = self._door.currency
+            price = split(price_grains(self._price, currency), currency, times)[number]
             scales = norm_scales(
                 grids,
                 shares={c: self._times(c) for c in cliques},
@@ -177,8 +179,6 @@ class Rounds:
         cap = door.bounding.cap
         if self._rule != "gdp":
             scale = cap * RULES[self._rule](door.budget, times) / math.sqrt(min(1.0, self._share))
-        elif door.currency == "gdp":
-            scale = cap * math.sqrt(times) / self._price * SLACK
         else:
-            scale = cap * times / self._price * SLACK
+            scale = cap * door.currency.root(times) / self._price * SLACK
         return widened(scale, Fraction(1, self._times(clique)), door.currency)

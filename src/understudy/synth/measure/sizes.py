@@ -22,13 +22,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from understudy.budget import price_grains, scale_upper, split
+from understudy.budget import Currency, price_grains, scale_upper, split
 from understudy.synth.generate.assignment import dealt
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from understudy.budget import Currency
     from understudy.door import Door
     from understudy.public import PublicTable
     from understudy.synth.generate.assignment import Given
@@ -40,7 +39,7 @@ RATIO = 1.3
 """By what classes grow."""
 LARGEST = 2**20
 """Where no cap is given, people with more rows than this are told from each other no more."""
-STANDS_OUT: dict[Currency, float] = {"gdp": 5.5, "pure": 12.0}
+STANDS_OUT: dict[Currency, float] = {Currency.GDP: 5.5, Currency.PURE: 12.0}
 """So many standard deviations are an accident once in a hundred thousand runs, among some two
 hundred sums that are looked at; Laplace's noise goes farther out than Gauss's."""
 NEIGHBOURS = (1, 2, 4, 8)
@@ -185,8 +184,8 @@ class Classes:
             upwards=True,
         )
         people_scale = scale_upper(total, door.currency, bound=one)
-        people = Noisy(door.units(scale=people_scale), deviation(people_scale, door.currency))
-        error = deviation(scale, door.currency)
+        people = Noisy(door.units(scale=people_scale), door.currency.deviation(people_scale))
+        error = door.currency.deviation(scale)
         return cls(starts, counts.reshape(-1), error, people, door.currency)
 
     def to_dict(self) -> dict[str, Any]:
@@ -256,11 +255,6 @@ class Classes:
     def _means(self, cap: int) -> Floats:
         pairs = zip(self.starts.tolist(), self._ends().tolist(), strict=True)
         return np.array([np.minimum(np.arange(a, b), cap).mean() for a, b in pairs])
-
-
-def deviation(scale: float, currency: Currency) -> float:
-    """Return the standard deviation of noise of a scale."""
-    return scale if currency == "gdp" else scale * math.sqrt(2)
 
 
 def class_starts(most: int) -> Numbers:

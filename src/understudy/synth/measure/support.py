@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from understudy.budget import Currency
 from understudy.door import Measurement, Merge, Rows, merged_schema
 from understudy.public import PublicTable
 from understudy.schema import Categorical, Numeric, Remainder
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from understudy.budget import Currency
     from understudy.schema import Codes, Modelled
 
     Numbers = NDArray[np.float64]
@@ -40,6 +40,8 @@ MOST_VALUES = 250
 FAINT = 1e-6
 """What a supported code counts for at least, in rows: it may be so for its group, and be empty."""
 TINY = 1e-200
+SQUARES = {Currency.GDP: 2.0, Currency.PURE: 5.0}
+"""The variance of a squared noise, in units of the square of its variance."""
 DOUBT = 0.5
 """How many standard deviations of what noise may make up are taken off."""
 
@@ -139,7 +141,7 @@ def find_support(
     rule: Rule,
     public: PublicTable | None,
     *,
-    currency: Currency = "gdp",
+    currency: Currency = Currency.GDP,
 ) -> Support:
     """Find the support of a column from its noisy marginal."""
     noisy, size = measured.values, column.size
@@ -193,7 +195,7 @@ def _shrunk(
     (√5·σ² if it is Laplace's): a part of what that may make up is taken off φ, so that codes of
     which there is only noise to be seen are much alike.
     """
-    variance, fourth = (scale**2, 2.0) if currency == "gdp" else (2 * scale**2, 5.0)
+    variance, fourth = currency.deviation(scale) ** 2, SQUARES[currency]
     held = np.maximum(np.bincount(codes, weights=rare), 1.0)
     mean = np.maximum(np.bincount(codes, weights=np.where(rare, noisy, 0.0)), 0.0) / held
     mean, free = mean[codes], rare * (1 - 1 / held)[codes]

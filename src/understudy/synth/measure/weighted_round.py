@@ -8,7 +8,6 @@ person more or less.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ from understudy.budget import Norm
 from understudy.door import Query, Rows
 from understudy.synth.measure.granularity import Family, Grid
 from understudy.synth.measure.noise_levels import norm_scales
+from understudy.synth.measure.rules import SLACK
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from understudy.public import PublicTable
     from understudy.synth.measure.population import Crowd
 
-SLACK = 1 + 1e-12
+
 """Noise is widened by this much, so that rounding never costs more than there is."""
 
 
@@ -81,12 +81,9 @@ def weighted_round(
             sizes=crowd.sizes,
             repeats=crowd.repeats,
         )
-    elif door.currency == "gdp":
-        level = math.sqrt(math.fsum(w**2 for w in weights.values()))
-        noise = door.bounding.cap * level * max(sigma or 0.0, SLACK / price)
-        scales = {clique: noise / weight for clique, weight in weights.items()}
     else:
-        noise = door.bounding.cap * math.fsum(weights.values()) * SLACK / price
+        level = door.currency.norm(weights.values())
+        noise = door.bounding.cap * level * max(sigma or 0.0, SLACK / price)
         scales = {clique: noise / weight for clique, weight in weights.items()}
     queries = [Query(clique=g.clique, scale=scales[g.clique], rows=_rows(g)) for g in grids]
     return list(door.measure(queries, price=price))

@@ -93,7 +93,7 @@ class Looks:
         """What could not be asked for, if the plan had to be a coarser one."""
         self.columns, self._prices = columns, prices
         self._door, self._domain = columns.small(), columns.domain
-        self._gdp = self._door.currency == "gdp"
+        self._currency = self._door.currency
         self._ones, self._public = columns.evidence(), columns.small_public()
         # Two rows of a person agree in two columns about as often as in one and in the other.
         self._crowd = replace(columns.crowd, repeats=columns.crowd.repeats**2)
@@ -161,7 +161,7 @@ class Looks:
         if not self.chosen:
             return 1.0
         first, tree, left = self._prices["first"], self._prices["tree"], self._left
-        power, (_, off) = 1 if self._gdp else 2, self._plan(len(self.chosen))
+        power, (_, off) = 2 / self._currency.power, self._plan(len(self.chosen))
         sigmas, ones = self._columns_noise(), {}
         in_pairs, told = 0.0, dict.fromkeys(self._domain.sizes, 0.0)
         for name, noise in sigmas.items():
@@ -208,11 +208,11 @@ class Looks:
         """
         share = min(1.0, count / len(self._pairs))
         looks = self._prices["tree"], self._prices["last"]
-        price = math.hypot(*looks) / math.sqrt(share) if self._gdp else sum(looks) / share
+        price = self._currency.norm(looks) / self._currency.root(share)
         cells = np.array([self._domain.cells(p) for p in self._pairs], dtype=np.float64)
-        weights = cells ** (1 / 3 if self._gdp else 1 / 2)
+        weights = cells**self._currency.weight_power
         length, kept = self._crowd.typical_of(1 / weights, cells, price=price)
-        level = math.sqrt(float((weights**2).sum())) if self._gdp else float(weights.sum())
+        level = self._currency.norm(weights.tolist())
         off = MEAN_SIZE * length * level / (price * weights * kept)
         return length, dict(zip(self._pairs, off.tolist(), strict=True))
 
@@ -287,7 +287,7 @@ class Looks:
     def _last(self, tree: tuple[Clique, ...]) -> dict[Clique, float]:
         """Say what the last question asks: new pairs, and of the tree what it has not had yet."""
         new = dict.fromkeys((pair for pair in self.chosen if pair not in tree), 1.0)
-        if not self._gdp:
+        if self._currency.noise == "laplace":
             # Laplace's noise is least where a question is asked once.
             return new or dict.fromkeys(tree, 1.0)
         first, last = self._prices["tree"] ** 2, self._left**2
@@ -306,7 +306,7 @@ class Looks:
             weight = share ** (3 / 4)
             if not isinstance(self._door.bounding, Norm):
                 cells = self._domain.cells(clique)
-                weight = math.sqrt(share) * cells ** (1 / 3 if self._gdp else 1 / 2)
+                weight = math.sqrt(share) * cells**self._currency.weight_power
             asked.append(Asked(clique=clique, weight=weight))
         found = weighted_round(
             self._door, asked, price=price, crowd=self._crowd, public=self._public

@@ -20,11 +20,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from understudy.budget import RULES, Norm, Weights, split
+from understudy.budget import Currency, Norm, Weights, split
 from understudy.errors import QuestionError, UsageError
 from understudy.graph import estimate
 from understudy.synth.measure.compression import Compressed
 from understudy.synth.measure.population import OfPeople, check_public, shares_of_people
+from understudy.synth.measure.rules import RULES
 from understudy.synth.measure.support import MOST_VALUES, Rare, Rule
 from understudy.synth.measure.weighted_round import Asked, weighted_round
 from understudy.synth.select.cliques import CHOSEN_LIMIT, as_tuples, select_pairs
@@ -189,7 +190,7 @@ class TwoRound(OfPeople):
         starts = self._starts(clique)
         if self.weigh == "by cells" and not isinstance(door.bounding, Norm):
             sizes = [len(starts.get(n, range(door.schema.domain[n]))) for n in clique]
-            weight *= math.prod(sizes) ** (1 / 3 if door.currency == "gdp" else 1 / 2)
+            weight *= math.prod(sizes) ** door.currency.weight_power
         return Asked(clique=clique, weight=weight, starts=starts)
 
     def _starts(self, clique: Clique) -> dict[str, tuple[int, ...]]:
@@ -247,7 +248,9 @@ class TwoRound(OfPeople):
 
 def _check_settings(settings: TwoRound, door: Door, public: PublicTable | None) -> None:
     """Refuse settings that do not fit the schema, the bounding or the public table."""
-    if settings.published and not (isinstance(door.bounding, Weights) and door.currency == "gdp"):
+    if settings.published and not (
+        isinstance(door.bounding, Weights) and door.currency is Currency.GDP
+    ):
         raise UsageError(
             "the document has Gaussian noise, and people of one row",
             got=f"{door.bounding.kind}, {door.currency}",

@@ -14,7 +14,6 @@ The config, the plan, the run.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -153,7 +152,7 @@ class UserCounts:
                 "cells": len(plan.cells),
                 "most": plan.most,
                 "groups": list(plan.groups),
-                "noise": "laplace" if door.currency == "pure" else "gaussian",
+                "noise": door.currency.noise,
                 "scale": scale,
             },
         )
@@ -307,7 +306,7 @@ class Plan:
 
     def histogram(self, noisy: Numbers, *, scale: float, currency: Currency) -> Whole:
         """Add noisy counts of people up to rows, a whole number for every cell asked."""
-        noise = scale if currency == "gdp" else math.sqrt(2.0) * scale
+        noise = currency.deviation(scale)
         rows = np.zeros(len(self.cells))
         for group, each in enumerate(self.rows_each):
             answers = noisy[:, group]
@@ -379,9 +378,7 @@ class Plan:
 
 def _noise(budget: Budget, most: int) -> float:
     """Give the standard deviation of a count's noise, if a person is in so many."""
-    if budget.currency == "gdp":
-        return math.sqrt(most) / budget.price
-    return math.sqrt(2.0) * most / budget.price
+    return budget.currency.deviation(budget.currency.root(most) / budget.price)
 
 
 def _middles(groups: Groups) -> Numbers:

@@ -51,7 +51,7 @@ def _updated(
     noisy: Numbers, expected: Numbers, *, spread: float, scale: float, currency: Currency
 ) -> tuple[Numbers, float]:
     """Give the posterior means for one φ, and the log-likelihood of all answers."""
-    noise = scale if currency == "gdp" else np.sqrt(2.0) * scale
+    noise = currency.deviation(scale)
     variance = expected + spread * expected**2
     # By adding up; but where counts are large, as if they and the noise were Gaussian.
     foreseen = expected + variance / (variance + noise**2) * (noisy - expected)
@@ -97,6 +97,6 @@ def _anything(counts: NDArray[Any]) -> Numbers:
 
 def _noise(away: Numbers, scale: float, currency: Currency) -> Numbers:
     """Give the log of the density of noise."""
-    if currency == "gdp":
+    if currency.noise == "gaussian":
         return np.asarray(-0.5 * (away / scale) ** 2 - np.log(np.sqrt(2 * np.pi) * scale))
     return np.asarray(-np.abs(away) / scale - np.log(2 * scale))
