@@ -51,7 +51,7 @@ class UnderstudyError(Exception):
 
 
 class UsageError(UnderstudyError):
-    """The command line was not understood."""
+    """An argument, an option or a setting is not what it can be."""
 
     exit_code = 2
 

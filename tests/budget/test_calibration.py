@@ -27,7 +27,7 @@ from understudy.budget import (
 )
 from understudy.errors import BudgetError, BudgetExhaustedError
 from understudy.ledger import Ledger
-from understudy.synth.measure.rules import RULES, Rule
+from understudy.synth.measure.rules import RULES, RuleName
 
 CENSUS = 2.2820610e-12
 
@@ -41,7 +41,7 @@ CENSUS = 2.2820610e-12
         ("gdp", 10, 200, 784.12),
     ],
 )
-def test_adagrid_pairs(rule: Rule, epsilon: float, cap: int, sigma: float) -> None:
+def test_adagrid_pairs(rule: RuleName, epsilon: float, cap: int, sigma: float) -> None:
     assert round(cap * RULES[rule](Budget(epsilon=epsilon, delta=2.5e-5), 66), 2) == sigma
 
 
@@ -139,7 +139,7 @@ def test_scale_upper_is_within_its_price_and_hardly_more(
 
 
 @pytest.mark.parametrize("rule", list(RULES))
-def test_rules_refuse_pure_budgets_and_no_questions(rule: Rule) -> None:
+def test_rules_refuse_pure_budgets_and_no_questions(rule: RuleName) -> None:
     with pytest.raises(BudgetError, match="delta above 0"):
         RULES[rule](Budget(epsilon=1, delta=0), 1)
     with pytest.raises(BudgetError, match="number of questions must be positive"):

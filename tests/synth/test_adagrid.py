@@ -492,15 +492,15 @@ def test_what_cannot_be_is_refused_before_anything_is_spent(
 @pytest.mark.parametrize(
     ("settings", "error", "text"),
     [
-        ({"rows_share": 0}, BudgetError, "shares must be positive"),
-        ({"people_share": 0.5, "selection_share": 0.5}, BudgetError, "shares must be positive"),
-        ({"most_each": 0}, BudgetError, "at least one row"),
+        ({"rows_share": 0}, BudgetError, "rows_share must be above 0 and below 1"),
+        ({"people_share": 0.5, "selection_share": 0.5}, BudgetError, "must be below 1"),
+        ({"most_each": 0}, UsageError, "most_each must be at least 1"),
         ({"copies": ((("a",), 0),)}, BudgetError, "once at least"),
-        ({"within": "nearly"}, UsageError, "unknown setting"),
-        ({"threshold": -1}, UsageError, "unknown setting"),
-        ({"more_pairs": -1.0}, UsageError, "unknown setting"),
-        ({"more_pairs": float("inf")}, UsageError, "unknown setting"),
-        ({"threshold": float("nan")}, UsageError, "unknown setting"),
+        ({"within": "nearly"}, UsageError, "within must be 'evenly' or 'public'"),
+        ({"threshold": -1}, UsageError, "threshold must be at least 0"),
+        ({"more_pairs": -1.0}, UsageError, "more_pairs must be at least 0"),
+        ({"more_pairs": float("inf")}, UsageError, "more_pairs must be finite"),
+        ({"threshold": float("nan")}, UsageError, "threshold must be at least 0"),
     ],
 )
 def test_settings_that_are_none(

@@ -99,7 +99,10 @@ def test_a_mechanism_survives_being_written_down() -> None:
 
 @pytest.mark.parametrize("share", [0, 1, -0.1, 0.98])
 def test_shares_that_are_none(share: float) -> None:
-    with pytest.raises(BudgetError, match="shares must be positive"):
+    with pytest.raises(
+        BudgetError,
+        match=r"people_share must be above 0 and below 1|rows_share must be below 1 \(got 1",
+    ):
         us.Independent(people_share=share)
 
 

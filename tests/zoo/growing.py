@@ -195,7 +195,7 @@ GROWING = (
             public,
             [Asked(clique=(name,)) for name in door.schema.domain],
             prices=prices,
-            rule=self._rule,
+            rule=self.rule,
             progress=progress,
         )
 """,
@@ -205,7 +205,7 @@ GROWING = (
             public,
             [Asked(clique=(name,)) for name in door.schema.domain],
             prices=prices,
-            rule=self._rule,
+            rule=self.rule,
             progress=progress,
         )
         if "rounds" in prices:

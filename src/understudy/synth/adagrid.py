@@ -16,7 +16,6 @@ The config, the plan, the run.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -29,21 +28,21 @@ from understudy.synth.generate.rounding import check_rows
 from understudy.synth.measure.granularity import Grid, closure
 from understudy.synth.measure.noise_levels import public_cap
 from understudy.synth.measure.population import (
-    OfPeople,
+    PopulationSettings,
     bound_notes,
     check_public,
     meet,
     shares_of_people,
 )
 from understudy.synth.measure.rounds import Rounds
-from understudy.synth.select.cliques import (
-    CHOSEN_LIMIT,
-    GIVEN_LIMIT,
-    as_tuples,
-    check_cliques,
-    public_cliques,
+from understudy.synth.select.cliques import CHOSEN_LIMIT, GIVEN_LIMIT, check_cliques, public_cliques
+from understudy.synth.settings import (
+    check_at_least,
+    check_columns,
+    check_finite,
+    check_shares,
+    set_tuples,
 )
-from understudy.synth.settings import check_columns, check_most_each, check_shares
 
 if TYPE_CHECKING:
     import numpy as np
@@ -61,7 +60,7 @@ MOST_ITERATIONS = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AdaGrid(OfPeople):
+class AdaGrid(PopulationSettings):
     """Adaptive granularity: marginals round by round, fine where counts can be large.
 
     The flagship for tables where people have many rows, and best with public data, which show
@@ -97,17 +96,13 @@ class AdaGrid(OfPeople):
 
     def __post_init__(self) -> None:
         """Refuse settings that cannot be, and take lists for tuples."""
-        for name in ("cliques", "copies", "targets", "ids_by"):
-            object.__setattr__(self, name, as_tuples(getattr(self, name)))
-        check_shares(self.rows_share, self.people_share, self.selection_share)
-        check_most_each(self.most_each)
+        set_tuples(self, "cliques", "copies", "targets", "ids_by")
+        check_shares(self, "rows_share", "people_share", "selection_share")
+        self.check_population()
+        check_at_least(self, 0, "threshold", "more_pairs")
+        check_finite(self, "more_pairs")
         if any(times < 1 for _, times in self.copies):
             raise BudgetError("a clique is asked once at least", got=self.copies)
-        more = 0 <= self.more_pairs < math.inf
-        if self.within not in ("evenly", "public") or not self.threshold >= 0 or not more:
-            raise UsageError(
-                "unknown setting", got=f"{self.within}, {self.threshold}, {self.more_pairs}"
-            )
 
     def weights(self, public: PublicTable, *, budget: Budget) -> Weights:
         """Choose a cap for `Weights` from public data, by noise plus bias."""

@@ -54,7 +54,7 @@ class Independent:
 
     def __post_init__(self) -> None:
         """Refuse shares that leave nothing for the marginals."""
-        check_shares(self.people_share, self.rows_share)
+        check_shares(self, "people_share", "rows_share")
 
     def run(
         self,

@@ -21,25 +21,23 @@ from typing import TYPE_CHECKING, ClassVar
 from understudy.budget import price_lower, split
 from understudy.errors import BudgetError, QuestionError, UsageError
 from understudy.graph import estimate
-from understudy.synth.measure.compression import Compressed
-from understudy.synth.measure.population import OfPeople, check_public, shares_of_people
-from understudy.synth.measure.support import MOST_VALUES, Rare, Rule
+from understudy.synth.measure.compression import Compressed, CompressionSettings
+from understudy.synth.measure.population import check_public, shares_of_people
 from understudy.synth.measure.weighted_round import Asked, weighted_round
 from understudy.synth.select.cliques import (
     CHOSEN_LIMIT,
-    as_tuples,
     check_cliques,
     check_names,
     select_pairs,
+    with_targets,
 )
 from understudy.synth.settings import (
+    check_at_least,
     check_columns,
-    check_most_each,
     check_shares,
     check_weights,
-    check_words,
+    set_tuples,
 )
-from understudy.synth.tworound.plan import with_targets
 
 if TYPE_CHECKING:
     import numpy as np
@@ -51,7 +49,7 @@ MOST_ITERATIONS = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MST(OfPeople):
+class MST(CompressionSettings):
     """A tree of pairs of columns, chosen under differential privacy, and a model of them.
 
     Sound for most tables, and quick; columns that are not neighbours in the tree are tied only
@@ -67,12 +65,6 @@ class MST(OfPeople):
     """Columns that are asked with every other one; the rest of the tree is chosen."""
     weights: tuple[tuple[Clique, float], ...] = ()
     """Weights of columns and pairs, 1 for all others: more is less noise, and sooner chosen."""
-    threshold: float = 3.0
-    """A code is told from the others if it is this many times its noise."""
-    rare: Rare = "neighbours"
-    """Whether rare codes of an ordered column go with their neighbours, or into one *other*."""
-    bins: int = 32
-    """Into how many groups of about equal mass an ordered column is put at most."""
     most_cells: int = 1_000_000
     """The most cells of a pair."""
     model_limit: int = CHOSEN_LIMIT
@@ -82,24 +74,18 @@ class MST(OfPeople):
 
     def __post_init__(self) -> None:
         """Refuse settings that cannot be, and take lists for tuples."""
-        for name in ("targets", "weights", "ids_by", "shares"):
-            object.__setattr__(self, name, as_tuples(getattr(self, name)))
-        check_shares(self.rows_share, self.people_share)
-        check_weights(self.weights)
+        set_tuples(self, "targets", "weights", "ids_by", "shares")
+        check_shares(self, "rows_share", "people_share")
+        check_weights("weights", self.weights)
         large = [clique for clique, _ in self.weights if len(clique) > 2]
         if large:
             raise UsageError(
                 "weights are of columns and of pairs", got=" × ".join(large[0]), hint="see aim"
             )
-        check_most_each(self.most_each)
-        check_words(self.within, self.rare)
+        self.check_compression()
+        check_at_least(self, 1, "most_cells", "model_limit")
         if len(self.shares) != 3 or not all(0 < share < math.inf for share in self.shares):
-            raise BudgetError("three shares, each above 0", got=self.shares)
-        if not self.threshold >= 0 or min(self.bins, self.most_cells, self.model_limit) < 1:
-            raise UsageError(
-                "unknown setting",
-                got=f"{self.threshold}, {self.bins}, {self.most_cells}, {self.model_limit}",
-            )
+            raise BudgetError("shares must be three numbers above 0", got=self.shares)
 
     def run(
         self,
@@ -129,7 +115,7 @@ class MST(OfPeople):
         check_columns(named, door.schema.domain)
         check_names([clique for clique, _ in self.weights], door.schema.domain)
         check_public(public, self)
-        sizes = {c.name: self._rule(c.name).most_codes(c) for c in door.schema.modelled}
+        sizes = {c.name: self.rule(c.name).most_codes(c) for c in door.schema.modelled}
         begun = with_targets(self.targets, sizes, self.most_cells)
         least = sorted(sizes.values())[:2]
         if len(least) == 2 and math.prod(least) > self.most_cells:
@@ -157,7 +143,7 @@ class MST(OfPeople):
             public,
             [self._asked((name,)) for name in door.schema.domain],
             prices=prices,
-            rule=self._rule,
+            rule=self.rule,
             progress=progress,
         )
         if "pairs" not in prices:
@@ -189,11 +175,6 @@ class MST(OfPeople):
         same = frozenset(clique)
         weight = next((w for c, w in self.weights if frozenset(c) == same), 1.0)
         return Asked(clique=clique, weight=weight)
-
-    def _rule(self, name: str) -> Rule:
-        """Say how the support of a column is found."""
-        del name
-        return Rule(threshold=self.threshold, rare=self.rare, most=MOST_VALUES, bins=self.bins)
 
     def _prices(self, door: Door, public: PublicTable | None) -> dict[str, float]:
         """Share the budget out among kinds of questions."""

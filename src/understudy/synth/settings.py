@@ -1,9 +1,9 @@
-"""Settings that several mechanisms have: what they may be."""
+"""Checks of settings that several mechanisms have; each names the setting and its bound."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from understudy.errors import BudgetError, QuestionError, UsageError
 
@@ -11,6 +11,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from understudy.door import Clique
+
+
+def as_tuples(value: Any) -> Any:  # noqa: ANN401  as JSON gives it
+    """Return lists as tuples, all the way down.
+
+    >>> as_tuples([["a", ["b"]], 1])
+    (('a', ('b',)), 1)
+    """
+    return tuple(map(as_tuples, value)) if isinstance(value, (list, tuple)) else value
+
+
+def set_tuples(settings: object, *names: str) -> None:
+    """Turn lists in these settings of a frozen mechanism into tuples."""
+    for name in names:
+        object.__setattr__(settings, name, as_tuples(getattr(settings, name)))
 
 
 def check_columns(named: Iterable[str], domain: Mapping[str, int]) -> None:
@@ -24,32 +39,45 @@ def check_columns(named: Iterable[str], domain: Mapping[str, int]) -> None:
         )
 
 
-def check_shares(*shares: float) -> None:
-    """Refuse shares of a budget that are not positive, or leave nothing for the rest."""
-    if not all(0 < s < 1 for s in shares) or sum(shares) >= 1:
-        raise BudgetError("shares must be positive and sum to less than 1", got=shares)
+def check_shares(settings: object, *names: str, below: float = 1.0) -> None:
+    """Refuse shares of the budget that are not between 0 and 1, or together leave nothing."""
+    for name in names:
+        if not 0 < getattr(settings, name) < 1:
+            raise BudgetError(
+                f"{name} must be above 0 and below 1", got=repr(getattr(settings, name))
+            )
+    whole = math.fsum(getattr(settings, name) for name in names)
+    if whole >= below:
+        listed = " + ".join(names)
+        raise BudgetError(f"{listed} must be below {below:g}", got=f"{whole:g}")
 
 
-def check_share(share: float) -> None:
-    """Refuse a share of a part of the budget that leaves nothing, or takes nothing."""
-    if not 0 < share < 1:
-        raise BudgetError("a share lies between 0 and 1", got=share)
+def check_at_least(settings: object, least: int, *names: str) -> None:
+    """Refuse numbers below a bound; None stands for a default."""
+    for name in names:
+        value = getattr(settings, name)
+        if value is not None and not value >= least:
+            raise UsageError(f"{name} must be at least {least}", got=value)
 
 
-def check_most_each(most: int | None) -> None:
-    """Refuse people without rows."""
-    if most is not None and most < 1:
-        raise BudgetError("a person has at least one row", got=most)
+def check_finite(settings: object, name: str) -> None:
+    """Refuse an infinite number."""
+    if math.isinf(getattr(settings, name)):
+        raise UsageError(f"{name} must be finite", got=repr(getattr(settings, name)))
 
 
-def check_weights(weights: Iterable[tuple[Clique, float]]) -> None:
-    """Refuse weights that are not above 0."""
-    held = [weight for _, weight in weights]
-    if not all(0 < weight < math.inf for weight in held):
-        raise BudgetError("weights must be above 0", got=held)
+def check_weights(name: str, weights: Iterable[tuple[Clique, float]]) -> None:
+    """Refuse weights that are not above 0, or not finite."""
+    for clique, weight in weights:
+        if not 0 < weight < math.inf:
+            raise BudgetError(
+                f"the weight of {' × '.join(clique)} in {name} must be above 0 and finite",
+                got=repr(weight),
+            )
 
 
-def check_words(within: str, rare: str) -> None:
-    """Refuse another way to draw values within a bin, or to put rare codes together."""
-    if within not in ("evenly", "public") or rare not in ("neighbours", "other"):
-        raise UsageError("unknown setting", got=f"{rare}, {within}")
+def check_word(settings: object, name: str, *allowed: str) -> None:
+    """Refuse a word that a setting does not know."""
+    if getattr(settings, name) not in allowed:
+        listed = " or ".join(map(repr, allowed))
+        raise UsageError(f"{name} must be {listed}", got=repr(getattr(settings, name)))

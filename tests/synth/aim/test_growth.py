@@ -73,11 +73,17 @@ def grown(door: Heard, settings: us.AIM | None = None, *, rounds: int = 10) -> N
         None,
         [Asked(clique=(name,)) for name in door.schema.domain],
         prices=aim._prices(door, None),
-        rule=aim._rule,
+        rule=aim.rule,
         progress=silent,
     )
     sizes = columns.domain.sizes
-    found = Noted(columns, candidates(aim._workload(sizes), sizes, aim.most_cells), settings=aim)
+    found = Noted(
+        columns,
+        candidates(aim._workload(sizes), sizes, aim.most_cells),
+        model_limit=aim.model_limit,
+        selection_share=aim.selection_share,
+        at_once=None if aim.selection == "exponential" else aim.at_once,
+    )
     found.grow(rounds, silent)
     return found
 

@@ -524,7 +524,7 @@ def test_what_is_given_is_asked() -> None:
         ({"groups": (-3,)}, "groups must be positive and rise", (-3,), "1, 2, …"),
         ({"most": 0}, "most must be at least 1", 0, None),
         ({"most_each": 0}, "most_each must be at least 1", 0, None),
-        ({"neighbours": -1}, "neighbours must not be negative", -1, None),
+        ({"neighbours": -1}, "neighbours must be at least 0", -1, None),
     ],
 )
 def test_settings_that_are_none(

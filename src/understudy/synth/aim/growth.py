@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from understudy.door import Clique, Measurement
     from understudy.graph import Model
     from understudy.public import Progress
-    from understudy.synth.aim import AIM
     from understudy.synth.measure.compression import Compressed
 
 LARGER = 4
@@ -35,11 +34,22 @@ class Growth:
     """A model over compressed columns, and what was asked of the table for it."""
 
     def __init__(
-        self, columns: Compressed, candidates: Mapping[Clique, float], *, settings: AIM
+        self,
+        columns: Compressed,
+        candidates: Mapping[Clique, float],
+        *,
+        model_limit: int,
+        selection_share: float,
+        at_once: int | None,
     ) -> None:
-        """Begin with a model of single columns, and candidates with their weights."""
+        """Begin with a model of single columns, and candidates with their weights.
+
+        A round chooses by noisy distances of ``at_once`` candidates, or by the exponential
+        mechanism where that is None.
+        """
         self.measured: list[Measurement] = []
-        self._columns, self._candidates, self._settings = columns, candidates, settings
+        self._columns, self._candidates, self._at_once = columns, candidates, at_once
+        self._model_limit, self._selection_share = model_limit, selection_share
         self._door, self._public = columns.small(), columns.small_public()
         self._ones, self._domain = columns.evidence(), columns.domain
         self._bytes: dict[Clique, int] = {}
@@ -75,7 +85,7 @@ class Growth:
 
     def _allowed(self, used: float) -> list[Clique]:
         """Give the candidates that leave the model small enough for the share of budget used."""
-        limit, most = self._settings.model_limit * used, self.model.tree.bytes_with_pairs()
+        limit, most = self._model_limit * used, self.model.tree.bytes_with_pairs()
         return [
             clique
             for clique in self._candidates
@@ -93,7 +103,7 @@ class Growth:
 
     def _round(self, allowed: Sequence[Clique], grains: int) -> bool:
         """Choose a marginal and ask for it; say whether it told more than noise would."""
-        share = self._settings.selection_share
+        share = self._selection_share
         choice, price = split(grains, self._door.currency, [share, 1 - share])
         noise = self._columns.noise(1, price=price)
         expected = self.model.marginals(allowed)
@@ -117,12 +127,12 @@ class Growth:
     def _choose(self, listed: Sequence[Candidate], price: float) -> Candidate:
         """Choose what is most wrong: exponentially, or by the largest noisy distance."""
         bounding = self._columns.crowd.bounding
-        if self._settings.selection == "exponential":
+        if self._at_once is None:
             epsilon = selection_epsilon_lower(price, self._door.currency)
             return listed[self._door.select(listed, epsilon=epsilon, bounding=bounding)]
         asked = listed
         if self._distances:
-            asked = sorted(listed, key=self._worth, reverse=True)[: self._settings.at_once]
+            asked = sorted(listed, key=self._worth, reverse=True)[: self._at_once]
         bound = len(asked) * Fraction(bounding.cap) ** self._door.currency.power
         scale = scale_upper(price, self._door.currency, bound=bound)
         found = self._door.distances(asked, scale=scale, bounding=bounding)

@@ -23,19 +23,18 @@ from understudy.budget import Norm, split
 from understudy.errors import BudgetError, QuestionError, UsageError
 from understudy.graph import Domain, model_bytes
 from understudy.synth.aim.growth import Growth
-from understudy.synth.measure.compression import Compressed
-from understudy.synth.measure.population import OfPeople, check_public, shares_of_people
-from understudy.synth.measure.support import MOST_VALUES, Rare, Rule
+from understudy.synth.measure.compression import Compressed, CompressionSettings
+from understudy.synth.measure.population import check_public, shares_of_people
 from understudy.synth.measure.weighted_round import Asked
-from understudy.synth.select.cliques import CHOSEN_LIMIT, as_tuples
+from understudy.synth.select.cliques import CHOSEN_LIMIT
 from understudy.synth.select.workload import all_of, candidates
 from understudy.synth.settings import (
+    check_at_least,
     check_columns,
-    check_most_each,
-    check_share,
     check_shares,
     check_weights,
-    check_words,
+    check_word,
+    set_tuples,
 )
 
 if TYPE_CHECKING:
@@ -54,7 +53,7 @@ FURTHEST = 2**34
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AIM(OfPeople):
+class AIM(CompressionSettings):
     """Marginals one by one, each the one that the model so far gets most wrong.
 
     For tables with many people for the budget: the more of them, the more rounds are worth their
@@ -78,12 +77,6 @@ class AIM(OfPeople):
     """How marginals are chosen: by the exponential mechanism, or by distances with noise."""
     at_once: int = 16
     """Of how many candidates, the most wrong as far as is known, noisy distances are asked."""
-    threshold: float = 3.0
-    """A code is told from the others if it is this many times its noise."""
-    rare: Rare = "neighbours"
-    """Whether rare codes of an ordered column go with their neighbours, or into one *other*."""
-    bins: int = 32
-    """Into how many groups of about equal mass an ordered column is put at most."""
     most_cells: int = 100_000
     """The most cells of a marginal that is asked for."""
     model_limit: int = CHOSEN_LIMIT
@@ -95,26 +88,19 @@ class AIM(OfPeople):
 
     def __post_init__(self) -> None:
         """Refuse settings that cannot be, and take lists for tuples."""
-        for name in ("workload", "targets", "ids_by"):
-            object.__setattr__(self, name, as_tuples(getattr(self, name)))
-        check_shares(self.rows_share, self.people_share)
-        check_share(self.first_share)
-        check_share(self.selection_share)
-        check_weights(self.workload)
+        set_tuples(self, "workload", "targets", "ids_by")
+        check_shares(self, "rows_share", "people_share")
+        check_shares(self, "first_share")
+        check_shares(self, "selection_share")
+        check_weights("workload", self.workload)
         if self.workload and self.targets:
             raise UsageError(
                 "targets choose among all marginals, a workload names its own", hint="give one"
             )
-        check_most_each(self.most_each)
-        check_words(self.within, self.rare)
-        rounds = 1 if self.rounds is None else self.rounds
-        counts = (self.degree - 1, rounds, self.at_once, self.bins, self.most_cells)
-        if not self.threshold >= 0 or min(*counts, self.model_limit) < 1:
-            raise UsageError("unknown setting", got=f"{self.threshold}, {counts}")
-        if self.selection not in ("exponential", "gaussian"):
-            raise UsageError(
-                "unknown setting", got=self.selection, allowed="exponential or gaussian"
-            )
+        self.check_compression()
+        check_at_least(self, 1, "rounds", "at_once", "most_cells", "model_limit")
+        check_at_least(self, 2, "degree")
+        check_word(self, "selection", "exponential", "gaussian")
 
     def run(
         self,
@@ -135,13 +121,15 @@ class AIM(OfPeople):
             public,
             [Asked(clique=(name,)) for name in door.schema.domain],
             prices=prices,
-            rule=self._rule,
+            rule=self.rule,
             progress=progress,
         )
         growth = Growth(
             columns,
             candidates(self._workload(columns.domain.sizes), columns.domain.sizes, self.most_cells),
-            settings=self,
+            model_limit=self.model_limit,
+            selection_share=self.selection_share,
+            at_once=None if self.selection == "exponential" else self.at_once,
         )
         growth.grow(rounds, progress)
         door.close()
@@ -160,7 +148,7 @@ class AIM(OfPeople):
         domain = door.schema.domain
         check_columns([*self.targets, *self.ids_by], domain)
         check_public(public, self)
-        sizes = {c.name: self._rule(c.name).most_codes(c) for c in door.schema.modelled}
+        sizes = {c.name: self.rule(c.name).most_codes(c) for c in door.schema.modelled}
         listed = candidates(self._workload(domain), sizes, self.most_cells)
         if not listed and len(domain) > 1:
             raise QuestionError(
@@ -180,11 +168,6 @@ class AIM(OfPeople):
 
     def _workload(self, domain: Mapping[str, int]) -> list[tuple[Clique, float]]:
         return list(self.workload) or all_of(domain, self.degree, self.targets)
-
-    def _rule(self, name: str) -> Rule:
-        """Say how the support of a column is found."""
-        del name
-        return Rule(threshold=self.threshold, rare=self.rare, most=MOST_VALUES, bins=self.bins)
 
     def _prices(self, door: Door, public: PublicTable | None) -> dict[str, float]:
         """Share the budget out among kinds of questions; what rounds leave goes to the last."""

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from understudy.budget import Budget, Currency, Norm, price_grains, scale_upper, split
-from understudy.errors import BudgetError, QuestionError, UsageError
+from understudy.errors import QuestionError, UsageError
 from understudy.graph import Domain, check_clique, totals
 from understudy.public import Batches, Shapes, Synthesis, bins_within
 from understudy.synth.archetypes.matching import public_rows_alike, renumbered
@@ -45,8 +45,7 @@ from understudy.synth.measure.noise_levels import MEAN_SIZE
 from understudy.synth.measure.population import best_cap, meet
 from understudy.synth.measure.rounds import Rounds
 from understudy.synth.measure.rules import RULES
-from understudy.synth.select.cliques import as_tuples
-from understudy.synth.settings import check_columns
+from understudy.synth.settings import check_at_least, check_columns, check_shares, set_tuples
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -110,17 +109,10 @@ class Archetypes:
 
     def __post_init__(self) -> None:
         """Refuse settings that cannot be, and take lists for tuples."""
-        for name in ("features", "conditionals", "marginals"):
-            given = getattr(self, name)
-            if given is not None:
-                object.__setattr__(self, name, as_tuples(given))
-        shares = (self.marginals_share, self.rows_share, self.kinds_share)
-        if not all(0 < s < 1 for s in shares) or sum(shares[:2]) >= 1:
-            raise BudgetError("shares must be positive and sum to less than 1", got=shares)
-        for name in ("kinds", "most_rows", "most_each"):
-            given = getattr(self, name)
-            if given is not None and given < 1:
-                raise UsageError(f"{name} must be at least 1", got=given)
+        set_tuples(self, "features", "conditionals", "marginals")
+        check_shares(self, "marginals_share", "rows_share")
+        check_shares(self, "kinds_share")
+        check_at_least(self, 1, "kinds", "most_rows", "most_each")
 
     def run(
         self,

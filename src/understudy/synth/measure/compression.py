@@ -16,9 +16,17 @@ from understudy.graph import Domain, totals
 from understudy.public import Synthesis, bins_within
 from understudy.synth.generate.assignment import drawn
 from understudy.synth.generate.rounding import check_rows, rescaled
-from understudy.synth.measure.population import bound_notes, meet
-from understudy.synth.measure.support import find_support, merged_public, reconsidered
+from understudy.synth.measure.population import PopulationSettings, bound_notes, meet
+from understudy.synth.measure.support import (
+    MOST_VALUES,
+    Rare,
+    Rule,
+    find_support,
+    merged_public,
+    reconsidered,
+)
 from understudy.synth.measure.weighted_round import Asked, weighted_round
+from understudy.synth.settings import check_at_least, check_word
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -30,8 +38,32 @@ if TYPE_CHECKING:
     from understudy.graph import Model
     from understudy.public import Progress, PublicTable
     from understudy.schema import Codes
-    from understudy.synth.measure.population import Crowd, OfPeople
-    from understudy.synth.measure.support import Rule, Support
+    from understudy.synth.measure.population import Crowd
+    from understudy.synth.measure.support import Support
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompressionSettings(PopulationSettings):
+    """The settings of a mechanism that compresses the domains of its columns."""
+
+    threshold: float = 3.0
+    """A code is told from the others if it is this many times its noise."""
+    rare: Rare = "neighbours"
+    """Whether rare codes of an ordered column go with their neighbours, or into one *other*."""
+    bins: int = 32
+    """Into how many groups of about equal mass an ordered column is put at most."""
+
+    def rule(self, name: str) -> Rule:
+        """Return the rule by which the support of a column is found."""
+        del name
+        return Rule(threshold=self.threshold, rare=self.rare, most=MOST_VALUES, bins=self.bins)
+
+    def check_compression(self) -> None:
+        """Refuse settings out of their bounds, by name."""
+        check_at_least(self, 0, "threshold")
+        check_at_least(self, 1, "bins")
+        check_word(self, "rare", "neighbours", "other")
+        self.check_population()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -126,7 +158,7 @@ class Compressed:
         model: Model,
         more: Sequence[Measurement],
         *,
-        settings: OfPeople,
+        settings: PopulationSettings,
         rng: np.random.Generator,
         notes: tuple[str, ...] = (),
         details: Mapping[str, Any] | None = None,

@@ -14,6 +14,7 @@ from understudy.errors import UsageError
 from understudy.synth.generate.assignment import EACH_ITS_OWN, Donors, Given
 from understudy.synth.measure.noise_levels import MEAN_SIZE, typical_size
 from understudy.synth.measure.sizes import LARGEST, Classes, Noisy, Sizes
+from understudy.synth.settings import check_at_least, check_word
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +31,7 @@ ROWS_OFF = 0.02
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OfPeople:
+class PopulationSettings:
     """The settings of a mechanism that say whose rows they are, and what that costs."""
 
     ids_by: tuple[str, ...] = ()
@@ -43,6 +44,11 @@ class OfPeople:
     """The share of the budget for the number of rows, under `Norm`."""
     people_share: float = 0.02
     """The share for how many people there are, and how many rows they have."""
+
+    def check_population(self) -> None:
+        """Refuse settings out of their bounds, by name."""
+        check_at_least(self, 1, "most_each")
+        check_word(self, "within", "evenly", "public")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -136,7 +142,7 @@ class Crowd:
 
 
 def shares_of_people(
-    door: Door, public: PublicTable | None, settings: OfPeople, *, published: bool = False
+    door: Door, public: PublicTable | None, settings: PopulationSettings, *, published: bool = False
 ) -> dict[str, float]:
     """Say which of the questions that `meet` asks are needed, with their shares of the budget.
 
@@ -157,7 +163,7 @@ def bound_notes(door: Door) -> tuple[str, ...]:
     return () if door.unit.is_row else (f"{told}bound left out ({door.bounding}).",)
 
 
-def check_public(public: PublicTable | None, settings: OfPeople) -> None:
+def check_public(public: PublicTable | None, settings: PopulationSettings) -> None:
     """Refuse settings that need a public table, or its people, where there are none."""
     if settings.ids_by and (public is None or public.people is None):
         raise UsageError(

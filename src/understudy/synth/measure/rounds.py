@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from understudy.door import Clique, Door, Measurement
     from understudy.public import Progress, PublicTable
     from understudy.synth.measure.population import Crowd
-    from understudy.synth.measure.rules import Rule
+    from understudy.synth.measure.rules import RuleName
 
 
 """Noise is widened by this much, so that rounding never costs more than there is."""
@@ -53,7 +53,7 @@ class Rounds:
         crowd: Crowd,
         public: PublicTable | None,
         price: float,
-        rule: Rule,
+        rule: RuleName,
         share: float,
         copies: Mapping[frozenset[str], int],
         threshold: float,

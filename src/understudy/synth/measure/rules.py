@@ -16,7 +16,7 @@ from understudy.errors import BudgetError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-Rule = Literal["gdp", "rdp", "rdp_integer", "classical", "basic"]
+RuleName = Literal["gdp", "rdp", "rdp_integer", "classical", "basic"]
 
 SLACK = 1 + 1e-12
 """Noise is widened by this much, so that rounding never costs more than there is."""
@@ -83,7 +83,7 @@ def basic(budget: Budget, questions: int) -> float:
     return SLACK / mu_lower(budget.epsilon / questions, budget.delta / questions)
 
 
-RULES: dict[Rule, Callable[[Budget, int], float]] = {
+RULES: dict[RuleName, Callable[[Budget, int], float]] = {
     "gdp": gdp,
     "rdp": rdp,
     "rdp_integer": rdp_integer,

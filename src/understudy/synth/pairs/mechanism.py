@@ -21,20 +21,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from understudy.budget import Norm, split
-from understudy.errors import UsageError
-from understudy.synth.measure.compression import Compressed
-from understudy.synth.measure.population import OfPeople, check_public, shares_of_people
-from understudy.synth.measure.support import MOST_VALUES, Rare, Rule
+from understudy.synth.measure.compression import Compressed, CompressionSettings
+from understudy.synth.measure.population import check_public, shares_of_people
 from understudy.synth.measure.weighted_round import Asked
 from understudy.synth.pairs.looks import Looks
-from understudy.synth.select.cliques import as_tuples
-from understudy.synth.settings import (
-    check_columns,
-    check_most_each,
-    check_share,
-    check_shares,
-    check_words,
-)
+from understudy.synth.settings import check_at_least, check_columns, check_shares, set_tuples
 
 if TYPE_CHECKING:
     import numpy as np
@@ -47,7 +38,7 @@ MASS_SHARE = 0.01
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pairs(OfPeople):
+class Pairs(CompressionSettings):
     """Pairs of columns that are worth their noise: a tree of them, then as many more as pay.
 
     What `Auto` takes where there is no public table: from a thousand people to millions, with one
@@ -59,12 +50,6 @@ class Pairs(OfPeople):
 
     name: ClassVar[str] = "pairs"
 
-    threshold: float = 3.0
-    """A code is told from the others if it is this many times its noise."""
-    rare: Rare = "neighbours"
-    """Whether rare codes of an ordered column go with their neighbours, or into one *other*."""
-    bins: int = 32
-    """Into how many groups of about equal mass an ordered column is put at most."""
     most_cells: int = 1_000_000
     """The most cells of a pair."""
     model_limit: int | None = None
@@ -79,17 +64,13 @@ class Pairs(OfPeople):
 
     def __post_init__(self) -> None:
         """Refuse settings that cannot be, and take lists for tuples."""
-        object.__setattr__(self, "ids_by", as_tuples(self.ids_by))
-        check_shares(self.rows_share, self.people_share, 2 * self.selection_share, MASS_SHARE)
-        check_share(self.first_share)
-        check_share(self.tree_share)
-        check_most_each(self.most_each)
-        check_words(self.within, self.rare)
-        limit = 1 if self.model_limit is None else self.model_limit
-        if not self.threshold >= 0 or min(self.bins, self.most_cells, limit) < 1:
-            raise UsageError(
-                "unknown setting", got=f"{self.threshold}, {self.bins}, {self.most_cells}, {limit}"
-            )
+        set_tuples(self, "ids_by")
+        twice = ("selection_share", "selection_share")
+        check_shares(self, "rows_share", "people_share", *twice, below=1 - MASS_SHARE)
+        check_shares(self, "first_share")
+        check_shares(self, "tree_share")
+        self.check_compression()
+        check_at_least(self, 1, "most_cells", "model_limit")
 
     def run(
         self,
@@ -108,7 +89,7 @@ class Pairs(OfPeople):
             public,
             [Asked(clique=(name,)) for name in door.schema.domain],
             prices=prices,
-            rule=self._rule,
+            rule=self.rule,
             progress=progress,
         )
         looks = Looks(
@@ -129,11 +110,6 @@ class Pairs(OfPeople):
                 **({} if looks.coarser is None else {"coarser": looks.coarser}),
             },
         )
-
-    def _rule(self, name: str) -> Rule:
-        """Say how the support of a column is found."""
-        del name
-        return Rule(threshold=self.threshold, rare=self.rare, most=MOST_VALUES, bins=self.bins)
 
     def _prices(self, door: Door, public: PublicTable | None) -> dict[str, float]:
         """Share the budget out; what a look does not need is the last question's."""

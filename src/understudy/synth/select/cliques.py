@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -109,14 +109,14 @@ def public_cliques(
     """
     domain = public.schema.domain
     scores = _scores(public, most_cells)
-    chosen = [_with_targets(pair, targets, domain, most_cells) for pair in _tree(scores)]
+    chosen = [_grown(pair, targets, domain, most_cells) for pair in _tree(scores)]
     covered = {name for clique in chosen for name in clique}
-    chosen += [_with_targets((n,), targets, domain, most_cells) for n in domain if n not in covered]
+    chosen += [_grown((n,), targets, domain, most_cells) for n in domain if n not in covered]
     check_cliques(chosen, domain, most_cells=most_cells, limit=limit)
     for pair in scores:
         if any(set(pair) <= set(c) for c in chosen):
             continue
-        for grown in (_with_targets(pair, targets, domain, most_cells), pair):
+        for grown in (_grown(pair, targets, domain, most_cells), pair):
             if model_bytes(Domain(domain), [*chosen, grown]) <= limit:
                 chosen.append(grown)
                 break
@@ -158,7 +158,17 @@ def tree_and_triples(
     return [c for c in chosen if not any(set(c) < set(o) for o in chosen)]
 
 
-def _with_targets(
+def with_targets(targets: Sequence[str], sizes: Mapping[str, int], most_cells: int) -> list[Clique]:
+    """Pair targets with every other column, in the schema's order.
+
+    >>> with_targets(["b"], {"a": 2, "b": 2, "c": 2}, 100)
+    [('a', 'b'), ('b', 'c')]
+    """
+    pairs = [pair for pair in itertools.combinations(sizes, 2) if set(pair) & set(targets)]
+    return [pair for pair in pairs if math.prod(sizes[n] for n in pair) <= most_cells]
+
+
+def _grown(
     clique: Clique, targets: Sequence[str], domain: Mapping[str, int], most_cells: int
 ) -> Clique:
     grown = clique
@@ -266,12 +276,3 @@ def _candidate(
 
 def _independent(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.outer(a, b / max(float(b.sum()), 1e-9)).reshape(-1)
-
-
-def as_tuples(value: Any) -> Any:  # noqa: ANN401  as JSON gives it
-    """Take lists for tuples, all the way down.
-
-    >>> as_tuples([["a", ["b"]], 1])
-    (('a', ('b',)), 1)
-    """
-    return tuple(map(as_tuples, value)) if isinstance(value, (list, tuple)) else value

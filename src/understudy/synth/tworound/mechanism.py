@@ -18,26 +18,19 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
 
 from understudy.budget import Currency, Norm, Weights, split
 from understudy.errors import QuestionError, UsageError
 from understudy.graph import estimate
 from understudy.synth.measure.compression import Compressed
-from understudy.synth.measure.population import OfPeople, check_public, shares_of_people
+from understudy.synth.measure.population import check_public, shares_of_people
 from understudy.synth.measure.rules import RULES
-from understudy.synth.measure.support import MOST_VALUES, Rare, Rule
 from understudy.synth.measure.weighted_round import Asked, weighted_round
-from understudy.synth.select.cliques import CHOSEN_LIMIT, as_tuples, select_pairs
-from understudy.synth.settings import (
-    check_columns,
-    check_most_each,
-    check_share,
-    check_shares,
-    check_weights,
-    check_words,
-)
+from understudy.synth.select.cliques import CHOSEN_LIMIT, select_pairs
+from understudy.synth.settings import check_columns
 from understudy.synth.tworound.plan import Plan
+from understudy.synth.tworound.settings import TwoRoundSettings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,11 +41,10 @@ if TYPE_CHECKING:
     from understudy.public import Progress, PublicTable, Synthesis
 
 MOST_ITERATIONS = 300
-WEIGHED = ("equally", "by cells")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TwoRound(OfPeople):
+class TwoRound(TwoRoundSettings):
     """Two rounds: which values there are, then weighted marginals over these.
 
     For tables of many columns with many codes, as a census has, most of them rare
@@ -63,59 +55,6 @@ class TwoRound(OfPeople):
     """
 
     name: ClassVar[str] = "tworound"
-
-    cliques: tuple[Clique, ...] = ()
-    """What round 2 asks for; chosen from public data, or under DP, where there are none."""
-    targets: tuple[str, ...] = ()
-    """Columns that are asked with every other one, where cliques are chosen."""
-    weights: tuple[tuple[Clique, float], ...] = ()
-    """Weights of columns in round 1 and of cliques in round 2; 1 for all others."""
-    weigh: Literal["equally", "by cells"] = "equally"
-    """Whether marginals of n cells weigh n^⅓ times their weight, √n for Laplace noise, which makes
-    noise least in all; under `Norm` cells count in any case."""
-    coarse: tuple[tuple[Clique, str, tuple[int, ...]], ...] = ()
-    """Of a clique, a column that it is asked in groups of, each from one of these codes on."""
-    threshold: float = 3.0
-    """A code is supported if it is this many times its noise."""
-    thresholds: tuple[tuple[str, float], ...] = ()
-    """Other thresholds for some columns; 0 keeps all codes of it."""
-    rare: Rare = "neighbours"
-    """Whether rare codes of an ordered column go with their neighbours, or into one *other*."""
-    bins: int = 32
-    """Into how many groups of about equal mass an ordered column is put at most."""
-    most_values: int = MOST_VALUES
-    """The most codes of a column that are supported by themselves."""
-    most_cells: int = 1_000_000
-    """Cliques of more cells are left out, with a notice."""
-    model_limit: int | None = None
-    """The most bytes of all tables of the model; where it is None, 400 MB for cliques that are
-    given, and 8 MB for cliques that are chosen."""
-    more_pairs: float = 1.0
-    """Where pairs are chosen under DP, how many more than a tree of them, a column."""
-    first_share: float = 0.5
-    """Round 1's share of what both rounds cost."""
-    selection_share: float = 0.1
-    """The share for choosing cliques, where none are given and there is no public table."""
-    published: bool = False
-    """Calibrate by Rényi's conversion in whole orders, as the document does."""
-
-    def __post_init__(self) -> None:
-        """Refuse settings that cannot be, and take lists for tuples."""
-        for name in ("cliques", "targets", "weights", "coarse", "thresholds", "ids_by"):
-            object.__setattr__(self, name, as_tuples(getattr(self, name)))
-        check_shares(self.rows_share, self.people_share, self.selection_share)
-        check_share(self.first_share)
-        check_most_each(self.most_each)
-        check_words(self.within, self.rare)
-        check_weights(self.weights)
-        thresholds = (self.threshold, *(t for _, t in self.thresholds))
-        limit = 1 if self.model_limit is None else self.model_limit
-        counts = (self.bins, self.most_values, self.most_cells, limit)
-        more = 0 <= self.more_pairs < math.inf
-        if not all(t >= 0 for t in thresholds) or min(counts) < 1 or not more:
-            raise UsageError("unknown setting", got=f"{thresholds}, {counts}, {self.more_pairs}")
-        if self.weigh not in WEIGHED:
-            raise UsageError("unknown setting", got=self.weigh, allowed=" or ".join(WEIGHED))
 
     def run(
         self,
@@ -196,17 +135,6 @@ class TwoRound(OfPeople):
     def _starts(self, clique: Clique) -> dict[str, tuple[int, ...]]:
         same = frozenset(clique)
         return {name: starts for c, name, starts in self.coarse if frozenset(c) == same}
-
-    def rule(self, name: str) -> Rule:
-        """Say how the support of a column is found; one that is asked in groups keeps its codes."""
-        threshold = dict(self.thresholds).get(name, self.threshold)
-        grouped = any(name == column for _, column, _ in self.coarse)
-        return Rule(
-            threshold=0.0 if grouped else threshold,
-            rare=self.rare,
-            most=self.most_values,
-            bins=self.bins,
-        )
 
     def _select(
         self,

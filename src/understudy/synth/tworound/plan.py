@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from itertools import combinations
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -24,6 +23,7 @@ from understudy.synth.select.cliques import (
     check_cliques,
     check_names,
     tree_and_triples,
+    with_targets,
 )
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from understudy.door import Clique
     from understudy.public import PublicTable
     from understudy.schema import Schema
-    from understudy.synth.tworound import TwoRound
+    from understudy.synth.tworound.settings import TwoRoundSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +50,7 @@ class Plan:
     notes: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, settings: TwoRound, schema: Schema, public: PublicTable | None) -> Self:
+    def of(cls, settings: TwoRoundSettings, schema: Schema, public: PublicTable | None) -> Self:
         """Settle cliques, and refuse those that make too large a model."""
         sizes = {c.name: settings.rule(c.name).most_codes(c) for c in schema.modelled}
         limit = settings.model_limit or (GIVEN_LIMIT if settings.cliques else CHOSEN_LIMIT)
@@ -83,7 +83,7 @@ class Plan:
         return cls(cliques=kept, size=_size(sizes, kept), order=order, notes=notes)
 
 
-def _check_asked(settings: TwoRound, cliques: Sequence[Clique]) -> None:
+def _check_asked(settings: TwoRoundSettings, cliques: Sequence[Clique]) -> None:
     """Refuse weights and groups of cliques that are not asked."""
     asked = {frozenset(clique) for clique in cliques}
     named = [c for c, _ in settings.weights if len(c) > 1] + [c for c, _, _ in settings.coarse]
@@ -101,7 +101,7 @@ def _cells(clique: Clique, sizes: Mapping[str, int]) -> int:
 
 
 def _chosen(
-    settings: TwoRound, public: PublicTable, sizes: Mapping[str, int], limit: int
+    settings: TwoRoundSettings, public: PublicTable, sizes: Mapping[str, int], limit: int
 ) -> list[Clique]:
     """Choose cliques from public columns, their codes put together much as private ones will be."""
     supports = []
@@ -116,16 +116,6 @@ def _chosen(
         most_cells=settings.most_cells,
         limit=limit,
     )
-
-
-def with_targets(targets: Sequence[str], sizes: Mapping[str, int], most_cells: int) -> list[Clique]:
-    """Pair targets with every other column, in the schema's order.
-
-    >>> with_targets(["b"], {"a": 2, "b": 2, "c": 2}, 100)
-    [('a', 'b'), ('b', 'c')]
-    """
-    pairs = [pair for pair in combinations(sizes, 2) if set(pair) & set(targets)]
-    return [pair for pair in pairs if _cells(pair, sizes) <= most_cells]
 
 
 def _size(sizes: dict[str, int], cliques: list[Clique]) -> str:

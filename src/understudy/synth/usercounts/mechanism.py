@@ -30,6 +30,7 @@ from understudy.public import Batch, Batches, Synthesis
 from understudy.synth.generate.assignment import Alone, Donors, drawn
 from understudy.synth.generate.rounding import check_rows
 from understudy.synth.measure.sizes import Sizes
+from understudy.synth.settings import check_at_least, set_tuples
 from understudy.synth.usercounts.plausible import Space, whole_numbers
 from understudy.synth.usercounts.posterior import posterior
 from understudy.synth.usercounts.visits import Visits
@@ -89,18 +90,13 @@ class UserCounts:
 
     def __post_init__(self) -> None:
         """Refuse settings that cannot be, and take lists for tuples."""
-        for name in ("time", "times", "groups"):
-            object.__setattr__(self, name, tuple(getattr(self, name)))
+        set_tuples(self, "time", "times", "groups")
         for name in ("times", "groups"):
             given = getattr(self, name)
             if any(t < 1 for t in given) or any(a >= b for a, b in pairwise(given)):
                 raise UsageError(f"{name} must be positive and rise", got=given, allowed="1, 2, …")
-        for name in ("most", "most_each"):
-            given = getattr(self, name)
-            if given is not None and given < 1:
-                raise UsageError(f"{name} must be at least 1", got=given)
-        if self.neighbours < 0:
-            raise UsageError("neighbours must not be negative", got=self.neighbours)
+        check_at_least(self, 1, "most", "most_each")
+        check_at_least(self, 0, "neighbours")
         if len(set(self.time)) < len(self.time):
             raise UsageError("time names a column twice", got=", ".join(self.time))
 
