@@ -14,6 +14,7 @@ import shlex
 from collections import Counter
 from functools import lru_cache
 from pathlib import Path
+from typing import get_args
 
 import pytest
 import yaml
@@ -23,6 +24,7 @@ import understudy as us
 from understudy.cli.main import parser
 from understudy.door import Door
 from understudy.errors import UsageError
+from understudy.schema import Declaration
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -40,6 +42,13 @@ LINK = re.compile(r"\]\(([^)]+)\)")
 HEADING = re.compile(r"^#+ +(.+)$", re.MULTILINE)
 BLOCK = re.compile(r"<(li|ol|ul|td|h[1-6])[ >]")
 ENTRY = re.compile(r"^::: understudy\.(?:\w+\.)*(\w+)$", re.MULTILINE)
+KINDS = [kind.__name__ for kind in get_args(Declaration)]
+"""Every kind of column that a schema may declare."""
+FOR_MECHANISMS = (
+    *("Mechanism", "Door", "Query", "Candidate", "Merge", "Rows"),
+    *("Measurement", "Synthesis", "Batches", "Batch"),
+)
+"""What a mechanism is given, asks and returns."""
 QUESTIONS = [
     name
     for name, value in vars(Door).items()
@@ -195,7 +204,8 @@ def test_a_page_that_would_not_is_seen() -> None:
 def test_every_public_name_has_an_entry_on_the_api_page() -> None:
     text = (DOCS / "api.md").read_text(encoding="utf-8")
     assert "`understudy.__version__`" in text
-    assert sorted([*ENTRY.findall(text), "__version__"]) == sorted(us.__all__)
+    entries = [*ENTRY.findall(text), "__version__"]
+    assert sorted(entries) == sorted([*us.__all__, *KINDS, *FOR_MECHANISMS])
 
 
 @pytest.mark.parametrize("name", sorted({*us.__all__} - {"__version__"}))
