@@ -34,6 +34,7 @@ from understudy.errors import (
     MissingPackageError,
     UsageError,
 )
+from understudy.session import reopen_session
 from understudy.vault import PrivateTable
 from understudy.vault.counts import exact
 
@@ -329,6 +330,25 @@ def test_files_are_read_as_duckdb_reads_them(spark: Any, tmp_path: Path, form: s
     there = codes(us.SparkTable(str(path)), declared, us.Unit("id"))
     assert there == codes(path, declared, us.Unit("id"))
     assert there
+
+
+def test_an_address_in_words_is_read_as_the_table_that_it_names(spark: Any, tmp_path: Path) -> None:
+    """The command line and a ledger that is resumed have nothing but the words."""
+    declared, make = FORMS["parquet"]
+    file, unit = make(ROWS, tmp_path), us.Unit("id")
+    words = f"spark:#{file}"
+    assert codes(words, declared, unit) == codes(us.SparkTable(str(file)), declared, unit)
+    held = us.open(
+        private=words,
+        schema=declared,
+        unit=unit,
+        bounding=us.Weights(2),
+        budget=us.Budget(epsilon=5.0, delta=1e-6),
+        ledger=tmp_path / "spark.ledger",
+    )
+    first = held.run(us.Independent(), note={"private": words})
+    again, _ = reopen_session(tmp_path / "spark.ledger", number=1)
+    assert again.resume(1).columns.keys() == first.columns.keys()
 
 
 def test_names_of_folders_are_texts_in_both_engines(spark: Any, tmp_path: Path) -> None:

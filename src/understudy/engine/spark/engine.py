@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from understudy.engine.sources import SparkTable, source
 from understudy.engine.spark.application import APPLICATION, is_frame, tell_workers
 from understudy.engine.spark.failures import attempt
 from understudy.errors import EngineError, UnderstudyError
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from understudy.engine.engine import Columns, OfPeople
-    from understudy.engine.sources import SparkTable
     from understudy.schema import Array
     from understudy.schema.encoding.dialect import Kind
 
@@ -119,7 +119,8 @@ class Spark:
         self, data: object, *, name: str, delimiter: str, quote_mark: str
     ) -> dict[str, Kind]:
         """Make a DataFrame, a table or files known by a name, and give the columns' kinds."""
-        frame = self._framed(data) if is_frame(data) else self._read(data, delimiter, quote_mark)
+        place = source(data) if isinstance(data, str) else data
+        frame = self._framed(place) if is_frame(place) else self._read(place, delimiter, quote_mark)
         return attempt(lambda: _named(frame, name), reading_input=True)
 
     def _framed(self, data: Any) -> Any:  # noqa: ANN401
