@@ -15,11 +15,13 @@ from dataclasses import dataclass
 from itertools import combinations
 from statistics import fmean
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from understudy.contests.metrics.scores import SCORES
 from understudy.errors import QuestionError
+from understudy.evaluate.metric import Figure, Metric, Option
 from understudy.evaluate.values import Column, coded, listed, shared_names
 from understudy.evaluate.variation import Pair, total_variation
 from understudy.schema.columns.column import NULLS
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from understudy.evaluate import Tables
     from understudy.evaluate.values import Values
     from understudy.schema import Array
 
@@ -163,3 +166,36 @@ def _cut(numbers: Numbers, inner: Numbers, own: float | None) -> NDArray[np.int3
         bins[numbers == own] = len(inner) + 1
     bins[np.isnan(numbers)] = len(inner) + 2
     return bins
+
+
+def _compute(tables: Tables) -> ExcerptScore:
+    return excerpt_score(tables.values.real, tables.values.synthetic)
+
+
+def _plain(found: ExcerptScore) -> dict[str, Any]:
+    return {"score": found.score, "features": found.features}
+
+
+EXCERPTS: Metric[ExcerptScore] = Metric(
+    name="excerpts",
+    title="excerpt score",
+    about="The k-marginal score of SDNist 2: pairs of features of NIST's ACS excerpts, within each "
+    "place.",
+    compute=_compute,
+    plain=_plain,
+    options=(
+        Option(name="excerpts", kind="flag", help="the k-marginal score of NIST's ACS excerpts"),
+    ),
+    raw=True,
+    figures=(
+        Figure(
+            name="excerpt score",
+            of=lambda found: found.score,
+            title="excerpt score",
+            best=1000,
+            axis="excerpt score",
+        ),
+    ),
+    scale="Excerpt scores: 1000 is the same.",
+    group=SCORES,
+)
