@@ -173,8 +173,8 @@ def _add_evaluate(evaluate: argparse.ArgumentParser, *, with_metrics: bool) -> N
         "and is no part of any release."
     )
     evaluate.epilog = (
-        "Metrics have options of their own, such as COLUMN to predict after --target: "
-        "'understudy metrics' lists them."
+        "Each metric adds options of its own, such as --target COLUMN, the column to predict, or "
+        "--place, --time and --edge for a trip score: 'understudy metrics' lists them."
     )
     evaluate.add_argument(
         "synthetic", nargs="+", help="a release's folder, or a file of synthetic rows; or several"

@@ -32,7 +32,7 @@ def run(options: argparse.Namespace) -> None:
         taken = list(_on_command_line(metric))
         about = {"name": metric.name, "title": metric.title, "about": metric.about}
         facts.append({**about, "options": [{"option": o.usage, "help": o.help} for o in taken]})
-        lines += [f"{metric.name}  {metric.title}: {metric.about}"]
+        lines += [f"{metric.name}  {metric.about}"]
         lines += [f"  {option.usage}  {option.help}" for option in taken]
     tell(options, {"metrics": facts}, lines)
 
