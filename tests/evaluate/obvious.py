@@ -11,12 +11,12 @@ Row = dict[str, int]
 
 
 def rows_of(table: Coded) -> list[Row]:
-    """Give a table as a list of rows."""
+    """Return a table as a list of rows."""
     return [{n: int(c[i]) for n, c in table.codes.items()} for i in range(table.rows)]
 
 
 def l1(left: Sequence[Row], right: Sequence[Row], names: Sequence[str]) -> float:
-    """Give the L1 distance of two sets of rows' distributions; 2 if one has no rows."""
+    """Return the L1 distance of two sets of rows' distributions; 2 if one has no rows."""
     if not left or not right:
         return 0.0 if len(left) == len(right) else 2.0
     p = Counter(tuple(row[n] for n in names) for row in left)
@@ -25,5 +25,5 @@ def l1(left: Sequence[Row], right: Sequence[Row], names: Sequence[str]) -> float
 
 
 def variation(real: Coded, synthetic: Coded, names: Sequence[str]) -> float:
-    """Give half the L1 distance."""
+    """Return half the L1 distance."""
     return l1(rows_of(real), rows_of(synthetic), names) / 2

@@ -137,7 +137,7 @@ def test_progress_is_told_stage_by_stage() -> None:
 
 
 def raw() -> Raw:
-    """Give raw tables of other rows than the codes, with the columns of two contests."""
+    """Return raw tables of other rows than the codes, with the columns of two contests."""
     rng = np.random.default_rng(0)
     names = ("CITY", "INCWAGE", "SEX", "AGEP")
     real, made = ({n: rng.integers(1, 5, rows) for n in names} for rows in (900, 800))

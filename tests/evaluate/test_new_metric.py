@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -155,6 +156,11 @@ def test_the_example_for_contributors_runs() -> None:
     assert "\nfocus " in found.table()
 
 
+def test_figures_are_of_metrics_that_measure_yardsticks() -> None:
+    with pytest.raises(QuestionError, match="commonest has figures, but measures no yardsticks"):
+        replace(TOY, yardsticks=False)
+
+
 def test_names_are_told_apart() -> None:
     every = METRICS | CONTESTS
     assert len(every) == len(METRICS) + len(CONTESTS)
@@ -162,7 +168,6 @@ def test_names_are_told_apart() -> None:
     for metric in every.values():
         assert metric.title
         assert metric.about.endswith(".")
-        assert metric.yardsticks or not metric.figures
     figures = [figure.name for metric in every.values() for figure in metric.figures]
     assert len(set(figures)) == len(figures)
     flags = [option.flag for m in every.values() for option in m.options if option.help]

@@ -18,7 +18,7 @@ from pypdf import PdfReader
 from tests.pages.browser import Opened, browser, needs_browser, opened
 from understudy.contests.metrics import METRICS as CONTESTS
 from understudy.errors import OutputExistsError, UsageError
-from understudy.evaluate import CHOOSING, METRICS, Coded, compare, shown
+from understudy.evaluate import CHOOSING, METRICS, Coded, compare, page_facts
 from understudy.pages import Page, check_place, custodian_report
 from understudy.pages.custodian import BANNER, custodian_page
 from understudy.pages.frontiers import undominated
@@ -71,7 +71,7 @@ def facts(*runs: tuple[str, dict[str, Any] | None], **asked: Any) -> dict[str, A
             }
             for name, size in sizes.items()
         },
-        "shown": shown(found),
+        "metrics": page_facts(found),
     }
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from understudy.cli import arguments
 from understudy.cli.metrics import all_metrics, given_settings
-from understudy.cli.progress import shown as progress_shown
+from understudy.cli.progress import shown
 from understudy.contests import Recipe
 from understudy.contests.submission import manifest_path
 from understudy.errors import MalformedFileError, MissingFileError, UsageError
@@ -19,11 +19,11 @@ from understudy.evaluate import (
     NOTICE,
     Raw,
     compare,
+    page_facts,
     read_counts,
     read_private,
     read_synthetic,
     read_values,
-    shown,
 )
 from understudy.pages.custodian import check_place, custodian_report
 from understudy.release import MANIFEST
@@ -63,7 +63,7 @@ class _Asked:
 
     @classmethod
     def of(cls, options: argparse.Namespace) -> _Asked:
-        """Refuse what cannot be, before anything is read."""
+        """Raise if something cannot be evaluated, before any table is read."""
         metrics = all_metrics()
         schema, unit, settings = _known(options, given_settings(options, metrics))
         for metric in metrics.values():
@@ -138,7 +138,7 @@ def run(options: argparse.Namespace) -> None:
     With a report, figures are in its file and nowhere else.
     """
     all_asked = _Asked.of(options)
-    with progress_shown(quiet=options.json) as progress:
+    with shown(quiet=options.json) as progress:
         real, runs = _compared(all_asked, progress)
         if options.report is not None:
             progress("writing the report", 0)
@@ -204,7 +204,7 @@ def _prefixed(progress: Progress, name: str, stage: str, done: float) -> None:
 
 
 def _facts(asked_for: _Asked, real: _Counted, runs: list[_Run]) -> dict[str, Any]:
-    """Give what a report is made of, as plain data."""
+    """Return what a report is made of, as plain data."""
     options, schema = asked_for.options, asked_for.schema
     return {
         "private": options.private,
@@ -230,7 +230,7 @@ def _facts(asked_for: _Asked, real: _Counted, runs: list[_Run]) -> dict[str, Any
             }
             for name, counts in real.columns.items()
         },
-        "shown": shown([run.found for run in runs]),
+        "metrics": page_facts([run.found for run in runs]),
     }
 
 

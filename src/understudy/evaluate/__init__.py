@@ -1,6 +1,7 @@
 """Metrics of a real table against a synthetic one: for the custodian, never part of a release."""
 
 from understudy.evaluate.comparison import CHOOSING, NOTICE, Comparison, Distances, compare
+from understudy.evaluate.facts import page_facts
 from understudy.evaluate.metric import Figure, Lines, Metric, Option, Raw, Tables
 from understudy.evaluate.prediction import (
     NaiveBayes,
@@ -12,7 +13,6 @@ from understudy.evaluate.prediction import (
 from understudy.evaluate.reading import read_counts, read_private, read_synthetic, read_values
 from understudy.evaluate.registry import METRICS
 from understudy.evaluate.sections import Group, Results, Section
-from understudy.evaluate.showing import shown
 from understudy.evaluate.table import Coded
 from understudy.evaluate.variation import one_way, pairs, total_variation, triples
 from understudy.evaluate.yardsticks import resample, subsample
@@ -38,6 +38,7 @@ __all__ = [
     "check_targets",
     "compare",
     "one_way",
+    "page_facts",
     "pairs",
     "predictions",
     "read_counts",
@@ -45,7 +46,6 @@ __all__ = [
     "read_synthetic",
     "read_values",
     "resample",
-    "shown",
     "subsample",
     "total_variation",
     "triples",

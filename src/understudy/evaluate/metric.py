@@ -166,6 +166,11 @@ class Metric(Generic[R]):
     suggest: Callable[[Coded, Schema], Mapping[str, object]] | None = None
     """Return the settings for a page where none are given, from the real table."""
 
+    def __post_init__(self) -> None:
+        """Raise if there are figures that no summary would hold."""
+        if self.figures and not self.yardsticks:
+            raise QuestionError(f"{self.name} has figures, but measures no yardsticks")
+
     def settings(self, given: Mapping[str, object]) -> dict[str, Any] | None:
         """Return its own of some settings; None where it is not asked for.
 

@@ -83,7 +83,7 @@ class NaiveBayes:
         return cls(target=target, prior=prior, given=given)
 
     def predict(self, table: Coded) -> Counts:
-        """Give the likeliest value for each row, the lowest code of equals."""
+        """Return the likeliest value for each row, the lowest code of equals."""
         found = np.empty(table.rows, np.int64)
         step = max(1, MOST_CELLS // len(self.prior))
         for begin in range(0, table.rows, step):
@@ -107,7 +107,7 @@ def worth_predicting(real: Coded, among: Iterable[str]) -> list[str]:
 
 
 def check_targets(sizes: dict[str, int], targets: Sequence[str]) -> None:
-    """Refuse columns that are not there, or that have too many codes to be predicted."""
+    """Raise if a column is not modelled, or has too many codes to be predicted."""
     unknown = [name for name in targets if name not in sizes]
     if unknown or not targets:
         raise QuestionError(

@@ -41,8 +41,8 @@ def custodian_report(facts: Facts, path: str | Path) -> Path:
     The facts are what was compared (``private``, ``schema``, ``unit``, ``rows``, ``people``), the
     ``runs`` (each with ``name``, ``file``, ``people``, ``manifest`` and ``comparison``), and the
     ``counts`` of every column (``labels``, ``real``, and ``runs``, in their order).  What metrics
-    show is in ``shown``, as `understudy.evaluate.shown` returns it: ``frontiers``, ``groups`` of
-    figures and ``sections``.
+    show is in ``metrics``, as `understudy.evaluate.page_facts` returns it: ``frontiers``,
+    ``groups`` of figures, and ``sections``.
     """
     target = Path(path)
     check_place(target)
@@ -56,7 +56,7 @@ def custodian_report(facts: Facts, path: str | Path) -> Path:
 
 
 def check_place(target: Path) -> None:
-    """Refuse a place that is taken, or that goes out with a release."""
+    """Raise if a place is taken, or goes out with a release."""
     for folder in target.resolve().parents:
         if (folder / MANIFEST).is_file():
             raise UsageError(
@@ -78,11 +78,11 @@ def custodian_page(facts: Facts) -> Page:
         banner=BANNER,
     )
     _compared(page, facts, runs)
-    add_frontiers(page, facts["shown"]["frontiers"], runs)
-    for group in facts["shown"]["groups"]:
+    add_frontiers(page, facts["metrics"]["frontiers"], runs)
+    for group in facts["metrics"]["groups"]:
         _group(page, group, runs)
     before = None
-    for section in facts["shown"]["sections"]:
+    for section in facts["metrics"]["sections"]:
         if section["title"] != before:
             page.section(section["title"], *section["paragraphs"])
         for part in section["parts"]:
@@ -92,9 +92,9 @@ def custodian_page(facts: Facts) -> Page:
 
 
 def _named(facts: Facts) -> dict[str, Run]:
-    """Give each run a name of its own: its folder's, or else its path."""
+    """Return runs by names that differ: of their folders, or else their paths."""
     named: dict[str, Run] = {}
-    own = _TAKEN | set(_headings(facts["shown"]))
+    own = _TAKEN | set(_headings(facts["metrics"]))
     for run in facts["runs"]:
         taken = own | set(run["comparison"]["yardsticks"]) | set(named)
         name = run["file"] if run["name"] in taken else run["name"]
@@ -104,24 +104,24 @@ def _named(facts: Facts) -> dict[str, Run]:
     return named
 
 
-def _headings(shown: Mapping[str, Any]) -> Iterator[str]:
+def _headings(metrics: Mapping[str, Any]) -> Iterator[str]:
     """Yield the names of columns, other than runs, in what metrics show."""
-    for group in shown["groups"]:
+    for group in metrics["groups"]:
         yield group["label"]
-    for section in shown["sections"]:
+    for section in metrics["sections"]:
         for part in section["parts"]:
             yield from (part[key] for key in ("label", "value") if key in part)
             yield from (series["name"] for series in part.get("others", ()))
 
 
 def _yardsticks(runs: Mapping[str, Run]) -> Mapping[str, Any]:
-    """Give the yardsticks, which are the same for all runs."""
+    """Return the yardsticks, which are the same for all runs."""
     found: Mapping[str, Any] = next(iter(runs.values()))["comparison"]["yardsticks"]
     return found
 
 
 def _distances(runs: Mapping[str, Run]) -> dict[str, Any]:
-    """Give all that lies at a distance from the real table: runs, and then yardsticks."""
+    """Return all that lies at a distance from the real table: runs, and then yardsticks."""
     return {n: run["comparison"]["synthetic"] for n, run in runs.items()} | dict(_yardsticks(runs))
 
 

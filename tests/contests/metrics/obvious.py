@@ -29,7 +29,7 @@ def k_marginal(
 
 
 def vectors(table: Coded, *, time: str, place: str) -> list[list[int]]:
-    """Give each person's counts of times, then of places; persons by ascending number."""
+    """Return each person's counts of times, then of places; persons by ascending number."""
     people = range(table.rows) if table.people is None else table.people.tolist()
     rows = list(zip(people, rows_of(table), strict=True))
     found = []
@@ -82,7 +82,7 @@ def pie_score(true: Sequence[float], released: Sequence[float]) -> float:
 
 
 def rank_bin(number: float, numbers: Sequence[float]) -> int:
-    """Give a number of a column its bin of 20, by the mean place of its equals."""
+    """Return the bin of a column's number of 20, by the mean place of its equals."""
     below = sum(other < number for other in numbers)
     same = sum(other == number for other in numbers)
     rank = (below + (same + 1) / 2) / len(numbers)
@@ -90,7 +90,7 @@ def rank_bin(number: float, numbers: Sequence[float]) -> int:
 
 
 def excerpt_bins(real: Sequence[Any], synthetic: Sequence[Any], own: float | None) -> list[Any]:
-    """Give the values of both columns, one after the other, their bins."""
+    """Return the bins of the values of both columns, one after the other."""
     shown = [int(v) for v in real if v is not None and v != own]
     most = {b: max(v for v in shown if rank_bin(v, shown) == b) for b in map_bins(shown)}
 
@@ -105,7 +105,7 @@ def excerpt_bins(real: Sequence[Any], synthetic: Sequence[Any], own: float | Non
 
 
 def map_bins(numbers: Sequence[float]) -> set[int]:
-    """Give the bins that some number is in."""
+    """Return the bins that some number is in."""
     return {rank_bin(number, numbers) for number in numbers}
 
 

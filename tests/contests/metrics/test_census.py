@@ -53,7 +53,7 @@ def random_census(seed: int, rows: int = 400, skew: float = 1.0) -> Table:
 
 
 def wages(real: Table, made: Table) -> float:
-    """Give the part of wages, from 0 to 1."""
+    """Return the part of wages, from 0 to 1."""
     return census_score(real, made, triples=1, conjunctions=1).wages / 1e6
 
 

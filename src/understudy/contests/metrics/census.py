@@ -57,7 +57,7 @@ class CensusScore:
 
     @property
     def score(self) -> float:
-        """Give the contest's score, the mean of the three."""
+        """Return the contest's score, the mean of the three."""
         return fmean((self.triples, self.conjunctions, self.wages))
 
 
@@ -181,7 +181,7 @@ def conjunctions_alike(
 
 
 def _share(table: Coded, allowed: Mapping[str, NDArray[np.bool_]]) -> float:
-    """Give the share of rows whose every code is allowed."""
+    """Return the share of rows whose every code is allowed."""
     kept = np.arange(table.rows)
     for name, codes in allowed.items():
         kept = kept[codes[table.codes[name][kept]]]
@@ -223,7 +223,7 @@ def _mean(wages: NDArray[np.float64]) -> float:
 
 
 def gini(ascending: NDArray[np.float64]) -> float:
-    """Give the Gini index of wages in ascending order: 0 where all are the same, or nothing.
+    """Return the Gini index of wages in ascending order: 0 where all are the same, or nothing.
 
     It is the mean difference of two people's wages by twice the mean wage.  The contest's own
     script leaves out a term of 1 / people.

@@ -64,12 +64,12 @@ class ExcerptScore:
 
     @property
     def score(self) -> float:
-        """Give the contest's score, from 0 to 1000."""
+        """Return the contest's score, from 0 to 1000."""
         return 1000 * (1 - fmean(self.pairs.values()))
 
     @property
     def features(self) -> dict[str, float]:
-        """Give the mean score of each feature's pairs."""
+        """Return the mean score of each feature's pairs."""
         mine: dict[str, list[float]] = {}
         for pair, variation in self.pairs.items():
             for name in pair:
@@ -145,7 +145,7 @@ def _numbers(name: str, values: Array) -> Numbers:
 
 
 def rank_edges(numbers: Numbers) -> Numbers:
-    """Give the largest number of each bin but the last, of 20 by the share of smaller numbers.
+    """Return the largest number of each bin but the last, of 20 by the share of smaller numbers.
 
     A number's rank is the mean of the places that its equals take, so that they stay together;
     a bin that no rank falls in is not there.
@@ -160,7 +160,7 @@ def rank_edges(numbers: Numbers) -> Numbers:
 
 
 def _cut(numbers: Numbers, inner: Numbers, own: float | None) -> NDArray[np.int32]:
-    """Give each number its bin; after the last come those of the own value and of none."""
+    """Return the bin of each number; after the last come those of the own value and of none."""
     bins = np.searchsorted(inner, numbers, side="left").astype(np.int32)
     if own is not None:
         bins[numbers == own] = len(inner) + 1

@@ -49,7 +49,7 @@ class PieScore:
 
     @property
     def score(self) -> float:
-        """Give the contest's score, the sum over pies."""
+        """Return the contest's score, the sum over pies."""
         return self.mean * self.pies
 
 
@@ -102,7 +102,7 @@ def _large(counts: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _distances(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Give the Jensen–Shannon distance, base 2, of each row's shares."""
+    """Return the Jensen–Shannon distance, base 2, of each row's shares."""
     p, q = left + SMOOTHING, right + SMOOTHING
     p, q = p / p.sum(axis=1, keepdims=True), q / q.sum(axis=1, keepdims=True)
     middle = (p + q) / 2

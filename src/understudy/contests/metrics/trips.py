@@ -50,7 +50,7 @@ class TripScore:
 
     @property
     def score(self) -> float:
-        """Give the contest's score, from 0 to 1000."""
+        """Return the contest's score, from 0 to 1000."""
         return 1000 * (self.k_marginal + self.graph_edges + self.people) / 3
 
 
@@ -150,7 +150,7 @@ class _Vectors(NamedTuple):
         return cls(tuple(keys), count, width)
 
     def block(self, begin: int, end: int) -> NDArray[np.int32]:
-        """Give the vectors of the people from ``begin`` to below ``end``, a row each."""
+        """Return the vectors of the people from ``begin`` to below ``end``, a row each."""
         counts = np.zeros((end - begin) * self.width, np.int64)
         for keys in self.keys:
             first, last = np.searchsorted(keys, [begin * self.width, end * self.width])
@@ -179,7 +179,7 @@ def _ranked(table: Coded) -> tuple[Counts, int]:
 def _share_within(
     vectors: _Vectors, low: NDArray[np.int64], high: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Give the share of people whose every count lies within each row of bounds."""
+    """Return the share of people whose every count lies within each row of bounds."""
     similar = np.zeros(len(low), np.int64)
     step = max(1, BLOCK_CELLS // vectors.width)
     bounds = list(zip(low.astype(np.int32), high.astype(np.int32), strict=True))

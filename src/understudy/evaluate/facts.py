@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from understudy.evaluate.sections import Section
 
 
-def shown(comparisons: Sequence[Comparison]) -> dict[str, Any]:
+def page_facts(comparisons: Sequence[Comparison]) -> dict[str, Any]:
     """Return what the page shows of several comparisons that were made by the same metrics.
 
     ``frontiers`` are charts of runs by epsilon and a figure, ``groups`` tables of figures, and
