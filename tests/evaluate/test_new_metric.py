@@ -156,6 +156,16 @@ def test_the_example_for_contributors_runs() -> None:
     assert "\nfocus " in found.table()
 
 
+def test_an_option_reads_what_its_kind_says() -> None:
+    number = Option(name="most", called="most-rows", kind="number", metavar="N", help="how many")
+    assert (number.usage, number.value("12")) == ("--most-rows N", 12)
+    with pytest.raises(UsageError, match=r"--most-rows takes a whole number \(got many\)"):
+        number.value("many")
+    assert Option(name="by", kind="columns").value("a, b") == ("a", "b")
+    assert Option(name="by").value("a, b") == "a, b"
+    assert Option(name="own", read=str.upper).value("a") == "A"
+
+
 def test_figures_are_of_metrics_that_measure_yardsticks() -> None:
     with pytest.raises(QuestionError, match="commonest has figures, but measures no yardsticks"):
         replace(TOY, yardsticks=False)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
-from understudy.errors import QuestionError
+from understudy.errors import QuestionError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -57,6 +57,11 @@ class Option:
         """Return the setting that a text of the command line stands for."""
         if self.read is not None:
             return self.read(text)
+        if self.kind == "number":
+            try:
+                return int(text)
+            except ValueError:
+                raise UsageError(f"{self.flag} takes a whole number", got=text) from None
         return column_list(text) if self.kind == "columns" else text
 
 
