@@ -13,7 +13,8 @@ from _figures import FIGURES, figure, show
 from _people import Case, chicago, planes
 
 from understudy.budget import Bounding, Budget, Norm, Weights
-from understudy.evaluate import Coded, pairs, trip_score
+from understudy.contests.metrics import trip_score
+from understudy.evaluate import Coded, pairs
 from understudy.public import PublicTable
 from understudy.session import open_session
 from understudy.synth import AdaGrid

@@ -15,8 +15,9 @@ from _figures import FIGURES, figure, show, timed
 from _people import Case, chicago, planes
 
 from understudy.budget import Budget, Norm, Unit
+from understudy.contests.metrics import trip_score
 from understudy.demo import City
-from understudy.evaluate import Coded, trip_score
+from understudy.evaluate import Coded
 from understudy.public import PublicTable
 from understudy.session import open_session
 from understudy.synth import AdaGrid, Archetypes

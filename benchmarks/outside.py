@@ -23,6 +23,7 @@ COMMANDS = (
     "resume",
     "ledger",
     "evaluate",
+    "metrics",
     "recipes",
     "demo",
     "audit",

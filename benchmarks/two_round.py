@@ -15,8 +15,9 @@ import numpy as np
 from _figures import FIGURES, apart, figure, show
 
 from understudy.contests import Recipe, run_recipe
+from understudy.contests.metrics import census_score, excerpt_score
 from understudy.engine import DuckDB
-from understudy.evaluate import census_score, excerpt_score, read_values
+from understudy.evaluate import read_values
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -19,8 +19,9 @@ from _figures import apart, figure, show
 
 from understudy.budget import Budget, Sample, Unit
 from understudy.contests import Recipe, read_parameters, run_recipe
+from understudy.contests.metrics import pie_score, pie_scores
 from understudy.engine import DuckDB
-from understudy.evaluate import pie_score, pie_scores, read_counts, read_private
+from understudy.evaluate import read_counts, read_private
 from understudy.public import PublicTable
 from understudy.schema import Id, Integer, Schema
 from understudy.session import open_session

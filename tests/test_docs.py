@@ -153,7 +153,7 @@ def test_every_name_and_link_on_a_page_exists(page: Path) -> None:
 @pytest.mark.parametrize("page", DOCUMENTS, ids=lambda p: str(p.relative_to(ROOT)))
 def test_every_command_on_a_page_is_understood(page: Path) -> None:
     for words in commands(page.read_text(encoding="utf-8")):
-        assert parser().parse_args(words).command == words[0]
+        assert parser(words).parse_args(words).command == words[0]
 
 
 def test_a_command_that_is_not_understood_is_seen() -> None:

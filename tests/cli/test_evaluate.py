@@ -14,6 +14,7 @@ import pytest
 from tests.cli.place import Place
 from tests.contests.taxis import write_parameters, write_trips
 from understudy.contests import Recipe
+from understudy.contests.metrics import METRICS as CONTESTS
 from understudy.errors import (
     MalformedFileError,
     MissingColumnError,
@@ -23,7 +24,7 @@ from understudy.errors import (
     UnderstudyError,
     UsageError,
 )
-from understudy.evaluate import CHOOSING, NOTICE
+from understudy.evaluate import CHOOSING, METRICS, NOTICE
 
 NAME = "chicago-taxi-adagrid"
 
@@ -194,6 +195,21 @@ def test_help_says_whose_eyes_it_is_for(place: Place) -> None:
     with pytest.raises(SystemExit):
         place.say("evaluate", "--help")
     assert "Custodian-only" in " ".join(place.capsys.readouterr().out.split())
+
+
+def test_metrics_are_listed_with_their_options(place: Place) -> None:
+    lines = place.fine("metrics").splitlines()
+    for line in (
+        "columns  The total",
+        "trips  The score",
+        "  --edge COLUMN,COLUMN  ",
+        "  --census",
+    ):
+        assert any(each.startswith(line) for each in lines)
+    listed = place.facts("metrics")["metrics"]
+    assert [each["name"] for each in listed] == [*METRICS, *CONTESTS]
+    (predictions,) = (each for each in listed if each["name"] == "predictions")
+    assert [each["option"] for each in predictions["options"]] == ["--target COLUMN[,COLUMN…]"]
 
 
 def test_a_submission_is_scored_by_its_recipe(place: Place) -> None:

@@ -215,7 +215,7 @@ def test_a_run_that_was_cut_off_is_gone_on_with_by_the_very_same_command(
     def stopped(*arguments: Any, **named: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("understudy.synth.tworound.estimate", stopped)
+    monkeypatch.setattr("understudy.synth.tworound.mechanism.estimate", stopped)
     with pytest.raises(KeyboardInterrupt):
         cook(tmp_path)
     monkeypatch.undo()

@@ -14,8 +14,9 @@ import pytest
 from understudy.budget import Currency, Unit
 from understudy.cli.main import main
 from understudy.contests import Recipe, read_parameters, run_recipe
+from understudy.contests.metrics import pie_score
 from understudy.errors import MissingColumnError, QuestionError, SchemaError, UsageError
-from understudy.evaluate import pie_score, read_counts, read_private
+from understudy.evaluate import read_counts, read_private
 from understudy.ledger import Ledger
 
 DELTA = 1.2244024187236405e-11

@@ -157,11 +157,11 @@ def test_targets_that_cannot_be_are_refused() -> None:
 def test_a_comparison_has_predictions_only_where_targets_are_named() -> None:
     real, made = depending(0), depending(1)
     plain = compare(real, made)
-    assert plain.predictions is None
+    assert plain.results == {}
     assert "predictions" not in plain.to_dict()
     assert "held-out" not in plain.table()
     asked = compare(real, made, targets=["effect"], yardsticks=plain.yardsticks)
-    assert asked.predictions == predictions(real, made, ["effect"])
+    assert asked.results["predictions"] == predictions(real, made, ["effect"])
     assert asked.synthetic == plain.synthetic
     assert asked.yardsticks == plain.yardsticks
     (told,) = asked.to_dict()["predictions"]

@@ -97,7 +97,7 @@ def test_a_release_is_encoded_as_the_private_table_is(
     real = read_private(table(), schema=SCHEMA, unit=unit)
     # With no noise to speak of every column is as it was, whatever its kind.
     found = compare(real, made)
-    assert max(found.synthetic.columns.values()) < 0.02
+    assert max(found.synthetic["columns"].values()) < 0.02
     for name in SCHEMA.domain:
         assert made.counts([name]).tolist() == pytest.approx(real.counts([name]).tolist(), abs=1)
 

@@ -16,8 +16,9 @@ import pytest
 from pypdf import PdfReader
 
 from tests.pages.browser import Opened, browser, needs_browser, opened
+from understudy.contests.metrics import METRICS as CONTESTS
 from understudy.errors import OutputExistsError, UsageError
-from understudy.evaluate import CHOOSING, Coded, compare
+from understudy.evaluate import CHOOSING, METRICS, Coded, compare, page_facts
 from understudy.pages import Page, check_place, custodian_report
 from understudy.pages.custodian import BANNER, custodian_page
 from understudy.pages.frontiers import undominated
@@ -45,6 +46,7 @@ def facts(*runs: tuple[str, dict[str, Any] | None], **asked: Any) -> dict[str, A
     """Give plain facts, as the command line does."""
     sizes = asked.pop("sizes", SIZES)
     real, made = table(0, sizes=sizes), [table(i + 1, sizes=sizes) for i in range(len(runs))]
+    found = [compare(real, each, metrics=METRICS | CONTESTS, **asked) for each in made]
     return {
         "private": f"trips-{QUOTED}.csv",
         "schema": "schema.toml",
@@ -57,7 +59,7 @@ def facts(*runs: tuple[str, dict[str, Any] | None], **asked: Any) -> dict[str, A
                 "file": f"out/{name}",
                 "people": each.headcount if i else None,
                 "manifest": manifest,
-                "comparison": compare(real, each, **asked).to_dict(),
+                "comparison": found[i].to_dict(),
             }
             for i, ((name, manifest), each) in enumerate(zip(runs, made, strict=True))
         ],
@@ -69,6 +71,7 @@ def facts(*runs: tuple[str, dict[str, Any] | None], **asked: Any) -> dict[str, A
             }
             for name, size in sizes.items()
         },
+        "metrics": page_facts(found),
     }
 
 

@@ -24,7 +24,7 @@ from understudy.cli.output import tell
 from understudy.cli.progress import shown
 from understudy.cli.runfile import with_runfile
 from understudy.cli.synth import opened
-from understudy.evaluate import compare, read_private, read_synthetic
+from understudy.evaluate import METRICS, compare, read_private, read_synthetic
 from understudy.ledger import Ledger, describe_left
 from understudy.public import Batches, PublicTable, moved
 from understudy.release.guarantee import whole_person, whole_person_words
@@ -195,7 +195,11 @@ def _pair_errors(
     """Hold the rehearsal's rows against the public table, which anyone may see."""
     real = read_private(stage.data, schema=stage.schema, unit=session.unit)
     made = read_synthetic(folder, schema=stage.schema, unit=session.unit)
-    return compare(real, made, count=0, progress=progress).synthetic.pairs
+    only = {"pairs": METRICS["pairs"]}
+    found: dict[tuple[str, str], float] = compare(
+        real, made, metrics=only, progress=progress
+    ).synthetic["pairs"]
+    return found
 
 
 def _ledger(session: Session) -> str:

@@ -82,7 +82,7 @@ def _ran(words: Sequence[str]) -> dict[str, Any]:
 
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
-        run_command(parser().parse_args([*words, "--json"]))
+        run_command(parser(words).parse_args([*words, "--json"]))
     facts: dict[str, Any] = json.loads(printed.getvalue())
     return facts
 

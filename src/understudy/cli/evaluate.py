@@ -9,22 +9,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from understudy.cli import arguments
+from understudy.cli.metrics import all_metrics, given_settings
 from understudy.cli.progress import shown
 from understudy.contests import Recipe
 from understudy.contests.submission import manifest_path
-from understudy.errors import MalformedFileError, MissingFileError, QuestionError, UsageError
+from understudy.errors import MalformedFileError, MissingFileError, UsageError
 from understudy.evaluate import (
-    CENSUS_COLUMNS,
     CHOOSING,
     NOTICE,
     Raw,
-    check_targets,
     compare,
+    page_facts,
     read_counts,
     read_private,
     read_synthetic,
     read_values,
-    worth_predicting,
 )
 from understudy.pages.custodian import check_place, custodian_report
 from understudy.release import MANIFEST
@@ -34,18 +33,9 @@ if TYPE_CHECKING:
     import argparse
 
     from understudy.budget import Unit
-    from understudy.evaluate import Coded, Comparison
+    from understudy.evaluate import Coded, Comparison, Metric
     from understudy.public import Progress
 
-_SCORES = {
-    "a trip": {"place": "COLUMN", "time": "COLUMN", "edge": "COLUMN,COLUMN"},
-    "a pie": {"pie": "COLUMN,COLUMN…", "slices": "COLUMN"},
-}
-_LISTS = {"edge", "pie"}
-_RAW = ("excerpts", "census")
-"""Scores that look at raw values, of a contest's own columns."""
-_PREDICTED = ("categorical", "integer")
-"""The kinds of columns that a report predicts, where none are named."""
 MOST_COUNTED = 2**16
 """Columns of more values are not counted value by value for a report."""
 
@@ -64,22 +54,22 @@ class _Asked:
     options: argparse.Namespace
     schema: Schema
     unit: Unit
-    score: dict[str, Any]
-    """The columns of scores."""
-    raw: dict[str, bool]
-    """Which scores of raw values there are to be."""
+    metrics: dict[str, Metric[Any]]
+    settings: dict[str, Any]
+    """The metrics' settings, of a recipe or as given."""
     paths: list[Path]
     manifests: list[dict[str, Any] | None]
     """What each says of itself, for a report."""
 
     @classmethod
     def of(cls, options: argparse.Namespace) -> _Asked:
-        """Refuse what cannot be, before anything is read."""
-        schema, unit, score = _known(options)
-        raw = {name: bool(score.pop(name, False)) for name in _RAW}
-        _check_columns(schema, score, raw)
-        if options.target is not None:
-            check_targets(schema.domain, _listed(options.target))
+        """Raise if something cannot be evaluated, before any table is read."""
+        metrics = all_metrics()
+        schema, unit, settings = _known(options, given_settings(options, metrics))
+        for metric in metrics.values():
+            own = metric.settings(settings)
+            if own is not None:
+                metric.check_settings(schema, own)
         if options.report is not None:
             check_place(Path(options.report))
         paths = _several(options.synthetic)
@@ -88,8 +78,8 @@ class _Asked:
             options=options,
             schema=schema,
             unit=unit,
-            score=score,
-            raw=raw,
+            metrics=metrics,
+            settings=settings,
             paths=paths,
             manifests=[_manifest(path, options.epsilon) for path in wanted],
         )
@@ -104,7 +94,7 @@ class _Asked:
 
     def read_raw(self, path: Path, before: Raw | None, progress: Progress) -> Raw | None:
         """Read raw values of both tables, where a score asks for them; the real ones once."""
-        if not any(self.raw.values()):
+        if not any(m.raw and m.settings(self.settings) is not None for m in self.metrics.values()):
             return None
         progress("reading raw values", 0)
         whole = [c for c in self.schema.modelled if isinstance(c, Integer) and c.min == 0]
@@ -113,17 +103,15 @@ class _Asked:
             real=read_values(private, schema=self.schema) if before is None else before.real,
             synthetic=read_values(path, schema=released, epsilon=self.options.epsilon),
             largest={c.name: c.max for c in whole},
-            **self.raw,
         )
 
-    def targets(self, real: Coded) -> list[str] | None:
-        """Name the columns to predict: those asked for, or for a report those worth it."""
-        if self.options.target is not None:
-            return _listed(self.options.target)
-        if self.options.report is None:
-            return None
-        modelled = self.schema.modelled
-        return worth_predicting(real, [c.name for c in modelled if c.kind in _PREDICTED])
+    def suggested(self, real: Coded) -> dict[str, Any]:
+        """Return the settings that metrics choose for a report, where none are given."""
+        found: dict[str, Any] = {}
+        for metric in self.metrics.values() if self.options.report is not None else ():
+            if metric.suggest is not None and metric.settings(self.settings) is None:
+                found |= metric.suggest(real, self.schema)
+        return found
 
     def count(self, table: Coded) -> _Counted:
         """Count what a report tells of a table."""
@@ -190,7 +178,7 @@ def _compared(asked_for: _Asked, progress: Progress) -> tuple[_Counted, list[_Ru
     synthetic = asked_for.read(asked_for.paths[0])
     progress("reading the private table", 0)
     real = read_private(options.private, schema=asked_for.schema, unit=asked_for.unit)
-    targets, raw = asked_for.targets(real), None
+    suggested, raw = asked_for.suggested(real), None
     for path in asked_for.paths:
         tell = progress if len(asked_for.paths) == 1 else partial(_prefixed, progress, path.name)
         if runs:
@@ -200,11 +188,12 @@ def _compared(asked_for: _Asked, progress: Progress) -> tuple[_Counted, list[_Ru
         found = compare(
             real,
             synthetic,
+            metrics=asked_for.metrics,
             raw=raw,
-            targets=targets,
             yardsticks=runs[0].found.yardsticks if runs else None,
             progress=tell,
-            **asked_for.score,
+            **asked_for.settings,
+            **suggested,
         )
         runs.append(_Run(path, asked_for.count(synthetic), found))
     return asked_for.count(real), runs
@@ -215,7 +204,7 @@ def _prefixed(progress: Progress, name: str, stage: str, done: float) -> None:
 
 
 def _facts(asked_for: _Asked, real: _Counted, runs: list[_Run]) -> dict[str, Any]:
-    """Give what a report is made of, as plain data."""
+    """Return what a report is made of, as plain data."""
     options, schema = asked_for.options, asked_for.schema
     return {
         "private": options.private,
@@ -241,6 +230,7 @@ def _facts(asked_for: _Asked, real: _Counted, runs: list[_Run]) -> dict[str, Any
             }
             for name, counts in real.columns.items()
         },
+        "metrics": page_facts([run.found for run in runs]),
     }
 
 
@@ -266,31 +256,10 @@ def _manifest(path: Path, epsilon: float | None) -> dict[str, Any] | None:
     return found[0] if len(found) == 1 else None
 
 
-def _listed(text: str) -> list[str]:
-    """Read names with commas between them."""
-    return list(dict.fromkeys(part.strip() for part in text.split(",")))
-
-
-def _check_columns(schema: Schema, score: dict[str, Any], asked_raw: dict[str, bool]) -> None:
-    """Refuse a score of columns that the schema does not model, before anything is read."""
-    named = [
-        name for part in score.values() for name in ([part] if isinstance(part, str) else part)
-    ]
-    unknown = [name for name in named if name not in schema.domain]
-    if asked_raw["census"]:
-        whole = {c.name for c in schema.released_columns}
-        unknown += [name for name in CENSUS_COLUMNS if name not in whole]
-    if unknown:
-        raise QuestionError(
-            "columns that the schema does not model",
-            got=", ".join(unknown),
-            allowed=", ".join(schema.domain),
-        )
-
-
-def _known(options: argparse.Namespace) -> tuple[Schema, Unit, dict[str, Any]]:
-    """Give the schema, the unit and the columns of scores, of a recipe or as named."""
-    score = _score(options)
+def _known(
+    options: argparse.Namespace, given: dict[str, Any]
+) -> tuple[Schema, Unit, dict[str, Any]]:
+    """Return the schema, the unit and the metrics' settings, of a recipe or as given."""
     if options.recipe is not None:
         if options.parameters is None or options.schema is not None or options.unit is not None:
             raise UsageError(
@@ -300,30 +269,10 @@ def _known(options: argparse.Namespace) -> tuple[Schema, Unit, dict[str, Any]]:
         recipe = Recipe.named(options.recipe)
         schema, _ = recipe.read(Path(options.parameters), **arguments.of_recipe(options))
         own = {k: tuple(v) if isinstance(v, list) else v for k, v in recipe.score.items()}
-        return schema, recipe.person, own | score
+        return schema, recipe.person, own | given
     if options.schema is None or options.unit is None:
         raise UsageError(
             "the following arguments are required: --schema and --unit",
             allowed="--schema FILE --unit COLUMN, or --recipe NAME --parameters FILE",
         )
-    return Schema.read(options.schema), arguments.unit(options.unit, options.null_ids), score
-
-
-def _score(options: argparse.Namespace) -> dict[str, Any]:
-    """Give the columns of the scores that were asked for; a score needs all of its own."""
-    score: dict[str, Any] = {}
-    for what, parts in _SCORES.items():
-        asked_for = {name: vars(options).get(name) for name in parts}
-        given = {name: value for name, value in asked_for.items() if value is not None}
-        if given and len(given) < len(parts):
-            raise UsageError(
-                f"{what} score needs all of its columns",
-                got=", ".join(f"--{name}" for name in given),
-                allowed=" ".join(f"--{k} {v}" for k, v in parts.items()) + ", or none of them",
-            )
-        score |= given
-    for name in score.keys() & _LISTS:
-        score[name] = tuple(part.strip() for part in score[name].split(","))
-    if "edge" in score and len(score["edge"]) != 2:
-        raise UsageError("an edge is two columns", got=options.edge, allowed="COLUMN,COLUMN")
-    return score | {name: True for name in _RAW if vars(options)[name]}
+    return Schema.read(options.schema), arguments.unit(options.unit, options.null_ids), given

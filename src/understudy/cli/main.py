@@ -27,6 +27,9 @@ _TABLE = (
 )
 
 
+_HELP = {"-h", "--help"}
+
+
 class _Parser(argparse.ArgumentParser):
     """A parser whose complaints are our own errors."""
 
@@ -164,10 +167,14 @@ def _add_sample(sample: argparse.ArgumentParser) -> None:
     _add_output(sample)
 
 
-def _add_evaluate(evaluate: argparse.ArgumentParser) -> None:
+def _add_evaluate(evaluate: argparse.ArgumentParser, *, with_metrics: bool) -> None:
     evaluate.description = (
         "Custodian-only: what it prints or writes holds exact differences from the private table, "
         "and is no part of any release."
+    )
+    evaluate.epilog = (
+        "Each metric adds options of its own, such as --target COLUMN, the column to predict, or "
+        "--place, --time and --edge for a trip score: 'understudy metrics' lists them."
     )
     evaluate.add_argument(
         "synthetic", nargs="+", help="a release's folder, or a file of synthetic rows; or several"
@@ -176,34 +183,19 @@ def _add_evaluate(evaluate: argparse.ArgumentParser) -> None:
     _add_unit(evaluate)
     _add_recipe(evaluate)
     evaluate.add_argument("--epsilon", type=float, help="which rows of a submission")
-    evaluate.add_argument("--place", metavar="COLUMN", help="for a trip score: where")
-    evaluate.add_argument("--time", metavar="COLUMN", help="for a trip score: when")
-    evaluate.add_argument("--edge", metavar="COLUMN,COLUMN", help="for a trip score: from and to")
-    evaluate.add_argument("--pie", metavar="COLUMN,COLUMN…", help="for a pie score: a pie of each")
-    evaluate.add_argument("--slices", metavar="COLUMN", help="for a pie score: how pies are cut")
-    evaluate.add_argument(
-        "--excerpts", action="store_true", help="the k-marginal score of NIST's ACS excerpts"
-    )
-    evaluate.add_argument(
-        "--census", action="store_true", help="the scores of NIST's 2018 match 3, 1940 census"
-    )
-    evaluate.add_argument(
-        "--target",
-        metavar="COLUMN[,COLUMN…]",
-        help="columns to predict, taught by synthetic rows and tested on real ones; a report "
-        "chooses some where none are named",
-    )
     evaluate.add_argument(
         "--report",
         metavar="FILE.html",
         help="write all of it, in pictures, to a new file that its owner alone may read, in the "
         "place of printing it; never into a release's folder",
     )
+    if with_metrics:
+        import_module("understudy.cli.metrics").add_options(evaluate)
     _add_output(evaluate)
 
 
-def parser() -> argparse.ArgumentParser:
-    """Build the parser of all commands."""
+def parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
+    """Build the parser of all commands, with the metrics' options where words ask for a metric."""
     top = _Parser(
         prog="understudy",
         description="Synthetic tables that stand in for private ones, "
@@ -254,11 +246,13 @@ def parser() -> argparse.ArgumentParser:
     )
     _add_output(ledger)
 
-    _add_evaluate(
-        commands.add_parser(
-            "evaluate", help="custodian-only: exact differences from the private table"
-        )
+    evaluate = commands.add_parser(
+        "evaluate", help="custodian-only: exact differences from the private table"
     )
+    # Metrics are imported to compare by them; help is quick without.
+    _add_evaluate(evaluate, with_metrics=words[:1] == ["evaluate"] and not _HELP & {*words})
+    metrics = commands.add_parser("metrics", help="list the metrics of 'evaluate', with options")
+    _add_output(metrics)
 
     audit = commands.add_parser("audit", help="hold mechanisms against their promise")
     audit.add_argument("--mechanism", help="one of them; all by default")
@@ -275,12 +269,13 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and give its exit code."""
-    as_json = "--json" in (sys.argv if arguments is None else arguments)
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    as_json = "--json" in words
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A name that the terminal cannot show must not undo what was done.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        options = parser().parse_args(arguments)
+        options = parser(words).parse_args(words)
         as_json = options.json
         run_command(options)
         if sys.stdout is not None:

@@ -1,9 +1,8 @@
 """Metrics of a real table against a synthetic one: for the custodian, never part of a release."""
 
-from understudy.evaluate.census import CENSUS_COLUMNS, CensusScore, census_score
-from understudy.evaluate.comparison import CHOOSING, NOTICE, Comparison, Distances, Raw, compare
-from understudy.evaluate.excerpts import ExcerptScore, excerpt_score
-from understudy.evaluate.pies import PieScore, pie_score, pie_scores
+from understudy.evaluate.comparison import CHOOSING, NOTICE, Comparison, Distances, compare
+from understudy.evaluate.facts import page_facts
+from understudy.evaluate.metric import Figure, Lines, Metric, Option, Raw, Tables
 from understudy.evaluate.prediction import (
     NaiveBayes,
     Prediction,
@@ -12,33 +11,35 @@ from understudy.evaluate.prediction import (
     worth_predicting,
 )
 from understudy.evaluate.reading import read_counts, read_private, read_synthetic, read_values
+from understudy.evaluate.registry import METRICS
+from understudy.evaluate.sections import Group, Results, Section
 from understudy.evaluate.table import Coded
-from understudy.evaluate.trips import TripScore, trip_score
 from understudy.evaluate.variation import one_way, pairs, total_variation, triples
 from understudy.evaluate.yardsticks import resample, subsample
 
 __all__ = [
-    "CENSUS_COLUMNS",
     "CHOOSING",
+    "METRICS",
     "NOTICE",
-    "CensusScore",
     "Coded",
     "Comparison",
     "Distances",
-    "ExcerptScore",
+    "Figure",
+    "Group",
+    "Lines",
+    "Metric",
     "NaiveBayes",
-    "PieScore",
+    "Option",
     "Prediction",
     "Raw",
-    "TripScore",
-    "census_score",
+    "Results",
+    "Section",
+    "Tables",
     "check_targets",
     "compare",
-    "excerpt_score",
     "one_way",
+    "page_facts",
     "pairs",
-    "pie_score",
-    "pie_scores",
     "predictions",
     "read_counts",
     "read_private",
@@ -47,7 +48,6 @@ __all__ = [
     "resample",
     "subsample",
     "total_variation",
-    "trip_score",
     "triples",
     "worth_predicting",
 ]

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from functools import partial
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from understudy.errors import QuestionError
-from understudy.evaluate.census import CensusScore, census_score
-from understudy.evaluate.excerpts import ExcerptScore, excerpt_score
-from understudy.evaluate.pies import PieScore, pie_score
-from understudy.evaluate.prediction import Prediction, predictions
+from understudy.evaluate.metric import Metric, Raw, Tables, check_known, with_article
+from understudy.evaluate.registry import METRICS
 from understudy.evaluate.table import check_alike
-from understudy.evaluate.trips import TripScore, trip_score
 from understudy.evaluate.values import rows_of, taken
-from understudy.evaluate.variation import Pair, Triple, one_way, pairs, triples
 from understudy.evaluate.yardsticks import some_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from understudy.evaluate.metric import Lines
     from understudy.evaluate.table import Coded
     from understudy.evaluate.values import Values
     from understudy.public import Progress
+
+    Metrics = Mapping[str, Metric[Any]]
 
 NOTICE = (
     "This contains private information: exact differences from the private table; "
@@ -36,80 +34,42 @@ CHOOSING = (
     "that the promise does not cover: choose and tune on public data, or by a rehearsal "
     "(understudy check)."
 )
-SCALES = (
-    "Total variation: 0 is the same, 1 is nothing in common.  "
-    "Trip scores: 1000, and 1 for each part, is the same.  "
-    "Pie scores: a mean of 1 is the same.  Excerpt scores: 1000 is the same.  "
-    "Census scores: 1,000,000, for each part too, is the same."
-)
-TAUGHT = (
-    "Rows of held-out real people whose column is predicted rightly, by naive Bayes taught by "
-    "synthetic or by real rows, and by always saying the commonest value"
-)
-WORST = 10
 YARDSTICKS = {"resample": None, "10 % of rows": 0.1, "1 % of rows": 0.01}
 """The share of the real rows that each is made of; None is for as many, with replacement."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Distances:
-    """How far a table lies from the real one."""
+    """How far a table lies from the real one, by every metric that was asked for.
+
+    A result is had by its metric's name, as in ``distances["pairs"]``; it is None where the metric
+    was not asked for.
+    """
 
     rows: int
-    columns: dict[str, float]
-    pairs: dict[Pair, float]
-    triples: dict[Triple, float]
-    trips: TripScore | None
-    pies: PieScore | None
-    excerpts: ExcerptScore | None = None
-    census: CensusScore | None = None
+    results: dict[str, Any]
+    metrics: Metrics = field(repr=False)
+
+    def __getitem__(self, name: str) -> Any:  # noqa: ANN401  each metric has its own results
+        """Return the result of a metric."""
+        return self.results[name]
 
     def summary(self) -> dict[str, float]:
-        """Give the figures to look at first, by their names for people."""
+        """Return the figures to look at first, by their names for people."""
         figures: dict[str, float] = {}
-        groups: dict[str, Mapping[Any, float]] = {
-            "columns": self.columns,
-            "pairs": self.pairs,
-            "triples": self.triples,
-        }
-        for name, group in groups.items():
-            if group:
-                figures[f"{name}, mean"] = float(np.mean(list(group.values())))
-                figures[f"{name}, largest"] = max(group.values())
-        if self.trips is not None:
-            figures["trip score"] = self.trips.score
-            figures["  k-marginal"] = self.trips.k_marginal
-            figures["  graph edges"] = self.trips.graph_edges
-            figures["  people"] = self.trips.people
-        if self.pies is not None:
-            figures["pie score, mean"] = self.pies.mean
-            figures["pie score, sum"] = self.pies.score
-        if self.excerpts is not None:
-            figures["excerpt score"] = self.excerpts.score
-        if self.census is not None:
-            figures["census score"] = self.census.score
-            figures["  triples"] = self.census.triples
-            figures["  conjunctions"] = self.census.conjunctions
-            figures["  wages"] = self.census.wages
+        for name, result in self.results.items():
+            figures |= self.metrics[name].summary(result)
         return figures
 
-    def worst_pairs(self, count: int = WORST) -> list[Pair]:
-        """Give the pairs of columns that are farthest from the real ones, the worst first."""
-        return sorted(self.pairs, key=lambda pair: -self.pairs[pair])[:count]
-
     def to_dict(self) -> dict[str, Any]:
-        """Give plain data, as JSON takes it."""
+        """Return plain data, as JSON takes it."""
         return {
             "rows": self.rows,
             "summary": {name.strip(): value for name, value in self.summary().items()},
-            "columns": dict(self.columns),
-            "pairs": [{"columns": list(p), "variation": v} for p, v in self.pairs.items()],
-            "triples": [{"columns": list(t), "variation": v} for t, v in self.triples.items()],
-            "trips": self.trips and {**asdict(self.trips), "score": self.trips.score},
-            "pies": self.pies and {**asdict(self.pies), "score": self.pies.score},
-            "excerpts": self.excerpts
-            and {"score": self.excerpts.score, "features": self.excerpts.features},
-            "census": self.census and {**asdict(self.census), "score": self.census.score},
+            **{
+                name: None if result is None else self.metrics[name].plain(result)
+                for name, result in self.results.items()
+            },
         }
 
 
@@ -121,137 +81,138 @@ class Comparison:
     """How many rows the real table has."""
     synthetic: Distances
     yardsticks: dict[str, Distances]
-    predictions: list[Prediction] | None = None
-    """What synthetic rows teach of columns; None where it was not asked for."""
+    results: dict[str, Any]
+    """What metrics found that measure no yardsticks, where they were asked for."""
+    metrics: Metrics = field(repr=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain data, as JSON takes it."""
-        found = {
+        """Return plain data, as JSON takes it."""
+        return {
             "notice": NOTICE,
             "choosing": CHOOSING,
             "rows": self.rows,
             "synthetic": self.synthetic.to_dict(),
             "yardsticks": {name: each.to_dict() for name, each in self.yardsticks.items()},
+            **{name: self.metrics[name].plain(found) for name, found in self.results.items()},
         }
-        if self.predictions is not None:
-            found["predictions"] = [asdict(each) for each in self.predictions]
-        return found
 
     def table(self, title: str | None = None) -> str:
-        """Give a text for people, that says first whose eyes it is for."""
+        """Return a text for people, which says first whose eyes it is for."""
         named = {"synthetic": self.synthetic, **self.yardsticks}
         each = list(named.values())
         summary = {k: [d.summary()[k] for d in each] for k in self.synthetic.summary()}
-        columns = {k: [d.columns[k] for d in each] for k in self.synthetic.columns}
-        worst = {" × ".join(p): [d.pairs[p] for d in each] for p in self.synthetic.worst_pairs()}
         rows: dict[str, Sequence[float]] = {"rows": [d.rows for d in each], **summary}
-        wide = max(map(len, (*rows, *columns, *worst)))
-        lines = [NOTICE, CHOOSING, "", *([] if title is None else [title, ""]), SCALES, ""]
-        lines.append(_line("", list(named), wide))
-        lines += _lines(rows, wide)
-        lines += ["", "Each column:", *_lines(columns, wide)]
-        if worst:
-            lines += ["", "The synthetic table's worst pairs:", *_lines(worst, wide)]
-        if self.predictions:
-            rights = {p.target: [p.synthetic, p.real, p.majority] for p in self.predictions}
-            taught = _line("", ["synthetic", "real", "commonest"], wide)
-            lines += ["", f"{TAUGHT}:", taught, *_lines(rights, wide)]
+        further = list(self._further())
+        wide = max(len(name) for those in (rows, *(t.rows for t in further)) for name in those)
+        scales = dict.fromkeys(m.scale for m in self.metrics.values() if m.scale is not None)
+        lines = [NOTICE, CHOOSING, "", *([] if title is None else [title, ""])]
+        lines += ["  ".join(scales), ""] if scales else []
+        lines += [_line("", list(named), wide), *_lines(rows, wide)]
+        for table in further:
+            head = [] if table.head is None else [_line("", table.head, wide)]
+            lines += ["", f"{table.title}:", *head, *_lines(table.rows, wide)]
         return "\n".join(lines) + "\n"
 
+    def _further(self) -> Iterator[Lines]:
+        """Yield the further tables of the text, in the order of the metrics."""
+        for name, metric in self.metrics.items():
+            found = self.of_all(name)
+            table = None if found is None or metric.lines is None else metric.lines(found)
+            if table is not None:
+                yield table
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Raw:
-    """The raw values of both tables, and which scores are to be made of them."""
-
-    real: Values
-    synthetic: Values
-    excerpts: bool = False
-    census: bool = False
-    largest: Mapping[str, int] | None = None
-    """The largest codes of columns, for a census score."""
-
-    def excerpt_score(self, table: Values) -> ExcerptScore | None:
-        """Give a table's excerpt score, where it is asked for."""
-        return excerpt_score(self.real, table) if self.excerpts else None
-
-    def census_score(self, table: Values, *, seed: int) -> CensusScore | None:
-        """Give a table's census score, where it is asked for."""
-        if not self.census:
-            return None
-        return census_score(self.real, table, largest=self.largest, seed=seed)
+    def of_all(self, name: str) -> list[Any] | None:
+        """Return a metric's results of every table, the synthetic one first; None if not asked."""
+        if not self.metrics[name].yardsticks:
+            return [self.results[name]] if name in self.results else None
+        found = [each[name] for each in (self.synthetic, *self.yardsticks.values())]
+        return None if found[0] is None else found
 
 
 def compare(
     real: Coded,
     synthetic: Coded,
     *,
-    place: str | None = None,
-    time: str | None = None,
-    edge: tuple[str, str] | None = None,
-    rest: Sequence[str] | None = None,
-    pie: Sequence[str] | None = None,
-    slices: str | None = None,
+    metrics: Metrics | None = None,
     raw: Raw | None = None,
-    targets: Sequence[str] | None = None,
     yardsticks: Mapping[str, Distances] | None = None,
-    count: int = 100,
     seed: int = 0,
     progress: Progress | None = None,
+    **settings: object,
 ) -> Comparison:
-    """Hold a synthetic table and three yardsticks against the real one.
+    """Compare a synthetic table and three yardsticks with the real one.
 
-    Trip scores are there where place, time and edge are named, pie scores where pie and slices
-    are, excerpt and census scores where raw values come with them, predictions of columns where
-    targets are named.  ``yardsticks`` are those of another comparison that was asked the same of
-    the same real table, to be spared the time.  ``count`` is how many triples of columns are
-    looked at, and ``seed`` chooses them, the yardsticks' rows and the people held out.
+    ``metrics`` are those of `METRICS` unless others are given, as a contest's are by
+    ``metrics=METRICS | understudy.contests.metrics.METRICS``.  ``settings`` are the metrics' own
+    options: ``targets`` for predictions, ``count`` for how many triples of columns are looked at,
+    ``place``, ``time`` and ``edge`` for a trip score.  A metric that needs options is computed
+    where all of them are given, and one of raw values needs ``raw`` too.  ``yardsticks`` are those
+    of another comparison with the same settings and the same real table, to save time.  ``seed``
+    chooses triples, the yardsticks' rows and the people held out.
     """
     check_alike(real, synthetic)
     if not real.rows:
         raise QuestionError("a comparison needs a real table that has rows")
-    _check_whole(trip=(place, time, edge), pie=(pie, slices))
-    tell: Progress = progress or (lambda _stage, _done: None)
-    trips = pies = None
-    if place is not None and time is not None and edge is not None:
-        trips = partial(trip_score, real, place=place, time=time, edge=edge, rest=rest)
-    if pie is not None and slices is not None:
-        pies = partial(pie_score, real, pie=pie, slices=slices)
+    metrics = METRICS if metrics is None else metrics
+    check_known(metrics.values(), settings)
+    asked = {name: metric.settings(settings) for name, metric in metrics.items()}
+    _check_raw(metrics, asked, raw)
+    measuring = _Measuring(metrics=dict(metrics), asked=asked, progress=progress or _silent)
 
     def distances(name: str, table: Coded, values: Values) -> Distances:
-        tell(name, 0.0)
-        columns, twos = one_way(real, table), pairs(real, table)
-        tell(name, 0.3)
-        threes = triples(real, table, count=count, seed=seed)
-        tell(name, 0.8)
-        found = Distances(
-            rows=table.rows,
-            columns=columns,
-            pairs=twos,
-            triples=threes,
-            trips=trips(table) if trips else None,
-            pies=pies(table) if pies else None,
-            excerpts=raw.excerpt_score(values) if raw else None,
-            census=raw.census_score(values, seed=seed) if raw else None,
-        )
-        tell(name, 1.0)
-        return found
+        both = raw and Raw(real=raw.real, synthetic=values, largest=raw.largest)
+        return measuring.distances(name, Tables(real=real, synthetic=table, raw=both, seed=seed))
 
     made = distances("synthetic", synthetic, raw.synthetic if raw else {})
     drawn = _yardsticks(real, raw, np.random.default_rng(seed))
     shown = dict(yardsticks or {n: distances(n, table, values) for n, table, values in drawn})
-    taught = None
-    if targets is not None:
-        tell("predicting", 0.0)
-        taught = predictions(real, synthetic, targets, seed=seed)
-    return Comparison(rows=real.rows, synthetic=made, yardsticks=shown, predictions=taught)
+    once = measuring.once(Tables(real=real, synthetic=synthetic, raw=raw, seed=seed))
+    return Comparison(
+        rows=real.rows, synthetic=made, yardsticks=shown, results=once, metrics=measuring.metrics
+    )
 
 
-def _check_whole(*, trip: Sequence[object], pie: Sequence[object]) -> None:
-    """Refuse half of what a score is made of."""
-    if len({part is None for part in trip}) > 1:
-        raise QuestionError("a trip score needs place, time and edge: name all three or none")
-    if len({part is None for part in pie}) > 1:
-        raise QuestionError("a pie score needs pie and slices: name both or none")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Measuring:
+    """Which metrics are computed, with which settings: None where one is not asked for."""
+
+    metrics: dict[str, Metric[Any]]
+    asked: dict[str, dict[str, Any] | None]
+    progress: Progress
+
+    def distances(self, name: str, tables: Tables) -> Distances:
+        """Compute every metric of one table against the real one."""
+        results: dict[str, Any] = {}
+        measured = {n: m for n, m in self.metrics.items() if m.yardsticks}
+        for i, (key, metric) in enumerate(measured.items()):
+            self.progress(name, i / len(measured))
+            settings = self.asked[key]
+            results[key] = None if settings is None else metric.compute(tables, **settings)
+        self.progress(name, 1.0)
+        return Distances(rows=tables.synthetic.rows, results=results, metrics=measured)
+
+    def once(self, tables: Tables) -> dict[str, Any]:
+        """Compute the metrics that measure no yardsticks, where they are asked for."""
+        results = {}
+        for name, metric in self.metrics.items():
+            settings = self.asked[name]
+            if not metric.yardsticks and settings is not None:
+                self.progress(metric.title, 0.0)
+                results[name] = metric.compute(tables, **settings)
+        return results
+
+
+def _silent(_stage: str, _done: float) -> None:
+    """Tell nobody of progress."""
+
+
+def _check_raw(metrics: Metrics, asked: Mapping[str, object], raw: Raw | None) -> None:
+    """Raise if a metric of raw values is asked for and there are none."""
+    for name, metric in metrics.items():
+        if metric.raw and asked[name] is not None and raw is None:
+            raise QuestionError(
+                f"{with_article(metric.title)} needs raw values", hint="pass raw=Raw(…) to compare"
+            )
 
 
 def _yardsticks(

@@ -11,20 +11,25 @@ is what keeps that from helping.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from understudy.errors import QuestionError
+from understudy.evaluate.metric import Lines, Metric, Option, column_list
+from understudy.evaluate.sections import Dots, Section, Series
 from understudy.evaluate.table import check_alike
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from understudy.evaluate.metric import Tables
+    from understudy.evaluate.sections import Results
     from understudy.evaluate.table import Coded, Counts
+    from understudy.schema import Schema
 
 FEWEST_VALUES, MOST_VALUES = 2, 50
 MOST_TARGETS = 8
@@ -34,6 +39,8 @@ MOST_TESTED = 50_000
 """So many held-out rows say well enough how many are predicted rightly."""
 MOST_CELLS = 2**22
 """A column that has more cells than this together with the target is not learnt from."""
+SUGGESTED = ("categorical", "integer")
+"""The kinds of columns that a page predicts, where none are named."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +83,7 @@ class NaiveBayes:
         return cls(target=target, prior=prior, given=given)
 
     def predict(self, table: Coded) -> Counts:
-        """Give the likeliest value for each row, the lowest code of equals."""
+        """Return the likeliest value for each row, the lowest code of equals."""
         found = np.empty(table.rows, np.int64)
         step = max(1, MOST_CELLS // len(self.prior))
         for begin in range(0, table.rows, step):
@@ -100,7 +107,7 @@ def worth_predicting(real: Coded, among: Iterable[str]) -> list[str]:
 
 
 def check_targets(sizes: dict[str, int], targets: Sequence[str]) -> None:
-    """Refuse columns that are not there, or that have too many codes to be predicted."""
+    """Raise if a column is not modelled, or has too many codes to be predicted."""
     unknown = [name for name in targets if name not in sizes]
     if unknown or not targets:
         raise QuestionError(
@@ -162,3 +169,99 @@ def _halves(real: Coded, rng: np.random.Generator) -> tuple[Coded, Coded]:
     if len(out) > MOST_TESTED:
         out = np.sort(rng.choice(out, size=MOST_TESTED, replace=False))
     return real.take(np.flatnonzero(~held[owners])), real.take(out)
+
+
+def _compute(tables: Tables, *, targets: Sequence[str]) -> list[Prediction]:
+    return predictions(tables.real, tables.synthetic, targets, seed=tables.seed)
+
+
+def _plain(found: list[Prediction]) -> list[dict[str, Any]]:
+    return [asdict(each) for each in found]
+
+
+def _lines(found: Sequence[list[Prediction]]) -> Lines | None:
+    (made,) = found
+    if not made:
+        return None
+    return Lines(
+        title="Rows of held-out real people whose column is predicted rightly, by naive Bayes "
+        "taught by synthetic or by real rows, and by always saying the commonest value",
+        head=("synthetic", "real", "commonest"),
+        rows={each.target: [each.synthetic, each.real, each.majority] for each in made},
+    )
+
+
+def _section(found: Results[list[Prediction]]) -> Section | None:
+    first = found.runs[0]
+    if not first:
+        return None
+    return Section(
+        title="Taught by synthetic rows, tested on real ones",
+        paragraphs=(
+            "A classifier learns a column from all others, and is then tried on real rows. "
+            f"{first[0].tested:,} rows of half of the people are held out for that; the other half "
+            "taught the classifier that learnt from real rows. The nearer a run is to what real "
+            "rows taught, and the farther from always saying the commonest value, the better.",
+            "It is naive Bayes over codes with add-one smoothing: plain, without settings and "
+            "without chance. Synthetic rows were made of all people, the held-out ones too; their "
+            "promise of privacy is what keeps that from helping.",
+        ),
+        parts=(
+            Dots(
+                title="Predicted rightly",
+                about="For each column, the share of held-out real rows whose value is predicted "
+                "rightly: the farther right, the better.",
+                label="column",
+                value="share predicted rightly",
+                labels=[each.target for each in first],
+                runs=[[each.synthetic for each in run] for run in found.runs],
+                others=(
+                    Series(
+                        name="taught by real rows",
+                        values=[each.real for each in first],
+                        is_real=True,
+                    ),
+                    Series(name="the commonest value", values=[each.majority for each in first]),
+                ),
+            ),
+        ),
+    )
+
+
+def _check(schema: Schema, settings: Mapping[str, Any]) -> None:
+    check_targets(schema.domain, settings["targets"])
+
+
+def _suggest(real: Coded, schema: Schema) -> dict[str, object]:
+    among = [column.name for column in schema.modelled if column.kind in SUGGESTED]
+    return {"targets": worth_predicting(real, among)}
+
+
+def _distinct(text: str) -> list[str]:
+    return list(dict.fromkeys(column_list(text)))
+
+
+PREDICTIONS: Metric[list[Prediction]] = Metric(
+    name="predictions",
+    title="prediction",
+    about="How often columns of held-out real rows are predicted rightly by a classifier that "
+    "learnt from synthetic rows, and by one that learnt from real rows.",
+    compute=_compute,
+    plain=_plain,
+    options=(
+        Option(
+            name="targets",
+            called="target",
+            kind="columns",
+            metavar="COLUMN[,COLUMN…]",
+            help="columns to predict, taught by synthetic rows and tested on real ones; a report "
+            "chooses some where none are named",
+            read=_distinct,
+        ),
+    ),
+    yardsticks=False,
+    lines=_lines,
+    section=_section,
+    check=_check,
+    suggest=_suggest,
+)

@@ -25,7 +25,7 @@ Triple = tuple[str, str, str]
 
 
 def total_variation(real: Coded, synthetic: Coded, names: Sequence[str]) -> float:
-    """Give the total variation between two tables' marginals of a clique."""
+    """Return the total variation between two tables' marginals of a clique."""
     if not real.rows or not synthetic.rows:
         check_alike(real, synthetic)
         return float(real.rows != synthetic.rows)
@@ -38,19 +38,19 @@ def total_variation(real: Coded, synthetic: Coded, names: Sequence[str]) -> floa
 
 
 def one_way(real: Coded, synthetic: Coded) -> dict[str, float]:
-    """Give the total variation of every column."""
+    """Return the total variation of every column."""
     return {name: total_variation(real, synthetic, (name,)) for name in real.sizes}
 
 
 def pairs(real: Coded, synthetic: Coded) -> dict[Pair, float]:
-    """Give the total variation of every pair of columns."""
+    """Return the total variation of every pair of columns."""
     return {pair: total_variation(real, synthetic, pair) for pair in combinations(real.sizes, 2)}
 
 
 def triples(
     real: Coded, synthetic: Coded, *, count: int = 100, seed: int = 0
 ) -> dict[Triple, float]:
-    """Give the total variation of triples of columns: so many of them, or all if fewer."""
+    """Return the total variation of ``count`` triples of columns, or of all if there are fewer."""
     chosen = choose_triples(list(real.sizes), count=count, seed=seed)
     return {triple: total_variation(real, synthetic, triple) for triple in chosen}
 

@@ -6,19 +6,18 @@ It is given plain data, by `understudy evaluate`, and writes nothing but the fil
 from __future__ import annotations
 
 from pathlib import Path
-from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from understudy.errors import UsageError
 from understudy.pages import contrasts
-from understudy.pages.frontiers import SCORES, add_frontiers, promise_of
+from understudy.pages.frontiers import add_frontiers, promise_of
 from understudy.pages.page import MOST_ROWS, Page
 from understudy.release import MANIFEST, check_target, new_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
     from understudy.pages.page import Chart, Table
 
@@ -27,12 +26,11 @@ if TYPE_CHECKING:
 
 BANNER = "Contains private information: do not publish."
 OWNER_ONLY = 0o600
-WORST_COLUMNS, WORST_PAIRS, WORST_TRIPLES = 6, 15, 5
+MOST_COUNTED = 6
+"""The counts of no more columns than this are pictured."""
 MOST_BARS = 24
-REAL, COMMONEST, TAUGHT = "real", "the commonest value", "taught by real rows"
-VARIATION, RIGHT, OF_BEST = "total variation", "share predicted rightly", "share of the best score"
-_TAKEN = {"column", "pair", "triple", "figure", "score", "which", REAL, COMMONEST, TAUGHT}
-_TAKEN |= {VARIATION, RIGHT, OF_BEST}
+REAL, OF_BEST, AT_BEST = "real", "share of the best score", "at best"
+_TAKEN = {"which", REAL, OF_BEST, AT_BEST}
 """Names that our tables have already: a run of such a name is called by its file."""
 _GREYS = ("#8a93a0", "#9aa3af", "#abb3bd")
 
@@ -42,7 +40,9 @@ def custodian_report(facts: Facts, path: str | Path) -> Path:
 
     The facts are what was compared (``private``, ``schema``, ``unit``, ``rows``, ``people``), the
     ``runs`` (each with ``name``, ``file``, ``people``, ``manifest`` and ``comparison``), and the
-    ``counts`` of every column (``labels``, ``real``, and ``runs``, in their order).
+    ``counts`` of every column (``labels``, ``real``, and ``runs``, in their order).  What metrics
+    show is in ``metrics``, as `understudy.evaluate.page_facts` returns it: ``frontiers``,
+    ``groups`` of figures, and ``sections``.
     """
     target = Path(path)
     check_place(target)
@@ -56,7 +56,7 @@ def custodian_report(facts: Facts, path: str | Path) -> Path:
 
 
 def check_place(target: Path) -> None:
-    """Refuse a place that is taken, or that goes out with a release."""
+    """Raise if a place is taken, or goes out with a release."""
     for folder in target.resolve().parents:
         if (folder / MANIFEST).is_file():
             raise UsageError(
@@ -69,7 +69,7 @@ def check_place(target: Path) -> None:
 
 def custodian_page(facts: Facts) -> Page:
     """Make the page."""
-    runs: dict[str, Run] = _named(facts["runs"])
+    runs: dict[str, Run] = _named(facts)
     page = Page(
         title="Custodian's report: real against synthetic",
         about="Exact figures of a private table, beside those of synthetic ones. Nothing here is "
@@ -78,20 +78,25 @@ def custodian_page(facts: Facts) -> Page:
         banner=BANNER,
     )
     _compared(page, facts, runs)
-    add_frontiers(page, runs)
-    _short(page, runs)
-    _scores(page, runs)
-    _columns(page, facts, runs)
-    _pairs(page, runs)
-    _taught(page, runs)
+    add_frontiers(page, facts["metrics"]["frontiers"], runs)
+    for group in facts["metrics"]["groups"]:
+        _group(page, group, runs)
+    before = None
+    for section in facts["metrics"]["sections"]:
+        if section["title"] != before:
+            page.section(section["title"], *section["paragraphs"])
+        for part in section["parts"]:
+            _PARTS[part["kind"]](page, part, facts, runs)
+        before = section["title"]
     return page
 
 
-def _named(runs: Iterable[Run]) -> dict[str, Run]:
-    """Give each run a name of its own: its folder's, or else its path."""
+def _named(facts: Facts) -> dict[str, Run]:
+    """Return runs by names that differ: of their folders, or else their paths."""
     named: dict[str, Run] = {}
-    for run in runs:
-        taken = _TAKEN | set(run["comparison"]["yardsticks"]) | set(named)
+    own = _TAKEN | set(_headings(facts["metrics"]))
+    for run in facts["runs"]:
+        taken = own | set(run["comparison"]["yardsticks"]) | set(named)
         name = run["file"] if run["name"] in taken else run["name"]
         while name in taken:
             name += " (again)"
@@ -99,14 +104,24 @@ def _named(runs: Iterable[Run]) -> dict[str, Run]:
     return named
 
 
+def _headings(metrics: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the names of columns, other than runs, in what metrics show."""
+    for group in metrics["groups"]:
+        yield group["label"]
+    for section in metrics["sections"]:
+        for part in section["parts"]:
+            yield from (part[key] for key in ("label", "value") if key in part)
+            yield from (series["name"] for series in part.get("others", ()))
+
+
 def _yardsticks(runs: Mapping[str, Run]) -> Mapping[str, Any]:
-    """Give the yardsticks, which are the same for all runs."""
+    """Return the yardsticks, which are the same for all runs."""
     found: Mapping[str, Any] = next(iter(runs.values()))["comparison"]["yardsticks"]
     return found
 
 
 def _distances(runs: Mapping[str, Run]) -> dict[str, Any]:
-    """Give all that lies at a distance from the real table: runs, and then yardsticks."""
+    """Return all that lies at a distance from the real table: runs, and then yardsticks."""
     return {n: run["comparison"]["synthetic"] for n, run in runs.items()} | dict(_yardsticks(runs))
 
 
@@ -150,85 +165,69 @@ def _compared(page: Page, facts: Facts, runs: Mapping[str, Run]) -> None:
 _PROMISED = ("mechanism", "epsilon", "delta")
 
 
-def _short(page: Page, runs: Mapping[str, Run]) -> None:
-    page.section(
-        "In short",
-        "Total variation is the largest difference between two tables' shares of rows, over all "
-        "sets of cells: 0 is the same, 1 is nothing in common.",
-    )
-    each = _distances(runs)
-    names = [n for n in next(iter(each.values()))["summary"] if n.endswith((", mean", ", largest"))]
-    names = [n for n in names if n.split(",")[0] in {"columns", "pairs", "triples"}]
-    table: Table = {"figure": names}
-    table |= {kind: [found["summary"][name] for name in names] for kind, found in each.items()}
-    page.table(table, caption="Total variation from the real table")
-
-
-def _scores(page: Page, runs: Mapping[str, Run]) -> None:
-    each = _distances(runs)
-    asked = [
-        (contest, key, name, best)
-        for contest, (_, figures) in SCORES.items()
-        if all(found[contest] for found in each.values())
-        for key, (name, best) in figures.items()
-    ]
-    if not asked:
+def _group(page: Page, group: Mapping[str, Any], runs: Mapping[str, Run]) -> None:
+    """Show the figures of a group that every table has, and a chart if all have a best."""
+    found = {kind: each["summary"] for kind, each in _distances(runs).items()}
+    figures = [f for f in group["figures"] if all(f["name"] in each for each in found.values())]
+    if not figures:
         return
-    page.section(
-        "Contests' scores", "The measures of NIST's contests: the higher, the closer to real."
-    )
-    table: Table = {"score": [name for *_, name, _ in asked], "at best": [b for *_, b in asked]}
-    table |= {
-        kind: [found[contest][key] for contest, key, *_ in asked] for kind, found in each.items()
-    }
-    page.table(table, caption="Scores, and those of the yardsticks")
-    shares: Table = {"score": table["score"]}
-    shares |= {
-        kind: [value / best for value, best in zip(table[kind], table["at best"], strict=True)]
-        for kind in each
-    }
+    page.section(group["title"], group["about"])
+    names: Table = {group["label"]: [figure["title"] for figure in figures]}
+    best = [figure["best"] for figure in figures]
+    values = {kind: [each[f["name"]] for f in figures] for kind, each in found.items()}
+    if None in best:
+        page.table(names | values, caption=group["caption"])
+        return
+    page.table(names | {AT_BEST: best} | values, caption=group["caption"])
+    shares = {k: [v / b for v, b in zip(each, best, strict=True)] for k, each in values.items()}
     page.chart(
         contrasts.dots(
-            "Scores",
-            "Each score as a share of what it is at best.",
-            shares,
-            label="score",
+            group["chart"],
+            f"Each {group['label']} as a share of what it is at best.",
+            names | shares,
+            label=group["label"],
             value=OF_BEST,
             colours=_colours(runs, _yardsticks(runs)),
         )
     )
 
 
-def _columns(page: Page, facts: Facts, runs: Mapping[str, Run]) -> None:
-    each = _distances(runs)
-    worst = _worst({n: run["comparison"]["synthetic"]["columns"] for n, run in runs.items()})
-    page.section("Column by column", _order(runs))
-    data: Table = {"column": worst[:MOST_ROWS]}
-    data |= {kind: [found["columns"][n] for n in data["column"]] for kind, found in each.items()}
+def _columns(part: Mapping[str, Any], runs: Mapping[str, Run]) -> Table:
+    """Put the labels, the runs and the other series of a part side by side."""
+    table: Table = {part["label"]: list(part["labels"])}
+    table |= dict(zip(runs, map(list, part["runs"]), strict=True))
+    return table | {series["name"]: list(series["values"]) for series in part["others"]}
+
+
+def _dots(page: Page, part: Mapping[str, Any], _facts: Facts, runs: Mapping[str, Run]) -> None:
+    colours = _colours(runs)
+    greys = iter(_GREYS * len(part["others"]))
+    for series in part["others"]:
+        colours[series["name"]] = "$noisy" if series["is_real"] else next(greys)
     page.chart(
         contrasts.dots(
-            "Distance of every column",
-            "Total variation of each column from the real one: the farther left, the closer."
-            + f" The {MOST_ROWS} worst of {len(worst)}." * (len(worst) > MOST_ROWS),
-            data,
-            label="column",
-            value=VARIATION,
-            colours=_colours(runs, _yardsticks(runs)),
+            part["title"],
+            part["about"],
+            _columns(part, runs),
+            label=part["label"],
+            value=part["value"],
+            colours=colours,
         )
     )
-    counted = [name for name in worst if name in facts["counts"]][:WORST_COLUMNS]
-    page.heading("Real and synthetic rows")
+
+
+def _listing(page: Page, part: Mapping[str, Any], _facts: Facts, runs: Mapping[str, Run]) -> None:
+    page.table(_columns(part, runs), caption=part["caption"])
+
+
+def _histograms(page: Page, part: Mapping[str, Any], facts: Facts, runs: Mapping[str, Run]) -> None:
+    counted = [name for name in part["columns"] if name in facts["counts"]][:MOST_COUNTED]
+    page.heading(part["title"])
     page.choice("Column", [_bars(n, facts["counts"][n], list(runs)) for n in counted])
 
 
-def _order(runs: Mapping[str, Run]) -> str:
-    return "The worst first." if len(runs) == 1 else "The worst first, by the mean of all runs."
-
-
-def _worst(found: Mapping[str, Mapping[Any, float]]) -> list[Any]:
-    """Order what was measured of all runs by its mean, the largest first."""
-    first, *_ = found.values()
-    return sorted(first, key=lambda name: -fmean(each[name] for each in found.values()))
+_PARTS = {"dots": _dots, "listing": _listing, "histograms": _histograms}
+"""How the parts of a metric's section are drawn, by their kinds."""
 
 
 def _bars(name: str, counts: Mapping[str, Any], runs: list[str]) -> Chart:
@@ -253,81 +252,4 @@ def _bars(name: str, counts: Mapping[str, Any], runs: list[str]) -> Chart:
         f"another number of rows.{left}",
         data,
         colours={REAL: "$noisy"} | _colours(runs),
-    )
-
-
-def _listed(found: Sequence[Mapping[str, Any]]) -> dict[tuple[str, ...], float]:
-    """Give what was measured of sets of columns, by the columns."""
-    return {tuple(each["columns"]): each["variation"] for each in found}
-
-
-def _joined(sets: Iterable[tuple[str, ...]]) -> list[str]:
-    return [" × ".join(columns) for columns in sets]
-
-
-def _pairs(page: Page, runs: Mapping[str, Run]) -> None:
-    each = _distances(runs)
-    pairs = {kind: _listed(found["pairs"]) for kind, found in each.items()}
-    there = len(pairs[next(iter(runs))])
-    if not there:
-        return
-    page.section("Pairs and triples of columns", _order(runs))
-    worst = _worst({name: pairs[name] for name in runs})[:WORST_PAIRS]
-    table: Table = {"pair": _joined(worst), **{k: [v[n] for n in worst] for k, v in pairs.items()}}
-    page.chart(
-        contrasts.dots(
-            "The worst pairs",
-            f"Total variation of {len(worst)} pairs of columns, of {there}: those that are "
-            "farthest from the real ones.",
-            table,
-            label="pair",
-            value=VARIATION,
-            colours=_colours(runs, _yardsticks(runs)),
-        )
-    )
-    triples = {kind: _listed(found["triples"]) for kind, found in each.items()}
-    looked = len(triples[next(iter(runs))])
-    if looked:
-        worst = _worst({name: triples[name] for name in runs})[:WORST_TRIPLES]
-        page.table(
-            {
-                "triple": [*_joined(worst), f"mean of {looked}"],
-                **{k: [*(v[n] for n in worst), fmean(v.values())] for k, v in triples.items()},
-            },
-            caption=f"Total variation of the worst of {looked} triples, and the mean of all",
-        )
-
-
-def _taught(page: Page, runs: Mapping[str, Run]) -> None:
-    """Show what synthetic rows teach, where it was asked for."""
-    found = {name: run["comparison"].get("predictions") for name, run in runs.items()}
-    first = found[next(iter(runs))]
-    if not first:
-        return
-    page.section(
-        "Taught by synthetic rows, tested on real ones",
-        "A classifier learns a column from all others, and is then tried on real rows. "
-        f"{first[0]['tested']:,} rows of half of the people are held out for that; the other half "
-        "taught the classifier that learnt from real rows. The nearer a run is to what real rows "
-        "taught, and the farther from always saying the commonest value, the better.",
-        "It is naive Bayes over codes with add-one smoothing: plain, without settings and without "
-        "chance. Synthetic rows were made of all people, the held-out ones too; their promise of "
-        "privacy is what keeps that from helping.",
-    )
-    data: Table = {
-        "column": [each["target"] for each in first],
-        **{name: [each["synthetic"] for each in those or ()] for name, those in found.items()},
-        TAUGHT: [each["real"] for each in first],
-        COMMONEST: [each["majority"] for each in first],
-    }
-    page.chart(
-        contrasts.dots(
-            "Predicted rightly",
-            "For each column, the share of held-out real rows whose value is predicted rightly: "
-            "the farther right, the better.",
-            data,
-            label="column",
-            value=RIGHT,
-            colours=_colours(runs) | {TAUGHT: "$noisy", COMMONEST: _GREYS[0]},
-        )
     )

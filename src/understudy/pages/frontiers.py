@@ -8,36 +8,11 @@ from understudy.pages import contrasts
 from understudy.pages.contrasts import BEATEN, BEST
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from understudy.pages.page import Chart, Page, Table
 
     Run = Mapping[str, Any]
-
-ERROR = "mean error of pairs"
-SCORES: dict[str, tuple[str, dict[str, tuple[str, float]]]] = {
-    "trips": (
-        "score",
-        {
-            "score": ("trip score", 1000),
-            "k_marginal": ("trips: k-marginal", 1),
-            "graph_edges": ("trips: graph edges", 1),
-            "people": ("trips: people", 1),
-        },
-    ),
-    "pies": ("mean", {"mean": ("mean pie score", 1)}),
-    "excerpts": ("score", {"score": ("excerpt score", 1000)}),
-    "census": (
-        "score",
-        {
-            "score": ("census score", 1e6),
-            "triples": ("census: triples", 1e6),
-            "conjunctions": ("census: conjunctions", 1e6),
-            "wages": ("census: wages", 1e6),
-        },
-    ),
-}
-"""The contests' scores: which figure is the score, and what each is called and at best is."""
 
 
 def promise_of(run: Run) -> dict[str, Any]:
@@ -51,8 +26,14 @@ def promise_of(run: Run) -> dict[str, Any]:
     return found
 
 
-def add_frontiers(page: Page, runs: Mapping[str, Run]) -> None:
-    """Picture what runs cost and what they are worth, where several have an epsilon."""
+def add_frontiers(
+    page: Page, frontiers: Iterable[Mapping[str, Any]], runs: Mapping[str, Run]
+) -> None:
+    """Picture what runs cost and what they are worth, where several have an epsilon.
+
+    A frontier is a figure's ``name`` in summaries, its name on the ``axis``, and whether ``lower``
+    is better.
+    """
     priced = {name: run for name, run in runs.items() if "epsilon" in promise_of(run)}
     if len(priced) < 2:
         return
@@ -62,14 +43,11 @@ def add_frontiers(page: Page, runs: Mapping[str, Run]) -> None:
         "better, for as much or less, and not the same in both. Deltas are not looked at.",
     )
     colours = contrasts.run_colours(runs)
-    made = {name: run["comparison"]["synthetic"] for name, run in priced.items()}
-    if all("pairs, mean" in each["summary"] for each in made.values()):
-        errors = {name: each["summary"]["pairs, mean"] for name, each in made.items()}
-        page.chart(_frontier(priced, errors, ERROR, colours, lower=True))
-    for contest, (key, figures) in SCORES.items():
-        if all(each[contest] for each in made.values()):
-            scores = {name: each[contest][key] for name, each in made.items()}
-            page.chart(_frontier(priced, scores, figures[key][0], colours, lower=False))
+    made = {name: run["comparison"]["synthetic"]["summary"] for name, run in priced.items()}
+    for each in frontiers:
+        if all(each["name"] in summary for summary in made.values()):
+            found = {name: summary[each["name"]] for name, summary in made.items()}
+            page.chart(_frontier(priced, found, each["axis"], colours, lower=each["lower"]))
 
 
 def _frontier(

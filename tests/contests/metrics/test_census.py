@@ -13,16 +13,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tests.evaluate import obvious
-from understudy.errors import QuestionError
-from understudy.evaluate import CensusScore, Coded, census_score
-from understudy.evaluate.census import (
+from tests.contests.metrics import obvious
+from tests.evaluate.obvious import Row, l1
+from understudy.contests.metrics import CensusScore, census_score
+from understudy.contests.metrics.census import (
     conjunctions_alike,
     draw_conjunctions,
     gini,
     paid_by_place,
     wages_alike,
 )
+from understudy.errors import QuestionError
+from understudy.evaluate import Coded
 
 Table = dict[str, NDArray[Any]]
 NAMES = ("CITY", "SEX", "INCWAGE", "AGE")
@@ -33,7 +35,7 @@ def table(rows: list[tuple[int, ...]], names: tuple[str, ...] = NAMES) -> Table:
     return {n: np.array(c, dtype=np.int64) for n, c in zip(names, columns, strict=True)}
 
 
-def rows_of(one: Table) -> list[obvious.Row]:
+def rows_of(one: Table) -> list[Row]:
     columns = [column.tolist() for column in one.values()]
     return [dict(zip(one, row, strict=True)) for row in zip(*columns, strict=True)]
 
@@ -51,7 +53,7 @@ def random_census(seed: int, rows: int = 400, skew: float = 1.0) -> Table:
 
 
 def wages(real: Table, made: Table) -> float:
-    """Give the part of wages, from 0 to 1."""
+    """Return the part of wages, from 0 to 1."""
     return census_score(real, made, triples=1, conjunctions=1).wages / 1e6
 
 
@@ -243,7 +245,7 @@ def test_fast_and_obvious_agree(real: list[Any], made: list[Any], seed: int) -> 
     left, right = table(real), table(made)
     found = census_score(left, right, seed=seed, conjunctions=20)
     slow, other = rows_of(left), rows_of(right)
-    gaps = [obvious.l1(slow, other, triple) for triple in combinations(NAMES, 3)]
+    gaps = [l1(slow, other, triple) for triple in combinations(NAMES, 3)]
     assert found.triples == pytest.approx(1e6 * (1 - sum(gaps) / 8), abs=1e-6)
     assert found.wages == pytest.approx(1e6 * obvious.wages_alike(slow, other), abs=1e-6)
     assert 0 <= found.conjunctions <= 1e6

@@ -9,12 +9,14 @@ differs.  The contest's columns are pie = (neighborhood, year, month), slices = 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from understudy.contests.metrics.scores import SCORES
 from understudy.errors import QuestionError
+from understudy.evaluate.metric import Figure, Metric, Option
 from understudy.evaluate.table import check_alike
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from understudy.evaluate.table import Coded
+    from understudy.evaluate import Coded, Tables
 
 LEAST_SHARE = 0.05
 FALSE_SLICE = 0.2
@@ -47,7 +49,7 @@ class PieScore:
 
     @property
     def score(self) -> float:
-        """Give the contest's score, the sum over pies."""
+        """Return the contest's score, the sum over pies."""
         return self.mean * self.pies
 
 
@@ -100,7 +102,7 @@ def _large(counts: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _distances(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Give the Jensen–Shannon distance, base 2, of each row's shares."""
+    """Return the Jensen–Shannon distance, base 2, of each row's shares."""
     p, q = left + SMOOTHING, right + SMOOTHING
     p, q = p / p.sum(axis=1, keepdims=True), q / q.sum(axis=1, keepdims=True)
     middle = (p + q) / 2
@@ -108,3 +110,42 @@ def _distances(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray
     # Rounding could pass 0, which is where shares are the same.
     distances: NDArray[np.float64] = np.sqrt(np.maximum(divergence, 0))
     return distances
+
+
+def _compute(tables: Tables, *, pie: Sequence[str], slices: str) -> PieScore:
+    return pie_score(tables.real, tables.synthetic, pie=pie, slices=slices)
+
+
+def _plain(found: PieScore) -> dict[str, Any]:
+    return {**asdict(found), "score": found.score}
+
+
+PIES: Metric[PieScore] = Metric(
+    name="pies",
+    title="pie score",
+    about="The score of NIST's first sprint: how the rows of each cell, as of a place and a time, "
+    "are split by another column.",
+    compute=_compute,
+    plain=_plain,
+    options=(
+        Option(
+            name="pie",
+            kind="columns",
+            metavar="COLUMN,COLUMN…",
+            help="for a pie score: a pie of each",
+        ),
+        Option(name="slices", help="for a pie score: how pies are cut"),
+    ),
+    figures=(
+        Figure(
+            name="pie score, mean",
+            of=lambda found: found.mean,
+            title="mean pie score",
+            best=1,
+            axis="mean pie score",
+        ),
+        Figure(name="pie score, sum", of=lambda found: found.score),
+    ),
+    scale="Pie scores: a mean of 1 is the same.",
+    group=SCORES,
+)

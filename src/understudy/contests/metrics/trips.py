@@ -8,14 +8,16 @@ contest's columns are place = pickup, time = shift, edge = (pickup, dropoff).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from understudy.errors import QuestionError
+from understudy.contests.metrics.scores import SCORES
+from understudy.errors import QuestionError, UsageError
 from understudy.evaluate.matching import Matched, matched
+from understudy.evaluate.metric import Figure, Metric, Option, column_list
 from understudy.evaluate.table import Coded, Counts, check_alike
 from understudy.evaluate.variation import total_variation
 
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
+
+    from understudy.evaluate import Tables
 
 CONTEST_SEED = 123456
 REPETITIONS = 50
@@ -46,7 +50,7 @@ class TripScore:
 
     @property
     def score(self) -> float:
-        """Give the contest's score, from 0 to 1000."""
+        """Return the contest's score, from 0 to 1000."""
         return 1000 * (self.k_marginal + self.graph_edges + self.people) / 3
 
 
@@ -146,7 +150,7 @@ class _Vectors(NamedTuple):
         return cls(tuple(keys), count, width)
 
     def block(self, begin: int, end: int) -> NDArray[np.int32]:
-        """Give the vectors of the people from ``begin`` to below ``end``, a row each."""
+        """Return the vectors of the people from ``begin`` to below ``end``, a row each."""
         counts = np.zeros((end - begin) * self.width, np.int64)
         for keys in self.keys:
             first, last = np.searchsorted(keys, [begin * self.width, end * self.width])
@@ -175,7 +179,7 @@ def _ranked(table: Coded) -> tuple[Counts, int]:
 def _share_within(
     vectors: _Vectors, low: NDArray[np.int64], high: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Give the share of people whose every count lies within each row of bounds."""
+    """Return the share of people whose every count lies within each row of bounds."""
     similar = np.zeros(len(low), np.int64)
     step = max(1, BLOCK_CELLS // vectors.width)
     bounds = list(zip(low.astype(np.int32), high.astype(np.int32), strict=True))
@@ -186,3 +190,80 @@ def _share_within(
             within = (block >= least[:, None]) & (block <= most[:, None])
             similar[i] += np.count_nonzero(within.all(axis=0))
     return similar / max(vectors.people, 1)
+
+
+def _compute(
+    tables: Tables,
+    *,
+    place: str,
+    time: str,
+    edge: tuple[str, str],
+    rest: Sequence[str] | None = None,
+) -> TripScore:
+    real, synthetic = tables.real, tables.synthetic
+    return trip_score(real, synthetic, place=place, time=time, edge=edge, rest=rest)
+
+
+def _plain(found: TripScore) -> dict[str, Any]:
+    return {**asdict(found), "score": found.score}
+
+
+def _edge(text: str) -> tuple[str, ...]:
+    columns = column_list(text)
+    if len(columns) != 2:
+        raise UsageError("an edge is two columns", got=text, allowed="COLUMN,COLUMN")
+    return columns
+
+
+TRIPS: Metric[TripScore] = Metric(
+    name="trips",
+    title="trip score",
+    about="The score of NIST's third sprint: pairs of columns within each place and time, journeys "
+    "from one place to another, and people.",
+    compute=_compute,
+    plain=_plain,
+    options=(
+        Option(name="place", help="for a trip score: where"),
+        Option(name="time", help="for a trip score: when"),
+        Option(
+            name="edge",
+            kind="columns",
+            metavar="COLUMN,COLUMN",
+            help="for a trip score: from and to",
+            read=_edge,
+        ),
+        Option(name="rest", kind="columns", needed=False),
+    ),
+    figures=(
+        Figure(
+            name="trip score",
+            of=lambda found: found.score,
+            title="trip score",
+            best=1000,
+            axis="trip score",
+        ),
+        Figure(
+            name="k-marginal",
+            of=lambda found: found.k_marginal,
+            is_part=True,
+            title="trips: k-marginal",
+            best=1,
+        ),
+        Figure(
+            name="graph edges",
+            of=lambda found: found.graph_edges,
+            is_part=True,
+            title="trips: graph edges",
+            best=1,
+        ),
+        Figure(
+            name="people",
+            of=lambda found: found.people,
+            is_part=True,
+            title="trips: people",
+            best=1,
+        ),
+    ),
+    scale="Trip scores: 1000, and 1 for each part, is the same.",
+    group=SCORES,
+)

@@ -8,13 +8,15 @@ of men and women.  Each is 1,000,000 where nothing differs; the score is their m
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from statistics import fmean
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from understudy.contests.metrics.scores import SCORES
 from understudy.errors import QuestionError
+from understudy.evaluate.metric import Figure, Metric, Option, check_modelled
 from understudy.evaluate.values import Column, coded, shared_names
 from understudy.evaluate.variation import choose_triples, total_variation
 from understudy.schema.encoding import reading
@@ -24,9 +26,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from understudy.evaluate.table import Coded
+    from understudy.evaluate import Coded, Tables
     from understudy.evaluate.values import Values
-    from understudy.schema import Array
+    from understudy.schema import Array, Schema
 
     Whole = NDArray[np.int64]
     Conjunction = dict[str, set[int]]
@@ -55,7 +57,7 @@ class CensusScore:
 
     @property
     def score(self) -> float:
-        """Give the contest's score, the mean of the three."""
+        """Return the contest's score, the mean of the three."""
         return fmean((self.triples, self.conjunctions, self.wages))
 
 
@@ -179,7 +181,7 @@ def conjunctions_alike(
 
 
 def _share(table: Coded, allowed: Mapping[str, NDArray[np.bool_]]) -> float:
-    """Give the share of rows whose every code is allowed."""
+    """Return the share of rows whose every code is allowed."""
     kept = np.arange(table.rows)
     for name, codes in allowed.items():
         kept = kept[codes[table.codes[name][kept]]]
@@ -221,7 +223,7 @@ def _mean(wages: NDArray[np.float64]) -> float:
 
 
 def gini(ascending: NDArray[np.float64]) -> float:
-    """Give the Gini index of wages in ascending order: 0 where all are the same, or nothing.
+    """Return the Gini index of wages in ascending order: 0 where all are the same, or nothing.
 
     It is the mean difference of two people's wages by twice the mean wage.  The contest's own
     script leaves out a term of 1 / people.
@@ -252,3 +254,64 @@ def wages_alike(real: Mapping[int, Paid], synthetic: Mapping[int, Paid]) -> floa
             alike[:, i] = 1 - abs(made.gini - true.gini), 1 - off
     halves = np.sqrt(np.square(np.maximum(alike, 0)).mean(axis=1))
     return float(halves.mean())
+
+
+def _compute(tables: Tables) -> CensusScore:
+    raw = tables.values
+    return census_score(raw.real, raw.synthetic, largest=raw.largest, seed=tables.seed)
+
+
+def _plain(found: CensusScore) -> dict[str, Any]:
+    return {**asdict(found), "score": found.score}
+
+
+def _check(schema: Schema, _settings: Mapping[str, Any]) -> None:
+    released = {column.name for column in schema.released_columns}
+    check_modelled(schema, [name for name in CENSUS_COLUMNS if name not in released])
+
+
+CENSUS: Metric[CensusScore] = Metric(
+    name="census",
+    title="census score",
+    about="The score of NIST's Match 3 of 2018, on the 1940 census: triples of columns, "
+    "conjunctions of conditions, and wages by city.",
+    compute=_compute,
+    plain=_plain,
+    options=(
+        Option(name="census", kind="flag", help="the scores of NIST's 2018 match 3, 1940 census"),
+    ),
+    raw=True,
+    figures=(
+        Figure(
+            name="census score",
+            of=lambda found: found.score,
+            title="census score",
+            best=1e6,
+            axis="census score",
+        ),
+        Figure(
+            name="triples",
+            of=lambda found: found.triples,
+            is_part=True,
+            title="census: triples",
+            best=1e6,
+        ),
+        Figure(
+            name="conjunctions",
+            of=lambda found: found.conjunctions,
+            is_part=True,
+            title="census: conjunctions",
+            best=1e6,
+        ),
+        Figure(
+            name="wages",
+            of=lambda found: found.wages,
+            is_part=True,
+            title="census: wages",
+            best=1e6,
+        ),
+    ),
+    scale="Census scores: 1,000,000, for each part too, is the same.",
+    group=SCORES,
+    check=_check,
+)

@@ -12,11 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tests.evaluate import obvious
+from tests.contests.metrics import obvious
 from tests.schema.data import data_file
+from understudy.contests.metrics import excerpt_score
+from understudy.contests.metrics.excerpts import rank_edges
 from understudy.errors import QuestionError
-from understudy.evaluate import excerpt_score, read_values
-from understudy.evaluate.excerpts import rank_edges
+from understudy.evaluate import read_values
 
 PUBLISHED = {
     "sarus_sdg_demographic_NicolasGrislain": (947, 10, ("INDP",)),

@@ -7,10 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.evaluate import obvious
+from tests.contests.metrics import obvious
+from tests.evaluate.obvious import variation
 from tests.evaluate.tables import SIZES, chicago, random_table
+from understudy.contests.metrics import trip_score, trips
 from understudy.errors import QuestionError
-from understudy.evaluate import Coded, resample, subsample, trip_score, trips
+from understudy.evaluate import Coded, resample, subsample
 
 ROLES: dict[str, Any] = {"place": "place", "time": "time", "edge": ("place", "to")}
 REST = ("to", "fare", "company")
@@ -38,7 +40,7 @@ def test_fast_and_obvious_agree(
     roles = {"time": "time", "place": "place"}
     k = obvious.k_marginal(real, synthetic, rest=REST, **roles)
     assert found.k_marginal == pytest.approx(k, abs=CLOSE)
-    edges = 1 - obvious.variation(real, synthetic, ROLES["edge"])
+    edges = 1 - variation(real, synthetic, ROLES["edge"])
     assert found.graph_edges == pytest.approx(edges, abs=CLOSE)
     alike = obvious.people_alike(real, synthetic, **roles)
     assert found.people == pytest.approx(alike, abs=CLOSE)

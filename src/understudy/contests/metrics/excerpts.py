@@ -15,11 +15,13 @@ from dataclasses import dataclass
 from itertools import combinations
 from statistics import fmean
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from understudy.contests.metrics.scores import SCORES
 from understudy.errors import QuestionError
+from understudy.evaluate.metric import Figure, Metric, Option
 from understudy.evaluate.values import Column, coded, listed, shared_names
 from understudy.evaluate.variation import Pair, total_variation
 from understudy.schema.columns.column import NULLS
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from understudy.evaluate import Tables
     from understudy.evaluate.values import Values
     from understudy.schema import Array
 
@@ -61,12 +64,12 @@ class ExcerptScore:
 
     @property
     def score(self) -> float:
-        """Give the contest's score, from 0 to 1000."""
+        """Return the contest's score, from 0 to 1000."""
         return 1000 * (1 - fmean(self.pairs.values()))
 
     @property
     def features(self) -> dict[str, float]:
-        """Give the mean score of each feature's pairs."""
+        """Return the mean score of each feature's pairs."""
         mine: dict[str, list[float]] = {}
         for pair, variation in self.pairs.items():
             for name in pair:
@@ -142,7 +145,7 @@ def _numbers(name: str, values: Array) -> Numbers:
 
 
 def rank_edges(numbers: Numbers) -> Numbers:
-    """Give the largest number of each bin but the last, of 20 by the share of smaller numbers.
+    """Return the largest number of each bin but the last, of 20 by the share of smaller numbers.
 
     A number's rank is the mean of the places that its equals take, so that they stay together;
     a bin that no rank falls in is not there.
@@ -157,9 +160,42 @@ def rank_edges(numbers: Numbers) -> Numbers:
 
 
 def _cut(numbers: Numbers, inner: Numbers, own: float | None) -> NDArray[np.int32]:
-    """Give each number its bin; after the last come those of the own value and of none."""
+    """Return the bin of each number; after the last come those of the own value and of none."""
     bins = np.searchsorted(inner, numbers, side="left").astype(np.int32)
     if own is not None:
         bins[numbers == own] = len(inner) + 1
     bins[np.isnan(numbers)] = len(inner) + 2
     return bins
+
+
+def _compute(tables: Tables) -> ExcerptScore:
+    return excerpt_score(tables.values.real, tables.values.synthetic)
+
+
+def _plain(found: ExcerptScore) -> dict[str, Any]:
+    return {"score": found.score, "features": found.features}
+
+
+EXCERPTS: Metric[ExcerptScore] = Metric(
+    name="excerpts",
+    title="excerpt score",
+    about="The k-marginal score of SDNist 2: pairs of features of NIST's ACS excerpts, within each "
+    "place.",
+    compute=_compute,
+    plain=_plain,
+    options=(
+        Option(name="excerpts", kind="flag", help="the k-marginal score of NIST's ACS excerpts"),
+    ),
+    raw=True,
+    figures=(
+        Figure(
+            name="excerpt score",
+            of=lambda found: found.score,
+            title="excerpt score",
+            best=1000,
+            axis="excerpt score",
+        ),
+    ),
+    scale="Excerpt scores: 1000 is the same.",
+    group=SCORES,
+)

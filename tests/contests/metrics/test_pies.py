@@ -13,11 +13,13 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 from scipy.spatial.distance import jensenshannon
 
-from tests.evaluate import obvious
+from tests.contests.metrics import obvious
+from tests.evaluate.obvious import rows_of
 from tests.evaluate.tables import chicago, random_table
 from tests.schema.data import data_file
+from understudy.contests.metrics import PieScore, pie_score, pie_scores
 from understudy.errors import QuestionError
-from understudy.evaluate import Coded, PieScore, pie_score, pie_scores, resample, subsample
+from understudy.evaluate import Coded, resample, subsample
 from understudy.schema import Schema
 
 PIE: dict[str, Any] = {"pie": ("place", "time"), "slices": "fare"}
@@ -140,10 +142,7 @@ def test_the_contest_s_pies_take_little_time() -> None:
 
 def test_each_cell_of_the_pies_columns_is_a_pie() -> None:
     real, made = random_table(0), random_table(1, rows=90, skew=2)
-    cut = [
-        Counter((r["place"], r["time"], r["fare"]) for r in obvious.rows_of(t))
-        for t in (real, made)
-    ]
+    cut = [Counter((r["place"], r["time"], r["fare"]) for r in rows_of(t)) for t in (real, made)]
     scores = [
         obvious.pie_score(*([counts[place, time, fare] for fare in range(5)] for counts in cut))
         for place in range(4)

@@ -1,0 +1,20 @@
+"""The registry of metrics that any table has.
+
+A new metric is one entry here: comparisons, the command line and the custodian's page walk it.
+The contests' metrics are in a registry of their own, `understudy.contests.metrics.METRICS`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from understudy.evaluate.marginals import COLUMNS, PAIRS, TRIPLES
+from understudy.evaluate.prediction import PREDICTIONS
+
+if TYPE_CHECKING:
+    from understudy.evaluate.metric import Metric
+
+METRICS: dict[str, Metric[Any]] = {
+    metric.name: metric for metric in (COLUMNS, PAIRS, TRIPLES, PREDICTIONS)
+}
+"""Metrics by their names, in the order in which results are shown."""

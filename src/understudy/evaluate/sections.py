@@ -1,0 +1,125 @@
+"""What a metric shows on the custodian's page, as plain data: no page is made in this room.
+
+Runs come without names, in their order: the page names them, so that no name is there twice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from statistics import fmean
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+R = TypeVar("R")
+
+MOST_SHOWN = 60
+"""A chart of more rows than this shows the worst."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """A table of the page, with the figures of several metrics.
+
+    Where all of them have a best value, a chart shows each as a share of it.
+    """
+
+    title: str
+    about: str
+    caption: str
+    label: str
+    """The heading of the column of names."""
+    chart: str = "Shares"
+    """The chart's title."""
+
+
+OTHERS = Group(
+    title="Other metrics",
+    about="What other metrics found.",
+    caption="Other metrics, beside those of the yardsticks",
+    label="metric",
+)
+"""Where figures of metrics without a group of their own stand."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Results(Generic[R]):
+    """What a metric found: a result for each run, and for each yardstick by its name."""
+
+    runs: Sequence[R]
+    yardsticks: Mapping[str, R]
+
+    @property
+    def order(self) -> str:
+        """Say in which order `worst` puts things."""
+        alone = len(self.runs) == 1
+        return "The worst first." if alone else "The worst first, by the mean of all runs."
+
+    def columns(self, values: Callable[[R], Sequence[float]]) -> dict[str, Any]:
+        """Return the columns of a `Dots` or `Listing`: of runs, and then of yardsticks."""
+        return {
+            "runs": [values(run) for run in self.runs],
+            "others": [Series(name=n, values=values(each)) for n, each in self.yardsticks.items()],
+        }
+
+
+def worst(runs: Sequence[Mapping[Any, float]]) -> list[Any]:
+    """Order what was measured of all runs by its mean, the largest first."""
+    return sorted(runs[0], key=lambda name: -fmean(run[name] for run in runs))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Series:
+    """A column of a picture that is no run's."""
+
+    name: str
+    values: Sequence[float]
+    is_real: bool = False
+    """Whether it is drawn in the colour of the real table; in grey otherwise."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dots:
+    """A chart with a line of dots for each label: one for each run and each other series."""
+
+    title: str
+    about: str
+    label: str
+    """What a label names, such as a column."""
+    value: str
+    """What a dot tells."""
+    labels: Sequence[str]
+    runs: Sequence[Sequence[float]]
+    others: Sequence[Series]
+    kind: str = field(default="dots", init=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """A table with a row for each label, and a column for each run and each other series."""
+
+    caption: str
+    label: str
+    labels: Sequence[str]
+    runs: Sequence[Sequence[float]]
+    others: Sequence[Series]
+    kind: str = field(default="listing", init=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Histograms:
+    """Bars of the real and the synthetic counts of a few columns, the first that were counted."""
+
+    title: str
+    columns: Sequence[str]
+    kind: str = field(default="histograms", init=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """A section of the page; one with the title of the section before it goes on with that one."""
+
+    title: str
+    paragraphs: Sequence[str]
+    parts: Sequence[Dots | Listing | Histograms]
