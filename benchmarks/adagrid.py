@@ -17,7 +17,7 @@ from understudy.contests.metrics import trip_score
 from understudy.evaluate import Coded, pairs
 from understudy.public import PublicTable
 from understudy.session import open_session
-from understudy.synth import AdaGrid
+from understudy.synth.adagrid import AdaGrid
 
 if TYPE_CHECKING:
     from collections.abc import Callable

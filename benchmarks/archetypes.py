@@ -20,7 +20,8 @@ from understudy.demo import City
 from understudy.evaluate import Coded
 from understudy.public import PublicTable
 from understudy.session import open_session
-from understudy.synth import AdaGrid, Archetypes
+from understudy.synth.adagrid import AdaGrid
+from understudy.synth.archetypes import Archetypes
 
 if TYPE_CHECKING:
     from collections.abc import Callable

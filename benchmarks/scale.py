@@ -22,7 +22,7 @@ from understudy.engine.sources import SparkTable
 from understudy.graph import Domain, Measurement, estimate
 from understudy.schema import Integer, Schema
 from understudy.session import open_session
-from understudy.synth import AdaGrid
+from understudy.synth.adagrid import AdaGrid
 from understudy.vault import PrivateTable
 from understudy.vault.marginals import marginals
 from understudy.vault.norm import normed

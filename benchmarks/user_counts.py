@@ -25,7 +25,7 @@ from understudy.evaluate import read_counts, read_private
 from understudy.public import PublicTable
 from understudy.schema import Id, Integer, Schema
 from understudy.session import open_session
-from understudy.synth import UserCounts
+from understudy.synth.usercounts import UserCounts
 
 REPEATS = int(os.environ.get("UNDERSTUDY_BENCH_REPEATS", "5"))
 CALLS = int(os.environ.get("UNDERSTUDY_BENCH_CALLS", "1455608"))

@@ -17,7 +17,8 @@ from understudy.evaluate import Coded
 from understudy.public import PublicTable
 from understudy.schema import Categorical, Integer, Schema
 from understudy.session import open_session
-from understudy.synth import MECHANISMS, AdaGrid
+from understudy.synth import MECHANISMS
+from understudy.synth.adagrid import AdaGrid
 
 if TYPE_CHECKING:
     from understudy.release import Release

@@ -20,6 +20,8 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
+from understudy.synth.registry import MECHANISMS
+
 if TYPE_CHECKING:
     from understudy.budget import Budget, Norm, Sample, Unit, Weights
     from understudy.engine import Database, SparkTable
@@ -30,18 +32,15 @@ if TYPE_CHECKING:
     from understudy.schema import Schema
     from understudy.session import Session
     from understudy.session import open_session as open  # noqa: A004
-    from understudy.synth import (
-        AIM,
-        MST,
-        AdaGrid,
-        Archetypes,
-        Auto,
-        Independent,
-        Pairs,
-        TwoRound,
-        UserCounts,
-        auto,
-    )
+    from understudy.synth.adagrid import AdaGrid
+    from understudy.synth.aim import AIM
+    from understudy.synth.archetypes import Archetypes
+    from understudy.synth.auto import Auto, auto
+    from understudy.synth.independent import Independent
+    from understudy.synth.mst import MST
+    from understudy.synth.pairs import Pairs
+    from understudy.synth.tworound import TwoRound
+    from understudy.synth.usercounts import UserCounts
     from understudy.synthesizer import Synthesizer
 
 __version__ = version("understudy")
@@ -78,33 +77,25 @@ __all__ = [
 ]
 
 _HOMES = {
-    "AIM": ("synth", "AIM"),
-    "AdaGrid": ("synth", "AdaGrid"),
-    "Archetypes": ("synth", "Archetypes"),
-    "Auto": ("synth", "Auto"),
-    "Budget": ("budget", "Budget"),
-    "Database": ("engine", "Database"),
-    "Estimate": ("release", "Estimate"),
-    "Independent": ("synth", "Independent"),
-    "Ledger": ("ledger", "Ledger"),
-    "MST": ("synth", "MST"),
-    "Norm": ("budget", "Norm"),
-    "PublicTable": ("public", "PublicTable"),
-    "Release": ("release", "Release"),
-    "Sample": ("budget", "Sample"),
-    "Schema": ("schema", "Schema"),
-    "Session": ("session", "Session"),
-    "SparkTable": ("engine", "SparkTable"),
-    "Synthesizer": ("synthesizer", "Synthesizer"),
-    "Pairs": ("synth", "Pairs"),
-    "TwoRound": ("synth", "TwoRound"),
-    "Unit": ("budget", "Unit"),
-    "UserCounts": ("synth", "UserCounts"),
-    "Weights": ("budget", "Weights"),
-    "auto": ("synth", "auto"),
-    "open": ("session", "open_session"),
-    "read_public": ("public", "read_public"),
-    "report": ("pages", "report"),
+    **{name: (module, name) for name, module in MECHANISMS.homes.items()},
+    "Budget": ("understudy.budget", "Budget"),
+    "Database": ("understudy.engine", "Database"),
+    "Estimate": ("understudy.release", "Estimate"),
+    "Ledger": ("understudy.ledger", "Ledger"),
+    "Norm": ("understudy.budget", "Norm"),
+    "PublicTable": ("understudy.public", "PublicTable"),
+    "Release": ("understudy.release", "Release"),
+    "Sample": ("understudy.budget", "Sample"),
+    "Schema": ("understudy.schema", "Schema"),
+    "Session": ("understudy.session", "Session"),
+    "SparkTable": ("understudy.engine", "SparkTable"),
+    "Synthesizer": ("understudy.synthesizer", "Synthesizer"),
+    "Unit": ("understudy.budget", "Unit"),
+    "Weights": ("understudy.budget", "Weights"),
+    "auto": ("understudy.synth.auto", "auto"),
+    "open": ("understudy.session", "open_session"),
+    "read_public": ("understudy.public", "read_public"),
+    "report": ("understudy.pages", "report"),
 }
 
 
@@ -113,4 +104,4 @@ def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(name)
     room, real = _HOMES[name]
-    return getattr(import_module(f"understudy.{room}"), real)
+    return getattr(import_module(room), real)

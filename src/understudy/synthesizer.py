@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from understudy.errors import UsageError
 from understudy.session import open_session
-from understudy.synth import Auto
+from understudy.synth.auto import Auto
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from understudy.public import Batches, Progress, Synthesis
-from understudy.synth import Independent
+from understudy.synth.independent import Independent
 
 
 def rows_of(door: Any) -> int:

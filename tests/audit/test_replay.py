@@ -18,7 +18,10 @@ from understudy.audit.neighbours import DATED, MANY_ROWS, ODD, SCHEMA, TYPED
 from understudy.budget import Currency, Weights
 from understudy.door import Candidate, Measure, Query, Select, Total, Units
 from understudy.errors import AuditError
-from understudy.synth import AIM, MECHANISMS, MST, NEEDS_PUBLIC, Independent
+from understudy.synth import MECHANISMS, NEEDS_PUBLIC
+from understudy.synth.aim import AIM
+from understudy.synth.independent import Independent
+from understudy.synth.mst import MST
 from understudy.vault import PrivateTable
 
 PAIRS = effort(50, 500)

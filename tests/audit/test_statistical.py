@@ -15,7 +15,9 @@ from understudy.audit.statistical import _at_most, _epsilon_below, _mu_below
 from understudy.budget import Budget, Norm
 from understudy.cli.audit import NEAR_ONE
 from understudy.noise import draw
-from understudy.synth import AIM, MECHANISMS, Independent
+from understudy.synth import MECHANISMS
+from understudy.synth.aim import AIM
+from understudy.synth.independent import Independent
 from understudy.vault import door as vault_door
 
 RUNS = effort(2000, 10_000)

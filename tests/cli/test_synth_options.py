@@ -25,7 +25,7 @@ from understudy.errors import (
 from understudy.ledger import Ledger
 from understudy.public import PublicTable
 from understudy.schema import Schema
-from understudy.synth import AdaGrid
+from understudy.synth.adagrid import AdaGrid
 
 if TYPE_CHECKING:
     from pathlib import Path

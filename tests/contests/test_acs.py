@@ -25,7 +25,7 @@ from understudy.contests import ContestRun, Recipe, run_recipe
 from understudy.errors import MissingColumnError, SchemaError, UnderstudyError
 from understudy.ledger import Ledger, State
 from understudy.schema import Categorical, Integer, Numeric, Schema
-from understudy.synth import TwoRound
+from understudy.synth.tworound import TwoRound
 
 NAME = "acs-2019"
 ONE = Budget(epsilon=1, delta=1e-9)

@@ -36,7 +36,7 @@ from understudy.errors import (
 )
 from understudy.ledger import Ledger, State
 from understudy.schema import Categorical, Integer, Numeric, Schema, Split
-from understudy.synth import TwoRound
+from understudy.synth.tworound import TwoRound
 
 NAME = "census-1940"
 DELTA = 2.2820610e-12

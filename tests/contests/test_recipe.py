@@ -35,7 +35,8 @@ from understudy.errors import (
 )
 from understudy.ledger import Ledger, State
 from understudy.schema import Integer, Schema
-from understudy.synth import AdaGrid, mechanism_from_dict, mechanism_to_dict
+from understudy.synth import mechanism_from_dict, mechanism_to_dict
+from understudy.synth.adagrid import AdaGrid
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,7 +16,8 @@ from understudy.ledger import Ledger, State
 from understudy.public import Batches, Synthesis
 from understudy.schema import Id, Integer, Schema
 from understudy.session import Session, open_session
-from understudy.synth import MECHANISMS, Independent
+from understudy.synth import MECHANISMS
+from understudy.synth.independent import Independent
 
 if TYPE_CHECKING:
     from pathlib import Path

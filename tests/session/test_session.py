@@ -38,7 +38,8 @@ from understudy.noise import steps_per_unit
 from understudy.public import Batches, Synthesis
 from understudy.schema import Categorical, DateTime, Id, Integer, Schema
 from understudy.session import Session, open_session, reopen_session
-from understudy.synth import MECHANISMS, Independent
+from understudy.synth import MECHANISMS
+from understudy.synth.independent import Independent
 from understudy.vault import PrivateTable
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""What MST, AIM and Pairs keep to, whatever the table, the people, the bound and the budget are."""
+"""What every registered mechanism keeps to; what MST, AIM and Pairs do whatever the table is."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from tests.synth import test_adagrid as rides
 from understudy.errors import UnderstudyError
 from understudy.ledger import RunState
 from understudy.schema import Categorical, Id, Integer, Schema
+from understudy.synth import MECHANISMS as REGISTERED
 
 MECHANISMS: dict[str, us.MST | us.AIM | us.Pairs] = {
     "mst": us.MST(most_each=12),
@@ -77,6 +78,21 @@ def check_again(tmp_path: Path, held: us.Session, release: us.Release) -> None:
     assert same(held.resume(1), release)
     again = run_of(tmp_path)
     assert (again.reservations, again.answers) == (run.reservations, run.answers)
+
+
+@pytest.mark.parametrize("budget", [ENOUGH, PURE], ids=["gdp", "pure"])
+@pytest.mark.parametrize("name", REGISTERED)
+def test_every_registered_mechanism(tmp_path: Path, name: str, budget: us.Budget) -> None:
+    """Rows lie in the schema, no more is spent than there is, and the ledger gives it all again."""
+    held = session(tmp_path, bounding=us.Weights(15), public=PUBLIC, budget=budget)
+    release = held.run(REGISTERED[name]())
+    codes, kept = held.schema.released().encode(release.columns)
+    assert kept.all()
+    assert list(codes) == list(held.schema.domain)
+    assert release.manifest["mechanism"]["name"] == name
+    run = run_of(tmp_path)
+    assert same(held.resume(1), release)
+    assert run_of(tmp_path).spent == run.spent > 0
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,8 @@ from understudy.door import Select
 from understudy.engine import DuckDB
 from understudy.public import PublicTable
 from understudy.schema import Integer, Schema
-from understudy.synth import NEEDS_PUBLIC, UserCounts
+from understudy.synth import NEEDS_PUBLIC
+from understudy.synth.usercounts import UserCounts
 from understudy.vault import PrivateDoor, PrivateTable
 from understudy.vault.counts import exact
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from understudy.budget import Budget, Norm, Sample, Unit, Weights, bounding_from_dict
 from understudy.errors import BudgetError, MissingFileError, UsageError
-from understudy.synth import AdaGrid, mechanism_from_dict
+from understudy.synth import mechanism_from_dict
+from understudy.synth.adagrid import AdaGrid
 
 if TYPE_CHECKING:
     import argparse

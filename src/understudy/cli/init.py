@@ -28,7 +28,7 @@ from understudy.schema import Id, Ignored, Integer, Schema, Timestamp
 from understudy.schema.columns import NULLS
 from understudy.schema.encoding.reading import texts
 from understudy.schema.importers.files import toml_value
-from understudy.synth import AdaGrid
+from understudy.synth.adagrid import AdaGrid
 
 if TYPE_CHECKING:
     import argparse

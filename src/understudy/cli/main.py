@@ -16,6 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, NoReturn
 
 from understudy.errors import InternalError, StorageError, UnderstudyError, UsageError
+from understudy.synth.registry import MECHANISMS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -93,9 +94,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     _add_budget(parser)
     parser.add_argument("--ledger", help="the table's ledger; made if there is none")
     parser.add_argument(
-        "--mechanism",
-        metavar="NAME",
-        help="auto (default), adagrid, aim, archetypes, independent, mst, tworound, usercounts",
+        "--mechanism", metavar="NAME", help=f"{', '.join(sorted(MECHANISMS))} (default: auto)"
     )
     parser.add_argument(
         "--settings", metavar="FILE", help="a TOML file of the mechanism's settings"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from understudy.public import Progress
     from understudy.release import Format
     from understudy.session import Session
-    from understudy.synth import AdaGrid
+    from understudy.synth.adagrid import AdaGrid
 
 REPORT = "report.html"
 

@@ -20,7 +20,8 @@ from understudy.ledger import Ledger, describe_left
 from understudy.public import PublicTable
 from understudy.release import check_target, new_file
 from understudy.session import Session
-from understudy.synth import UserCounts, mechanism_to_dict
+from understudy.synth import mechanism_to_dict
+from understudy.synth.usercounts import UserCounts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

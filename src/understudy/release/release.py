@@ -43,6 +43,18 @@ FORMATS: tuple[Format, ...] = ("parquet", "csv")
 SCHEMA, EVIDENCE, MODEL = "schema.toml", "evidence.npz", "model.npz"
 
 
+_NOISY: dict[str, type] = {
+    "measurement": np.int64,
+    "clique": object,
+    "counted": object,
+    "place": np.int64,
+    "label": object,
+    "value": np.float64,
+    "standard_error": np.float64,
+}
+_TEXTS = {name: "VARCHAR" for name, kind in _NOISY.items() if kind is object}
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Release:
     """A synthetic table that anyone may see, the noisy numbers behind it, and what is promised.
@@ -189,7 +201,7 @@ class Release:
         try:
             rows = folder / f"rows.{form}"
             write_batches(engine, self._told(progress), rows, types=sql_types(self.schema))
-            engine.write(self._noisy_table(), folder / f"measurements.{form}", types={})
+            engine.write(self._noisy_table(), folder / f"measurements.{form}", types=_TEXTS)
         finally:
             engine.close()
         (folder / SCHEMA).write_text(self.schema.released().to_toml(), encoding="utf-8")
@@ -213,7 +225,10 @@ class Release:
     def _noisy_table(self) -> dict[str, Array]:
         """Lay the measurements out as one long table, a row a noisy number."""
         error = np.sqrt(2.0) if self.manifest["guarantee"]["delta"] == 0 else 1.0
-        parts: dict[str, list[Array]] = {}
+        # A mechanism may make rows of what it counted otherwise, and measure no marginal.
+        parts: dict[str, list[Array]] = {
+            name: [np.empty(0, dtype=kind)] for name, kind in _NOISY.items()
+        }
         for number, measured in enumerate(self.measurements):
             size = len(measured.values)
             columns = {
@@ -226,7 +241,7 @@ class Release:
                 "standard_error": np.full(size, measured.scale * error),
             }
             for name, column in columns.items():
-                parts.setdefault(name, []).append(column)
+                parts[name].append(column)
         return {name: np.concatenate(pieces) for name, pieces in parts.items()}
 
     def labels(self, column: str, merged: NDArray[np.int64] | None = None) -> tuple[str, ...]:

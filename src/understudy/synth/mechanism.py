@@ -1,4 +1,4 @@
-"""What every mechanism is, and the list of all of them."""
+"""What every mechanism is, and how it and its settings are written as plain data."""
 
 from __future__ import annotations
 
@@ -16,17 +16,8 @@ from typing import (
     get_type_hints,
 )
 
-from understudy.door import Clique
 from understudy.errors import UsageError
-from understudy.synth.adagrid import AdaGrid
-from understudy.synth.aim import AIM
-from understudy.synth.archetypes import Archetypes
-from understudy.synth.auto import Auto
-from understudy.synth.independent import Independent
-from understudy.synth.mst import MST
-from understudy.synth.pairs import Pairs
-from understudy.synth.tworound import TwoRound
-from understudy.synth.usercounts import UserCounts
+from understudy.synth.registry import MECHANISMS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -55,14 +46,6 @@ class Mechanism(Protocol):
         """
 
 
-MECHANISMS: dict[str, type[Mechanism]] = {
-    m.name: m
-    for m in (Independent, AdaGrid, UserCounts, Archetypes, TwoRound, MST, AIM, Pairs, Auto)
-}
-NEEDS_PUBLIC = frozenset({Archetypes.name})
-"""The mechanisms that cannot do without a public table."""
-
-
 def mechanism_to_dict(mechanism: Mechanism) -> dict[str, Any]:
     """Write a mechanism and its settings as plain data."""
     return {"name": mechanism.name, "settings": asdict(mechanism)}  # type: ignore[call-overload]
@@ -80,7 +63,7 @@ def mechanism_from_dict(data: dict[str, Any]) -> Mechanism:
 def _check_settings(kind: type[Mechanism], given: dict[str, Any]) -> None:
     """Refuse settings that a mechanism does not have, and values of another type."""
     # A mechanism needs the name of a clique for its types only, and does not import it.
-    hints = get_type_hints(kind, localns={"Clique": Clique})
+    hints = get_type_hints(kind, localns={"Clique": tuple[str, ...]})
     known = [field.name for field in fields(kind)]  # type: ignore[arg-type]
     unknown = [name for name in given if name not in known]
     if unknown:

@@ -29,7 +29,8 @@ from understudy.errors import BudgetError, QuestionError, UnderstudyError, Usage
 from understudy.ledger import Ledger, State
 from understudy.public import PublicTable, Shapes
 from understudy.schema import Categorical, Id, Integer, Schema
-from understudy.synth import Archetypes, mechanism_from_dict, mechanism_to_dict
+from understudy.synth import mechanism_from_dict, mechanism_to_dict
+from understudy.synth.archetypes import Archetypes
 from understudy.vault import PrivateDoor, PrivateTable
 from understudy.vault.counts import exact
 

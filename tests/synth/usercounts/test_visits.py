@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.synth.crowds import crowd, random_crowd
 from understudy.budget import Budget
 from understudy.public import PublicTable
-from understudy.synth import UserCounts
+from understudy.synth.usercounts import UserCounts
 from understudy.synth.usercounts.visits import GROUPS, Counted, Groups, Visits
 
 SIZES = {"a": 3, "b": 4}
