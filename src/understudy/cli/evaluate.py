@@ -28,7 +28,7 @@ from understudy.evaluate import (
 )
 from understudy.pages.custodian import check_place, custodian_report
 from understudy.release import MANIFEST
-from understudy.schema import Integer, Schema
+from understudy.schema import Schema
 
 if TYPE_CHECKING:
     import argparse
@@ -44,8 +44,6 @@ _SCORES = {
 _LISTS = {"edge", "pie"}
 _RAW = ("excerpts", "census")
 """Scores that look at raw values, of a contest's own columns."""
-_PREDICTED = ("categorical", "integer")
-"""The kinds of columns that a report predicts, where none are named."""
 MOST_COUNTED = 2**16
 """Columns of more values are not counted value by value for a report."""
 
@@ -107,12 +105,12 @@ class _Asked:
         if not any(self.raw.values()):
             return None
         progress("reading raw values", 0)
-        whole = [c for c in self.schema.modelled if isinstance(c, Integer) and c.min == 0]
+        spans = {c.name: c.span for c in self.schema.modelled if c.codes_are_values}
         private, released = self.options.private, self.schema.released()
         return Raw(
             real=read_values(private, schema=self.schema) if before is None else before.real,
             synthetic=read_values(path, schema=released, epsilon=self.options.epsilon),
-            largest={c.name: c.max for c in whole},
+            largest={n: int(span[1]) for n, span in spans.items() if span and span[0] == 0},
             **self.raw,
         )
 
@@ -122,8 +120,8 @@ class _Asked:
             return _listed(self.options.target)
         if self.options.report is None:
             return None
-        modelled = self.schema.modelled
-        return worth_predicting(real, [c.name for c in modelled if c.kind in _PREDICTED])
+        named = [c.name for c in self.schema.modelled if c.codes_are_values]
+        return worth_predicting(real, named)
 
     def count(self, table: Coded) -> _Counted:
         """Count what a report tells of a table."""
