@@ -192,8 +192,14 @@ def _resolved(name: str, schema: Schema) -> UnitColumn:
 
 def _format(source: str, schema: Schema) -> str | None:
     """Return how date-times of a table's column are written."""
-    parts = (c.date_part for c in schema.modelled if c.table_column == source)
-    return next((part.format for part in parts if part is not None), None)
+    return next(
+        (
+            c.date_part.format
+            for c in schema.modelled
+            if c.date_part is not None and c.table_column == source
+        ),
+        None,
+    )
 
 
 def _from_plain(part: str | dict[str, Any]) -> UnitColumn:

@@ -20,7 +20,7 @@ from understudy.errors import QuestionError
 from understudy.evaluate.table import check_alike
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -99,7 +99,7 @@ def worth_predicting(real: Coded, among: Iterable[str]) -> list[str]:
     return found[:MOST_TARGETS]
 
 
-def check_targets(sizes: dict[str, int], targets: Sequence[str]) -> None:
+def check_targets(sizes: Mapping[str, int], targets: Sequence[str]) -> None:
     """Refuse columns that are not there, or that have too many codes to be predicted."""
     unknown = [name for name in targets if name not in sizes]
     if unknown or not targets:

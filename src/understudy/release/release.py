@@ -140,8 +140,8 @@ class Release:
     def histogram(self, *columns: str) -> Array:
         """Count the rows of every cell of some columns, or of all, by code."""
         names = columns or tuple(self.schema.domain)
-        shape = tuple(self.schema.domain[name] for name in names)
-        counts = np.zeros(int(np.prod(shape)), dtype=np.int64)
+        shape = self.schema.domain.shape(names)
+        counts = np.zeros(self.schema.domain.cells(names), dtype=np.int64)
         for batch in self.decoded:
             codes, _ = self.schema.released().encode(batch)
             cells = np.ravel_multi_index([codes[name] for name in names], shape)

@@ -241,6 +241,7 @@ def test_sql_takes_no_text_with_a_nul() -> None:
 
 
 def test_what_all_columns_share_is_no_column_itself() -> None:
-    for shared in (Declaration, Released, Compound, Column):
+    kinds: list[Any] = [Declaration, Released, Compound, Column]
+    for shared in kinds:
         with pytest.raises(TypeError, match="abstract"):
             shared(name="x")

@@ -141,7 +141,7 @@ class AIM(OfPeople):
         )
         growth = Growth(
             columns,
-            candidates(self._workload(columns.domain.sizes), columns.domain.sizes, self.most_cells),
+            candidates(self._workload(columns.domain), columns.domain, self.most_cells),
             settings=self,
         )
         growth.grow(rounds, progress)
@@ -161,15 +161,14 @@ class AIM(OfPeople):
         domain = door.schema.domain
         check_columns([*self.targets, *self.ids_by], domain)
         check_public(public, self)
-        sizes = {c.name: self._rule(c.name).most_codes(c) for c in door.schema.modelled}
-        listed = candidates(self._workload(domain), sizes, self.most_cells)
+        space = Domain({c.name: self._rule(c.name).most_codes(c) for c in door.schema.modelled})
+        listed = candidates(self._workload(domain), space, self.most_cells)
         if not listed and len(domain) > 1:
             raise QuestionError(
                 "the workload leaves nothing to ask for",
                 allowed=f"marginals of two columns or more, of at most {self.most_cells:,} cells",
                 hint="single columns are asked for in any case",
             )
-        space = Domain(sizes)
         needed = model_bytes(space, [min(listed, key=space.cells)] if listed else [])
         if needed > self.model_limit:
             raise QuestionError(
