@@ -41,7 +41,7 @@ def table(rows: int = 60) -> dict[str, Any]:
 
 def test_private_rows_come_as_codes_with_their_people() -> None:
     found = read_private(table(), schema=SCHEMA, unit=TAXI)
-    assert (found.rows, dict(found.sizes)) == (60, SCHEMA.domain)
+    assert (found.rows, found.sizes) == (60, SCHEMA.domain)
     assert found.people is not None
     assert np.bincount(found.people).tolist() == np.bincount(np.arange(60) % 7).tolist()
     codes, _ = SCHEMA.encode(table())
@@ -112,7 +112,7 @@ def test_rows_of_one_epsilon_are_chosen(tmp_path: Path) -> None:
     path = submission(tmp_path / "s.csv", "1.0", "0.5", "1.0", 10)
     for epsilon, rows in ((1.0, 20), (0.5, 10), (10.0, 10)):
         found = read_synthetic(path, schema=SCHEMA, unit=TAXI, epsilon=epsilon)
-        assert (found.rows, dict(found.sizes)) == (rows, SCHEMA.domain)
+        assert (found.rows, found.sizes) == (rows, SCHEMA.domain)
         assert found.people is not None
         assert found.people.max() == 2
     with pytest.raises(UsageError, match=r"several epsilons \(got 0.5, 1, 10\)"):

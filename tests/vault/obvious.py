@@ -26,7 +26,7 @@ class Obvious:
     """People with their encoded rows, the columns' sizes in order, and the key."""
 
     people: People
-    domain: dict[str, int]
+    domain: Mapping[str, int]
     key: str
 
     def hashed(self, person: str, what: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 import numpy as np
@@ -175,7 +175,7 @@ def merged_questions(draw: st.DrawFn) -> Measure | Select | Distances:
     return asked
 
 
-def obvious(people: People, sizes: dict[str, int] = DOMAIN) -> Obvious:
+def obvious(people: People, sizes: Mapping[str, int] = DOMAIN) -> Obvious:
     return Obvious(people, sizes, KEY)
 
 

@@ -106,12 +106,12 @@ GROWING = (
         name="AIM leaves out columns of which the private table has but one code",
         kind="the domain is read from the data",
         file="synth/aim/mechanism.py",
-        old="            candidates(self._workload(columns.domain.sizes), columns.domain.sizes, "
+        old="            candidates(self._workload(columns.domain), columns.domain, "
         "self.most_cells),",
         new="""            {
                 clique: weight
                 for clique, weight in candidates(
-                    self._workload(columns.domain.sizes), columns.domain.sizes, self.most_cells
+                    self._workload(columns.domain), columns.domain, self.most_cells
                 ).items()
                 if all(
                     door._table.engine.fetch(

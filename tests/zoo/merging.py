@@ -72,10 +72,10 @@ MERGING = (
     Bug(
         name="a special number is looked for after the bins, and 999998 for none is a top income",
         kind="the domain is read from the data",
-        file="schema/sql.py",
-        old="""            head += f"WHEN {r} = {double(value)} THEN {column.bins + place} \"""",
-        new="""            found = f"WHEN {r} = {double(value)} THEN {column.bins + place}"
-            inside = f"CASE {found} ELSE {inside} END\"""",
+        file="schema/columns/numeric.py",
+        old="""code = f"CASE {' '.join(listed)} ELSE {code} END\"""",
+        new="""inside = f"CASE {' '.join(listed)} ELSE {inside} END"
+            code = self.in_range_sql(read, inside, low=low, high=high, last=self.bins - 1)""",
         caught_by="tests/schema/test_encoders_agree.py::test_every_number_of_a_split_agrees",
     ),
 )

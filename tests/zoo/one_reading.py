@@ -34,9 +34,9 @@ ONE_READING = (
     Bug(
         name="one text in a column of date-times, and the format reads none of them",
         kind="one person's arrival moves another's rows",
-        file="schema/sql.py",
-        old="for form in dict.fromkeys((column.format, None)):",
-        new="for form in (column.format,):",
+        file="schema/encoding/cell.py",
+        old="for form in dict.fromkeys((written, None)):",
+        new="for form in (written,):",
         caught_by=f"{CONTAINERS}::test_date_times_of_pandas_below_which_one_text_was_put[who-red]",
     ),
     Bug(

@@ -62,10 +62,7 @@ def in_rows(
         step = 2**FRACTION_BITS if isinstance(question, Distances) else 1
         return counted / step, np.full(len(counted), question.scale)
     domain = seen(schema, question).domain
-    sizes = [
-        int(np.prod([domain[n] for n in q.clique])) if q.rows is None else q.rows.count
-        for q in question.queries
-    ]
+    sizes = [domain.cells(q.clique) if q.rows is None else q.rows.count for q in question.queries]
     scales = np.repeat([q.scale for q in question.queries], sizes)
     return counted / question.bounding.unit_weight, scales
 

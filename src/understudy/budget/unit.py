@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from understudy.errors import BudgetError
-from understudy.schema import PARTS, DateTime
+from understudy.schema import PARTS
 
 if TYPE_CHECKING:
     from understudy.schema import Schema
@@ -181,8 +181,8 @@ AnyUnit = Unit | ResolvedUnit
 def _resolved(name: str, schema: Schema) -> UnitColumn:
     declared = {c.name: c for c in (*schema.columns, *schema.modelled)}
     column = declared.get(name)
-    if isinstance(column, DateTime):
-        return UnitColumn(column.table_column, column.part, column.format)
+    if column is not None and column.date_part is not None:
+        return UnitColumn(column.table_column, *column.date_part)
     base, _, part = name.rpartition(":")
     if column is not None or not base or part not in PARTS:
         return UnitColumn(getattr(column, "table_column", name))
@@ -193,7 +193,11 @@ def _resolved(name: str, schema: Schema) -> UnitColumn:
 def _format(source: str, schema: Schema) -> str | None:
     """Return how date-times of a table's column are written."""
     return next(
-        (c.format for c in schema.modelled if isinstance(c, DateTime) and c.table_column == source),
+        (
+            c.date_part.format
+            for c in schema.modelled
+            if c.date_part is not None and c.table_column == source
+        ),
         None,
     )
 

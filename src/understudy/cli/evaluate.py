@@ -27,7 +27,7 @@ from understudy.evaluate import (
 )
 from understudy.pages.custodian import check_place, custodian_report
 from understudy.release import MANIFEST
-from understudy.schema import Integer, Schema
+from understudy.schema import Schema
 
 if TYPE_CHECKING:
     import argparse
@@ -97,12 +97,12 @@ class _Asked:
         if not any(m.raw and m.settings(self.settings) is not None for m in self.metrics.values()):
             return None
         progress("reading raw values", 0)
-        whole = [c for c in self.schema.modelled if isinstance(c, Integer) and c.min == 0]
+        spans = {c.name: c.span for c in self.schema.modelled if c.codes_are_values}
         private, released = self.options.private, self.schema.released()
         return Raw(
             real=read_values(private, schema=self.schema) if before is None else before.real,
             synthetic=read_values(path, schema=released, epsilon=self.options.epsilon),
-            largest={c.name: c.max for c in whole},
+            largest={n: int(span[1]) for n, span in spans.items() if span and span[0] == 0},
         )
 
     def suggested(self, real: Coded) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from understudy.engine.sources import is_same
 from understudy.errors import MissingColumnError, UsageError
 from understudy.public import PublicTable, read_public
 from understudy.release import check_target, new_file
-from understudy.schema import Id, Ignored, Integer, Schema, Timestamp
+from understudy.schema import Id, Ignored, Integer, Schema
 from understudy.schema.columns import NULLS
 from understudy.schema.encoding.reading import texts
 from understudy.schema.importers.files import toml_value
@@ -97,7 +97,8 @@ def run(options: argparse.Namespace) -> None:
 
 def _left_out(schema: Schema) -> list[str]:
     """Name the columns that are left out, since nobody may miss them."""
-    names = [c.name for c in schema.columns if isinstance(c, Ignored)]
+    kept = {c.name for c in (*schema.ids, *schema.released_columns)}
+    names = [c.name for c in schema.columns if c.name not in kept]
     return [f"  left out: {', '.join(names)}; declare what you need"] if names else []
 
 
@@ -106,8 +107,7 @@ def _of_public_years(schema: Schema) -> list[str]:
     return [
         f"  {c.name} goes from {c.min} to {c.max}, the public table's years: if the private "
         "table is of other days, set them, or say --period"
-        for c in schema.columns
-        if isinstance(c, Timestamp)
+        for c in schema.timestamps
     ]
 
 
@@ -168,24 +168,23 @@ def _by_header(schema: Schema, header: Sequence[str]) -> Schema:
 def _in_period(schema: Schema, period: str) -> Schema:
     """Say from which day to which the private table goes."""
     days = period.split("..")
-    moments = [c for c in schema.columns if isinstance(c, Timestamp)]
     years = [c for c in schema.columns if isinstance(c, Integer) and c.name.lower() == "year"]
     if len(days) != 2 or not all(re.fullmatch(r"\d{4}-\d\d-\d\d", day) for day in days):
         raise UsageError("a period is two days", got=period, allowed="YYYY-MM-DD..YYYY-MM-DD")
-    if not moments and not years:
+    if not schema.timestamps and not years:
         raise UsageError(
             "no column has moments or years", got=f"--period {period}", hint="leave it out"
         )
     first, last = days
     return schema.with_columns(
-        *(replace(c, min=first, max=last) for c in moments),
+        *(replace(c, min=first, max=last) for c in schema.timestamps),
         *(replace(c, min=int(first[:4]), max=int(last[:4])) for c in years),
     )
 
 
 def _ask_period(schema: Schema) -> str | None:
     """Ask from which day to which the private table goes, where that is of use."""
-    spans = [(c.min, c.max) for c in schema.columns if isinstance(c, Timestamp)]
+    spans = [(c.min, c.max) for c in schema.timestamps]
     if not spans:
         return None
     known = f"{min(a for a, _ in spans)}..{max(b for _, b in spans)}"
@@ -354,15 +353,5 @@ def _commented(schema: Schema, source: str) -> str:
 def _about(schema: Schema, line: str) -> str:
     """Say what a column is drafted as."""
     (name,) = tomllib.loads(line + "\n")["columns"]
-    column = {c.name: c for c in schema.columns}[name]
-    if isinstance(column, Id):
-        return "# Tells people apart: never modelled, given anew in the output."
-    if isinstance(column, Ignored):
-        return "# Left out, neither counted nor released. Declare it to have it."
-    if isinstance(column, Timestamp):
-        return (
-            "# Moments, modelled as month, weekday and hour. From which day to which does the\n"
-            "# private table go? Set min and max to that; days beyond count as the nearest month."
-        )
-    sizes = [c.size for c in schema.modelled if c.name == name]
-    return f"# {column.kind}, {sizes[0]} codes." if sizes else f"# {column.kind}."
+    summary = {c.name: c for c in schema.columns}[name].summary
+    return "\n".join(f"# {sentence}" for sentence in summary.splitlines())

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 from understudy.budget import Budget, Unit, bounding_from_dict
 from understudy.contests.parameters import ContestRun, read_parameters, with_codes
 from understudy.errors import SchemaError, UsageError
-from understudy.schema import Ignored, Integer, Numeric, Schema
+from understudy.schema import Ignored, Numeric, Schema
 from understudy.synth import mechanism_from_dict
 
 if TYPE_CHECKING:
@@ -169,18 +169,16 @@ def _of_columns(settings: Mapping[str, Any], known: set[str]) -> dict[str, Any]:
 
 
 def _cut(declared: Schema, name: str, inner: list[float]) -> Numeric:
-    column = {c.name: c for c in declared.columns}[name]
-    if isinstance(column, Integer):
-        low, high, whole = float(column.min), float(column.max), True
-    elif isinstance(column, Numeric):
-        low, high, whole = column.edges[0], column.edges[-1], column.whole
-    else:
-        raise SchemaError(f"parameters.json declares no range for {name}", got=column.kind)
+    column = {c.name: c for c in declared.modelled}.get(name)
+    if column is None or column.span is None:
+        (kind,) = (c.kind for c in declared.columns if c.name == name)
+        raise SchemaError(f"parameters.json declares no range for {name}", got=kind)
+    low, high = map(float, column.span)
     edges = (low, *(float(e) for e in inner if low < e < high), high)
     return Numeric(
         name=name,
         edges=edges,
-        whole=whole,
+        whole=column.disk_type == "BIGINT",
         outside="nearest",
         missing=column.missing,
         nulls=column.nulls,

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from understudy.budget import resolve
 from understudy.errors import MissingColumnError
-from understudy.schema.columns import NULLS, Numeric
+from understudy.schema.columns import NULLS
 from understudy.schema.encoding.dialect import literal, quote
 from understudy.schema.encoding.expressions import number_of, part_of, seconds_of, text_of
 from understudy.schema.sql import encoder
@@ -50,7 +50,7 @@ class CodedTable:
     ) -> None:
         """Attach, check the structure, encode every row, and number the people.
 
-        With ``numbers`` the rows keep what numeric columns read, as v0, v1, ….  Without ``rows``
+        With ``numbers`` the rows keep what columns with bins read, as v0, v1, ….  Without ``rows``
         nothing but the structure is looked at.
         """
         self.engine = engine
@@ -58,9 +58,7 @@ class CodedTable:
         self.unit = resolve(unit, schema)
         self.code = {c.name: f"c{i}" for i, c in enumerate(schema.modelled)}
         self.number = {
-            c.name: f"v{i}"
-            for i, c in enumerate(schema.modelled)
-            if numbers and isinstance(c, Numeric)
+            c.name: f"v{i}" for i, c in enumerate(schema.modelled) if numbers and c.is_binned
         }
         kinds = engine.attach(
             data, name="source", delimiter=schema.delimiter, quote_mark=schema.quote

@@ -106,7 +106,7 @@ def worth_predicting(real: Coded, among: Iterable[str]) -> list[str]:
     return found[:MOST_TARGETS]
 
 
-def check_targets(sizes: dict[str, int], targets: Sequence[str]) -> None:
+def check_targets(sizes: Mapping[str, int], targets: Sequence[str]) -> None:
     """Raise if a column is not modelled, or has too many codes to be predicted."""
     unknown = [name for name in targets if name not in sizes]
     if unknown or not targets:

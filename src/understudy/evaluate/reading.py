@@ -17,7 +17,7 @@ from understudy.engine import CodedTable, engine_for
 from understudy.engine.sources import PARQUET, source
 from understudy.errors import MissingColumnError, MissingFileError, UsageError
 from understudy.evaluate.table import Coded
-from understudy.schema import Categorical, DateTime
+from understudy.schema import Categorical
 from understudy.schema.encoding.dialect import quote
 
 if TYPE_CHECKING:
@@ -119,10 +119,10 @@ def read_values(
 
 
 def _sources(kinds: Mapping[str, str], schema: Schema | None) -> dict[str, str]:
-    """Give the table's column of each name."""
+    """Return the table's column of each name."""
     if schema is None:
         return {name: name for name in kinds}
-    named = {c.name: c.table_column for c in schema.released_columns if not isinstance(c, DateTime)}
+    named = {c.name: c.table_column for c in schema.released_columns if c.date_part is None}
     absent = sorted(set(named.values()) - set(kinds))
     if absent:
         raise MissingColumnError(

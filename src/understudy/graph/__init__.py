@@ -1,13 +1,13 @@
 """Junction trees, estimation, sampling: the inference engine, which sees noisy numbers only."""
 
-from understudy.graph.domain import Domain
 from understudy.graph.estimate import Fit, estimate
 from understudy.graph.junction import best_order, junction_tree, model_bytes, outer_cliques
-from understudy.graph.measurement import Clique, Measurement, Rows, Zeros, check_clique, frozen
+from understudy.graph.measurement import Measurement, Rows, Zeros, check_clique, frozen
 from understudy.graph.model import Model
 from understudy.graph.storage import load, save
 from understudy.graph.totals import totals
 from understudy.graph.urn import Urn
+from understudy.schema.domain import Clique, Domain
 
 __all__ = [
     "Clique",

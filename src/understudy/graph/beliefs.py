@@ -19,8 +19,8 @@ from understudy.graph.kernels import gather, largest, ratio, scale, spread, summ
 if TYPE_CHECKING:
     from understudy.graph.junction import JunctionTree
     from understudy.graph.kernels import Table
-    from understudy.graph.measurement import Clique
     from understudy.graph.tables import Tables
+    from understudy.schema.domain import Clique
 
     Messages = list[tuple[Clique, Table]]
 

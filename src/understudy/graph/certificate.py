@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from understudy.graph.kernels import Table
-    from understudy.graph.measurement import Clique
     from understudy.graph.objective import Objective
     from understudy.graph.tables import Tables
+    from understudy.schema.domain import Clique
 
 ROUNDING = 1e-14
 """What sums of float64 may be off by, relative to their terms."""

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from understudy.graph.descent import Watch
-    from understudy.graph.domain import Domain
     from understudy.graph.junction import JunctionTree
     from understudy.graph.measurement import Measurement, Zeros
     from understudy.graph.tables import Tables
+    from understudy.schema.domain import Domain
 
 FAINT = 1e-6
 """A start gives no possible cell less than this share of what a uniform model gives it."""

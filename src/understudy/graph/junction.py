@@ -13,13 +13,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from understudy.errors import QuestionError
-from understudy.graph.domain import Domain
 from understudy.graph.tables import Tables
+from understudy.schema.domain import Domain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from understudy.graph.measurement import Clique
+    from understudy.schema.domain import Clique
 
 Greedy = Literal["fill", "weight"]
 GREEDY: tuple[Greedy, ...] = ("fill", "weight")

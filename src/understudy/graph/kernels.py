@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from understudy.graph.measurement import Clique
+    from understudy.schema.domain import Clique
 
     Table = NDArray[np.float64]
 

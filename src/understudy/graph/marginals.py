@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from understudy.graph.junction import JunctionTree
     from understudy.graph.kernels import Table
-    from understudy.graph.measurement import Clique
+    from understudy.schema.domain import Clique
 
     Factor = tuple[Table, Clique]
     Told = tuple[Table, dict[str, slice]]

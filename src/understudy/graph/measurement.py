@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-Clique = tuple[str, ...]
-"""Names of columns, in order; its cells are numbered with the last column fastest."""
+    from understudy.schema.domain import Clique
 
 
 def frozen(array: object, dtype: type[np.generic]) -> NDArray[Any]:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from understudy.graph.junction import JunctionTree
     from understudy.graph.kernels import Table
-    from understudy.graph.measurement import Clique
     from understudy.graph.sampling import Codes, Way
+    from understudy.schema.domain import Clique
 
 
 GIVEN_LIMIT = 1 << 32

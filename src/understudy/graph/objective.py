@@ -27,12 +27,12 @@ from understudy.graph.tables import Tables
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from understudy.graph.domain import Domain
     from understudy.graph.junction import JunctionTree
     from understudy.graph.kernels import Table
-    from understudy.graph.measurement import Clique, Measurement
+    from understudy.graph.measurement import Measurement
     from understudy.graph.sums import ParcelSums
     from understudy.graph.tables import Key
+    from understudy.schema.domain import Clique, Domain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

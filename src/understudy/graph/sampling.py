@@ -19,10 +19,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from understudy.graph.domain import Domain
     from understudy.graph.junction import JunctionTree
     from understudy.graph.kernels import Table
-    from understudy.graph.measurement import Clique
+    from understudy.schema.domain import Clique, Domain
 
     Codes = NDArray[np.int32]
     Counts = NDArray[np.int64]

@@ -10,10 +10,10 @@ from zipfile import BadZipFile
 import numpy as np
 
 from understudy.errors import MalformedFileError, MissingFileError, QuestionError
-from understudy.graph.domain import Domain
 from understudy.graph.junction import joined
 from understudy.graph.kernels import summed
 from understudy.graph.model import Model
+from understudy.schema.domain import Domain
 
 if TYPE_CHECKING:
     from pathlib import Path

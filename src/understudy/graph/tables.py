@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from understudy.graph.kernels import Table
-    from understudy.graph.measurement import Clique
+    from understudy.schema.domain import Clique
 
     Key = Clique | int
     """A clique's table, or the number of a block of rows over one."""

@@ -18,10 +18,10 @@ from understudy.errors import QuestionError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from understudy.graph.domain import Domain
     from understudy.graph.kernels import Table
-    from understudy.graph.measurement import Clique, Measurement
+    from understudy.graph.measurement import Measurement
     from understudy.graph.sums import Sums
+    from understudy.schema.domain import Clique, Domain
 
 EXACT = 1e-7
 DROWNED = 1e-6

@@ -21,11 +21,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from understudy.graph.domain import Domain
     from understudy.graph.junction import JunctionTree
     from understudy.graph.kernels import Table
-    from understudy.graph.measurement import Clique
     from understudy.graph.sampling import Codes, Counts
+    from understudy.schema.domain import Clique, Domain
 
     Small = NDArray[np.int32]
     Draw = Callable[[int, np.random.Generator], dict[str, Codes]]

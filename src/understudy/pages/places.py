@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from understudy.pages import charts
-from understudy.schema import DateTime
 
 if TYPE_CHECKING:
     from understudy.pages.counts import Counted
@@ -27,10 +26,10 @@ FEWEST, MOST_PLACES, MOST_TIMES = 4, 400, 400
 
 
 def maps(schema: Schema) -> list[tuple[str, str] | tuple[str]]:
-    """Give the columns that are places by their names, each with every time that there is."""
+    """Return the columns that are places by their names, each with every time that there is."""
     domain = schema.domain
     places = [n for n in domain if PLACE.search(n.lower()) and FEWEST < domain[n] <= MOST_PLACES]
-    dated = {c.name for c in schema.modelled if isinstance(c, DateTime)}
+    dated = {c.name for c in schema.modelled if c.date_part is not None}
     times = [
         name
         for name, size in domain.items()

@@ -128,7 +128,7 @@ def _measurements(page: Page, release: Release) -> None:
 
 
 def _cliques(release: Release) -> list[tuple[str, ...]]:
-    """Give what the page counts of the rows: all columns, and pairs that were measured."""
+    """Return what the page counts of the rows: all columns, and pairs that were measured."""
     names = list(release.schema.domain)
     together = {
         pair
@@ -136,7 +136,7 @@ def _cliques(release: Release) -> list[tuple[str, ...]]:
         if measured.counted == "rows"
         for pair in combinations(sorted(measured.clique, key=names.index), 2)
     }
-    small = [p for p in together if math.prod(release.schema.domain[n] for n in p) <= 10**6]
+    small = [p for p in together if release.schema.domain.cells(p) <= 10**6]
     small.sort(key=lambda pair: [names.index(name) for name in pair])
     return list(dict.fromkeys([*((name,) for name in names), *small, *maps(release.schema)]))
 

@@ -15,24 +15,22 @@ import numpy as np
 
 from understudy.engine import engine_for
 from understudy.engine.duckdb.in_memory import read_once
-from understudy.schema import Timestamp
 from understudy.schema.encoding import reading
 from understudy.schema.encoding.dialect import quote
 
 if TYPE_CHECKING:
-    from understudy.schema import Array, Schema
+    from understudy.schema import Array, Schema, Timestamp
 
 
 def moved(data: object, schema: Schema) -> Schema:
-    """Give the schema by which a public table is read: its own months, as many as declared."""
-    stamps = [c for c in schema.columns if isinstance(c, Timestamp)]
-    if not stamps or read_once(data):
+    """Return the schema by which a public table is read: its own months, as many as declared."""
+    if not schema.timestamps or read_once(data):
         return schema
     with closing(engine_for(data)) as engine:
         kinds = engine.attach(
             data, name="source", delimiter=schema.delimiter, quote_mark=schema.quote
         )
-        there = [c for c in stamps if c.table_column in kinds]
+        there = [c for c in schema.timestamps if c.table_column in kinds]
         return schema.with_columns(
             *(
                 _moved(

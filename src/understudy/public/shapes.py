@@ -127,11 +127,11 @@ class Shapes:
     def of(cls, public: PublicTable, features: Clique, count: int | None) -> Shapes:
         """Find the archetypes of a public table; their number by held-out people, if it is open."""
         people = public.known_people("what kinds of people there are")
-        sizes = tuple(public.schema.domain[name] for name in features)
-        if math.prod(sizes) > MOST_CELLS:
+        sizes, cells = public.schema.domain.shape(features), public.schema.domain.cells(features)
+        if cells > MOST_CELLS:
             raise QuestionError(
                 f"the features {' × '.join(features)} have too many cells",
-                got=f"{math.prod(sizes):,}",
+                got=f"{cells:,}",
                 allowed=f"at most {MOST_CELLS:,}",
             )
         everyone = int(people[-1]) + 1
@@ -141,8 +141,8 @@ class Shapes:
             )
         points = np.stack([public.codes[n].astype(np.float64) for n in features], axis=1)
         mixture = Mixture.fitted(_some(points), count or _best(points, people))
-        cells = np.stack(np.unravel_index(np.arange(math.prod(sizes)), sizes), axis=1)
-        labels = mixture.logs(cells.astype(np.float64)).argmax(axis=1)
+        centres = np.stack(np.unravel_index(np.arange(cells), sizes), axis=1)
+        labels = mixture.logs(centres.astype(np.float64)).argmax(axis=1)
         return cls._seen(public, features, sizes, mixture, labels)
 
     @classmethod

@@ -101,8 +101,7 @@ class PublicTable:
 
     def marginal(self, clique: Clique) -> Cells:
         """Count the rows of every cell."""
-        size = int(np.prod([self.schema.domain[n] for n in clique], dtype=np.int64))
-        return np.bincount(self.cells(clique), minlength=size)
+        return np.bincount(self.cells(clique), minlength=self.schema.domain.cells(clique))
 
     def sizes(self) -> Cells:
         """Count the rows of every person."""

@@ -24,7 +24,7 @@ from understudy.release.evidence import load_evidence, save_evidence
 from understudy.release.files import check_target, checksum, new_folder
 from understudy.release.from_disk import MANIFEST, Stored, read_manifest
 from understudy.release.sampling import sampled
-from understudy.schema import Categorical, Numeric, Schema, Timestamp
+from understudy.schema import Schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from understudy.public import Progress
     from understudy.release.estimates import Estimate
     from understudy.release.rows import Decoded
-    from understudy.schema import Array, Compound, Modelled
+    from understudy.schema import Array
 
 Format = Literal["parquet", "csv"]
 FORMATS: tuple[Format, ...] = ("parquet", "csv")
@@ -152,8 +152,8 @@ class Release:
     def histogram(self, *columns: str) -> Array:
         """Count the rows of every cell of some columns, or of all, by code."""
         names = columns or tuple(self.schema.domain)
-        shape = tuple(self.schema.domain[name] for name in names)
-        counts = np.zeros(int(np.prod(shape)), dtype=np.int64)
+        shape = self.schema.domain.shape(names)
+        counts = np.zeros(self.schema.domain.cells(names), dtype=np.int64)
         for batch in self.decoded:
             codes, _ = self.schema.released().encode(batch)
             cells = np.ravel_multi_index([codes[name] for name in names], shape)
@@ -270,18 +270,5 @@ class Release:
 
 
 def sql_types(schema: Schema) -> dict[str, str]:
-    """Give the types of the modelled columns on disk."""
-    return {c.name: _sql_type(c) for c in schema.released_columns}
-
-
-def _sql_type(column: Modelled | Compound) -> str:
-    """Give the type a column has on disk, whatever values happen to be missing."""
-    if isinstance(column, Numeric):
-        return "BIGINT" if column.whole else "DOUBLE"
-    if isinstance(column, Categorical):
-        kinds = {type(v) for v in (*column.values, column.other) if v is not None}
-        for kind, name in ((bool, "BOOLEAN"), (int, "BIGINT")):
-            if kinds == {kind}:
-                return name
-        return "DOUBLE" if kinds <= {int, float} else "VARCHAR"
-    return "TIMESTAMP" if isinstance(column, Timestamp) else "BIGINT"
+    """Return the types of the released columns on disk."""
+    return {c.name: c.disk_type for c in schema.released_columns}

@@ -6,14 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from understudy.schema import Split, Timestamp
-
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from understudy.budget import ResolvedUnit
     from understudy.public import Batch, Batches, Within
-    from understudy.schema import Array, Codes, Modelled, Schema
+    from understudy.schema import Array, Codes, Column, Schema
 
 
 class Decoded:
@@ -62,31 +60,24 @@ class Decoded:
                 yield self._decoded(batch, np.random.default_rng((self._seed, i)))
 
     def _decoded(self, batch: Batch, rng: np.random.Generator) -> dict[str, Array]:
+        def draw(column: Column, codes: Codes) -> Array:
+            drawn, within = column.decode(codes, rng), self._within.get(column.name)
+            return drawn if within is None else within.redraw(drawn, codes, rng)
+
         columns: dict[str, Array] = {}
         if batch.people is not None:
             columns = {name: batch.people + first for name, first in self._ids.items()}
         for column in self._schema.released_columns:
-            if isinstance(column, Split):
-                steps, rest = column.modelled
-                high, low = batch.codes[steps.name], batch.codes[rest.name]
-                drawn = self._values(steps, high, rng)
-                columns[column.name] = column.joined(drawn, high, low, rng)
-            elif isinstance(column, Timestamp):
-                columns[column.name] = column.joined(batch.codes, rng)
-            else:
-                columns[column.name] = self._values(column, batch.codes[column.name], rng)
+            columns[column.name] = column.joined(batch.codes, draw, rng)
         return columns
-
-    def _values(self, column: Modelled, codes: Codes, rng: np.random.Generator) -> Array:
-        drawn, within = column.decode(codes, rng), self._within.get(column.name)
-        return drawn if within is None else within.redraw(drawn, codes, rng)
 
 
 def _first_ids(schema: Schema, unit: ResolvedUnit) -> dict[str, int]:
-    """Give the first synthetic person's id, in the unit's columns that are ids."""
+    """Return the first synthetic person's id, in the unit's columns that are ids."""
     declared = {c.name: c.min for c in schema.ids}
     drawn = {c.name for c in (*schema.modelled, *schema.released_columns)}
-    drawn |= {c.table_column for c in schema.released_columns if isinstance(c, Timestamp)}
+    # What is modelled as several columns comes out as the table's own.
+    drawn |= {c.table_column for c in schema.released_columns if c not in c.modelled}
     named = [p.column for p in unit.parts if p.part is None and p.column not in drawn]
     firsts = {name: declared.get(name) for name in named}
     return {name: 1 if first is None else first for name, first in firsts.items()}

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from understudy.graph import Model
     from understudy.release.release import Release
-    from understudy.schema import Array, Codes, Modelled, Schema
+    from understudy.schema import Array, Codes, Column, Schema
 
     Numbers = NDArray[np.int64]
     Wanted = Mapping[str, NDArray[np.bool_]]
@@ -68,7 +68,7 @@ def _wanted(schema: Schema, name: str, given: object) -> NDArray[np.bool_]:
     return wanted
 
 
-def _code(column: Modelled, value: object) -> int:
+def _code(column: Column, value: object) -> int:
     labels = column.labels()
     if str(value) in labels:
         return labels.index(str(value))

@@ -1,6 +1,7 @@
 """Columns, domains, value ⇄ code (NumPy and SQL), and the files they are read from."""
 
 from understudy.schema.columns import (
+    KINDS,
     Categorical,
     Column,
     Compound,
@@ -9,31 +10,35 @@ from understudy.schema.columns import (
     Id,
     Ignored,
     Integer,
-    Modelled,
     Numeric,
+    Released,
     Remainder,
     Split,
     Timestamp,
 )
 from understudy.schema.columns.edges import ladder_edges, regular_edges
+from understudy.schema.domain import Clique, Domain
 from understudy.schema.encoding.calendar import PARTS
 from understudy.schema.encoding.reading import Array, Codes, Scalar
 from understudy.schema.schema import Schema
 
 __all__ = [
+    "KINDS",
     "PARTS",
     "Array",
     "Categorical",
+    "Clique",
     "Codes",
     "Column",
     "Compound",
     "DateTime",
     "Declaration",
+    "Domain",
     "Id",
     "Ignored",
     "Integer",
-    "Modelled",
     "Numeric",
+    "Released",
     "Remainder",
     "Scalar",
     "Schema",

@@ -6,9 +6,7 @@ drafted from *public* data by `Schema.from_public`.
 
 from __future__ import annotations
 
-import math
-from dataclasses import MISSING, dataclass, fields, replace
-from datetime import date
+from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
 from pathlib import Path
@@ -17,45 +15,30 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from understudy.errors import MissingColumnError, SchemaError
-from understudy.schema.columns import (
-    LARGEST,
-    NULLS,
-    Categorical,
-    Compound,
-    DateTime,
-    Id,
-    Ignored,
-    Integer,
-    Numeric,
-    Split,
-    Timestamp,
-)
-from understudy.schema.columns.edges import regular_edges
+from understudy.schema.columns import Id, Released, Timestamp
+from understudy.schema.domain import Domain
+from understudy.schema.importers.draft import draft
+from understudy.schema.importers.files import read_schema, write_toml
+from understudy.schema.plain import from_plain, to_plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from understudy.schema.columns import Declaration, Modelled
+    from understudy.schema.columns import Column, Declaration
     from understudy.schema.encoding.reading import Array, Codes
 
-MAX_BINS = 2**16
-"""The most bins that a range is cut into; each is a code, and a branch of the encoder."""
 MOST_SHOWN = 8
 """The most columns that a schema names where it is shown in a line."""
-
-KINDS: dict[str, type[Declaration]] = {
-    kind.kind: kind
-    for kind in (Categorical, Integer, Numeric, DateTime, Timestamp, Split, Id, Ignored)
-}
 
 
 @dataclass(frozen=True)
 class Schema:
     """The name of a table, its columns, and how its CSV files are written.
 
+    >>> from understudy.schema import Integer
     >>> schema = Schema("trips", (Integer(name="hour", min=0, max=23, missing=False),))
     >>> schema.domain
-    {'hour': 24}
+    Domain({'hour': 24})
     """
 
     name: str
@@ -65,11 +48,11 @@ class Schema:
     quote: str = '"'
 
     def __post_init__(self) -> None:
-        """Refuse a schema without a name, without columns, or with one twice."""
+        """Raise on a schema without a name, without columns, or with one twice."""
         if not self.name.strip():
             raise SchemaError("the table has no name", hint='add name = "my-table" to the schema')
         names = [c.name for c in self.columns]
-        names += [part.name for c in self.columns if isinstance(c, Compound) for part in c.modelled]
+        names += [part.name for c in self.columns for part in c.modelled if part is not c]
         folded = [n.lower() for n in names]
         twice = sorted({n for n in names if folded.count(n.lower()) > 1})
         if twice:
@@ -106,36 +89,36 @@ class Schema:
 
     @staticmethod
     def _told(column: Declaration) -> str:
-        if isinstance(column, (Id, Ignored)):
-            return column.kind
-        codes = column.modelled if isinstance(column, Compound) else (column,)
-        return " × ".join(str(c.size) for c in codes) + " codes"
+        sizes = " × ".join(str(c.size) for c in column.modelled)
+        return f"{sizes} codes" if sizes else column.kind
 
     @cached_property
-    def modelled(self) -> tuple[Modelled, ...]:
+    def modelled(self) -> tuple[Column, ...]:
         """The columns that have codes, in order; a split gives two of them, a timestamp three."""
-        found: list[Modelled] = []
-        for column in self.released_columns:
-            found += column.modelled if isinstance(column, Compound) else [column]
-        return tuple(found)
+        return tuple(part for c in self.columns for part in c.modelled)
 
     @property
-    def released_columns(self) -> tuple[Modelled | Compound, ...]:
+    def released_columns(self) -> tuple[Released, ...]:
         """The columns that synthetic rows have, in order: a split or a timestamp is one again."""
-        return tuple(c for c in self.columns if not isinstance(c, (Id, Ignored)))
+        return tuple(c for c in self.columns if isinstance(c, Released))
 
     @property
     def ids(self) -> tuple[Id, ...]:
         """The columns that hold a person's id."""
         return tuple(c for c in self.columns if isinstance(c, Id))
 
-    @cached_property
-    def domain(self) -> dict[str, int]:
-        """The number of codes of every modelled column."""
-        return {c.name: c.size for c in self.modelled}
+    @property
+    def timestamps(self) -> tuple[Timestamp, ...]:
+        """The columns that hold whole date-times, between two declared days."""
+        return tuple(c for c in self.columns if isinstance(c, Timestamp))
 
-    def __getitem__(self, name: str) -> Modelled:
-        """Give a modelled column by its name."""
+    @cached_property
+    def domain(self) -> Domain:
+        """The number of codes of every modelled column."""
+        return Domain({c.name: c.size for c in self.modelled})
+
+    def __getitem__(self, name: str) -> Column:
+        """Return a modelled column by its name."""
         for column in self.modelled:
             if column.name == name:
                 return column
@@ -151,8 +134,8 @@ class Schema:
 
     def released(self) -> Self:
         """Describe the table that is released: no sources, and parts of date-times as numbers."""
-        columns = map(_released, self.released_columns)
-        return replace(self, columns=(*self.ids, *columns), delimiter=",", quote='"')
+        columns = (*self.ids, *(c.released() for c in self.released_columns))
+        return replace(self, columns=columns, delimiter=",", quote='"')
 
     def encode(self, table: Mapping[str, Array]) -> tuple[dict[str, Codes], Array]:
         """Encode a table held in memory: the codes of the rows kept, and which were kept."""
@@ -171,7 +154,7 @@ class Schema:
         out: dict[str, Any] = {"name": self.name}
         if (self.delimiter, self.quote) != (",", '"'):
             out["csv"] = {"delimiter": self.delimiter, "quote": self.quote}
-        out["columns"] = {c.name: _column_to_dict(c) for c in self.columns}
+        out["columns"] = {c.name: to_plain(c) for c in self.columns}
         return out
 
     @classmethod
@@ -186,7 +169,7 @@ class Schema:
         csv = data.get("csv", {})
         if not isinstance(csv, dict) or set(csv) - {"delimiter", "quote"}:
             raise SchemaError("unknown keys in [csv]", allowed="delimiter, quote")
-        columns = tuple(_column_from_dict(n, c) for n, c in data["columns"].items())
+        columns = tuple(from_plain(n, c) for n, c in data["columns"].items())
         return cls(str(data.get("name", "")), columns, **{k: str(v) for k, v in csv.items()})
 
     @classmethod
@@ -196,8 +179,6 @@ class Schema:
         A metadata file that leaves values or ranges unsaid needs a ``public`` table to
         fill them in; see `understudy.schema.importers.peers`.
         """
-        from understudy.schema.importers.files import read_schema  # noqa: PLC0415  files builds on this
-
         return cls.from_dict(read_schema(Path(path), public=public))
 
     @classmethod
@@ -214,160 +195,8 @@ class Schema:
         ``days`` are the first and the last day of the private table, as where the public one is
         of the year before; without them timestamps are of the public table's years.
         """
-        from understudy.schema.importers.draft import draft  # noqa: PLC0415  draft builds on this
-
         return cls(name, draft(table, ids=ids, days=days))
 
     def to_toml(self) -> str:
         """Write the schema as a TOML file."""
-        from understudy.schema.importers.files import write_toml  # noqa: PLC0415
-
         return write_toml(self.to_dict())
-
-
-def _released(column: Modelled | Compound) -> Declaration:
-    if isinstance(column, DateTime):
-        return column.as_integer()
-    if isinstance(column, Timestamp):
-        # What comes out is written in one way only, and what is missing is left empty.
-        return replace(column, source="", format=None, nulls=NULLS)
-    return replace(column, source="")
-
-
-def _column_to_dict(column: Declaration) -> dict[str, Any]:
-    out: dict[str, Any] = {"kind": column.kind}
-    for f in fields(column):
-        value = getattr(column, f.name)
-        if not f.init or f.name == "name" or value is None:
-            continue
-        if f.default is MISSING or value != f.default:
-            out[f.name] = list(value) if isinstance(value, tuple) else value
-    return out
-
-
-def _column_from_dict(name: str, data: object) -> Declaration:
-    named = data.get("kind") if isinstance(data, dict) else None
-    kind = KINDS.get(named) if isinstance(named, str) else None
-    if not isinstance(data, dict) or kind is None:
-        raise SchemaError(
-            f"column {name!r} needs a kind",
-            got=repr(named) if isinstance(data, dict) else "no table",
-            allowed=", ".join(KINDS),
-        )
-    given = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items() if k != "kind"}
-    if kind is Numeric:
-        _expand_bins(name, given)
-    if kind is Timestamp:
-        # TOML has days of its own, which need no quotes.
-        given = {k: v.isoformat() if isinstance(v, date) else v for k, v in given.items()}
-    known = {f.name: f for f in fields(kind) if f.init and f.name != "name"}
-    needed = {n for n, f in known.items() if f.default is MISSING and f.default_factory is MISSING}
-    if set(given) - set(known) or needed - set(given):
-        raise SchemaError(
-            f"column {name!r}: keys that a {data['kind']} column does not have, or lacks",
-            got=", ".join(sorted(given)) or "none",
-            allowed=", ".join(sorted(known)),
-            hint="needed: " + ", ".join(sorted(needed)) if needed else None,
-        )
-    _check_types(name, given, kind)
-    made: Declaration = kind(name=name, **given)  # type: ignore[arg-type]  # checked above
-    return made
-
-
-def _expand_bins(name: str, given: dict[str, Any]) -> None:
-    """Allow ``min``, ``max`` and a number of ``bins``, or a ``step``, in the place of ``edges``."""
-    if "edges" not in given and {"min", "max", "step"} <= set(given):
-        _expand_steps(name, given)
-    if "edges" not in given and {"min", "max", "bins"} <= set(given):
-        low, high, bins = (given.pop(k) for k in ("min", "max", "bins"))
-        if not all(isinstance(n, (int, float)) for n in (low, high)) or not isinstance(bins, int):
-            raise SchemaError(f"column {name!r}: min, max and bins must be numbers")
-        ends = _float(low), _float(high)
-        if not 1 <= bins <= MAX_BINS or not ends[0] < ends[1] or not all(map(math.isfinite, ends)):
-            raise SchemaError(
-                f"column {name!r}: bins must be positive, and min below max",
-                got=f"{bins} bins, {ends[0]:g} to {ends[1]:g}",
-                allowed=f"at most {MAX_BINS} bins between finite ends",
-            )
-        given["edges"] = regular_edges(*ends, bins)
-
-
-def _expand_steps(name: str, given: dict[str, Any]) -> None:
-    """Cut a range into steps, up to a ``top`` from which on all is one bin, if one is given."""
-    named = {k: given.pop(k, None) for k in ("min", "max", "step", "top")}
-    if named["top"] is None:
-        named["top"] = named["max"]
-    numbers = list(named.values())
-    sound = all(isinstance(n, (int, float)) and not isinstance(n, bool) for n in numbers)
-    low, high, step, end = map(_float, numbers) if sound else (0.0, 0.0, 0.0, 0.0)
-    # As finite as 2^52 is, so that no step is lost in rounding.
-    near = max(abs(low), abs(high)) < LARGEST
-    if not near or not (low < end <= high and step > 0) or (end - low) / step > MAX_BINS:
-        raise SchemaError(
-            f"column {name!r}: steps go from min to max, or to a top below it",
-            got=", ".join(map(str, numbers)),
-            allowed=f"numbers, min < top <= max, a step above 0, at most {MAX_BINS} steps",
-        )
-    # A step of 0.3 does not meet 2.1 to the last bit, and is not to leave a sliver.
-    inner = [low + i * step for i in range(max(1, math.ceil((end - low) / step - 1e-9)))]
-    given["edges"] = tuple([*inner, end] if end == high else [*inner, end, high])
-    if end < high:
-        given["top_coded"] = True
-
-
-def _float(number: float) -> float:
-    try:
-        return float(number)
-    except OverflowError:
-        return math.inf if number > 0 else -math.inf
-
-
-_TYPES: dict[str, type | tuple[type, ...]] = {
-    "source": str,
-    "outside": str,
-    "missing": bool,
-    "part": str,
-    "format": str,
-    "whole": bool,
-    "min": int,
-    "max": int,
-    "values": tuple,
-    "other": (str, int, float, bool),
-    "missing_value": (str, int, float, bool),
-    "nulls": tuple,
-    "edges": tuple,
-    "special": tuple,
-    "top_coded": bool,
-    "groups": tuple,
-    "parts": tuple,
-    "step": int,
-    "top": int,
-    "resolution": str,
-}
-_ITEMS: dict[str, tuple[type, ...]] = {
-    "values": (str, int, float, bool),
-    "nulls": (str,),
-    "edges": (int, float),
-    "special": (int, float),
-    "groups": (str,),
-    "parts": (str,),
-}
-
-
-def _check_types(name: str, given: dict[str, Any], kind: type[Declaration]) -> None:
-    types = _TYPES | ({"min": str, "max": str} if kind is Timestamp else {})
-    for key, value in given.items():
-        wanted = types.get(key)
-        sound = wanted is None or (
-            # True is an int to Python, and no end of a range to anyone else.
-            isinstance(value, wanted) and not (wanted is int and isinstance(value, bool))
-        )
-        if sound and key in _ITEMS:
-            sound = all(isinstance(item, _ITEMS[key]) for item in value)
-        if not sound:
-            raise SchemaError(
-                f"column {name!r}: {key} has the wrong type", got=type(value).__name__
-            )
-    if "edges" in given:
-        given["edges"] = tuple(map(_float, given["edges"]))
-        given["special"] = tuple(map(_float, given.get("special", ())))

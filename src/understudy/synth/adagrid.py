@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from understudy.budget import Currency, Weights, split
 from understudy.errors import BudgetError, QuestionError, UsageError
-from understudy.graph import Domain, estimate
+from understudy.graph import estimate
 from understudy.public import Synthesis, bins_within
 from understudy.synth.generate.assignment import drawn
 from understudy.synth.generate.rounding import check_rows
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from understudy.door import Clique, Door
     from understudy.graph import Model
     from understudy.public import Progress, PublicTable
-    from understudy.schema import Schema
+    from understudy.schema import Domain, Schema
     from understudy.synth.measure.population import Crowd
     from understudy.synth.measure.rounds import Answers
 
@@ -108,7 +108,7 @@ class AdaGrid(PopulationSettings):
         """Choose a cap for `Weights` from public data, by noise plus bias."""
         domain = public.schema.domain
         cliques = closure(self._cliques(domain, public) or [(name,) for name in domain])
-        grids = [Grid.of(c, tuple(domain[n] for n in c), []) for c in cliques]
+        grids = [Grid.of(c, domain.shape(c), []) for c in cliques]
         copies = {frozenset(c): times for c, times in self.copies}
         times = [copies.get(frozenset(c), 1) for c in cliques]
         return Weights(public_cap(public, grids, times=times, budget=budget))
@@ -168,7 +168,7 @@ class AdaGrid(PopulationSettings):
         """Fit a model to the answers."""
         progress("fitting the model", 0)
         fit = estimate(
-            Domain(schema.domain),
+            schema.domain,
             answers.evidence,
             total=answers.total,
             most=MOST_ITERATIONS,
@@ -177,7 +177,7 @@ class AdaGrid(PopulationSettings):
         progress("drawing rows", 0)
         return fit.model
 
-    def _cliques(self, domain: dict[str, int], public: PublicTable | None) -> list[Clique] | None:
+    def _cliques(self, domain: Domain, public: PublicTable | None) -> list[Clique] | None:
         """Settle the outer cliques, None where they are to be selected under DP."""
         cliques = list(self.cliques)
         if cliques:

@@ -20,7 +20,7 @@ import numpy as np
 
 from understudy.budget import Norm, scale_upper, split
 from understudy.door import Query
-from understudy.graph import Domain, Model, junction_tree
+from understudy.graph import Model, junction_tree
 from understudy.public import Synthesis
 from understudy.synth.generate.assignment import EACH_ITS_OWN, drawn, evenly
 from understudy.synth.generate.rounding import check_rows, simplex
@@ -81,7 +81,7 @@ class Independent:
         measurements = door.measure(queries, price=price)
 
         progress("drawing rows", 0)
-        tree = junction_tree(Domain(door.schema.domain), [m.clique for m in measurements])
+        tree = junction_tree(door.schema.domain, [m.clique for m in measurements])
         tables = {m.clique: simplex(m.values, total=rows) for m in measurements}
         model = Model(tree, tables)
         return Synthesis(

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from understudy.budget import price_lower, split
 from understudy.errors import BudgetError, QuestionError, UsageError
-from understudy.graph import estimate
+from understudy.graph import Domain, estimate
 from understudy.synth.measure.compression import Compressed, CompressionSettings
 from understudy.synth.measure.population import check_public, shares_of_people
 from understudy.synth.measure.weighted_round import Asked, weighted_round
@@ -115,19 +115,19 @@ class MST(CompressionSettings):
         check_columns(named, door.schema.domain)
         check_names([clique for clique, _ in self.weights], door.schema.domain)
         check_public(public, self)
-        sizes = {c.name: self.rule(c.name).most_codes(c) for c in door.schema.modelled}
-        begun = with_targets(self.targets, sizes, self.most_cells)
-        least = sorted(sizes.values())[:2]
-        if len(least) == 2 and math.prod(least) > self.most_cells:
+        domain = Domain({c.name: self.rule(c.name).most_codes(c) for c in door.schema.modelled})
+        begun = with_targets(self.targets, domain, self.most_cells)
+        least = sorted(domain, key=lambda name: domain[name])[:2]
+        if len(least) == 2 and domain.cells(least) > self.most_cells:
             raise QuestionError(
                 "no pair of columns is small enough",
-                got=f"{math.prod(least):,} cells and more",
+                got=f"{domain.cells(least):,} cells and more",
                 allowed=f"at most {self.most_cells:,}",
                 hint="raise most_cells",
             )
         check_cliques(
-            [*begun, *((name,) for name in sizes)],
-            sizes,
+            [*begun, *((name,) for name in domain)],
+            domain,
             most_cells=self.most_cells,
             limit=self.model_limit,
         )

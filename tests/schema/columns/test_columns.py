@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from understudy.schema import Categorical, DateTime, Integer, Modelled, Numeric, Remainder
+from understudy.schema import Categorical, Column, DateTime, Integer, Numeric, Remainder
 from understudy.schema.columns import LARGEST
 from understudy.schema.columns.column import DROP
 from understudy.schema.encoding import reading
@@ -62,7 +62,7 @@ def rng() -> np.random.Generator:
     ],
     ids=repr,
 )
-def test_size(column: Modelled, size: int) -> None:
+def test_size(column: Column, size: int) -> None:
     assert column.size == size
     labels = column.labels()
     assert len(labels) == size
@@ -255,7 +255,7 @@ def test_other_of_numbers_comes_out_as_nothing() -> None:
 
 def test_nothing_may_fail_because_of_a_value() -> None:
     values = objects([1], {"a": 1}, (1,), object(), np.array([1, 2]), 1j, b"\xff", "\ud800", "\x00")
-    columns: list[Modelled] = [
+    columns: list[Column] = [
         Categorical(name="c", values=("a",), missing=False),
         Integer(name="i", min=0, max=0, outside="other", missing=False),
         Numeric(name="n", edges=(0.0, 1.0), outside="other", missing=False),

@@ -63,9 +63,8 @@ def codes_of(split: Split, values: Array) -> tuple[Codes, Codes]:
 
 
 def joined(split: Split, high: Codes, low: Codes) -> Array:
-    steps, _ = split.modelled
-    drawn = steps.decode(high, rng())
-    return split.joined(drawn, high, low, rng())
+    codes = dict(zip(split.parts, (high, low), strict=True))
+    return split.joined(codes, lambda column, of: column.decode(of, rng()), rng())
 
 
 def domain(split: Split) -> Array:

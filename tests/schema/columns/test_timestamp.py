@@ -21,7 +21,17 @@ from understudy.evaluate import read_private, read_synthetic
 from understudy.ledger import Ledger
 from understudy.public import Batches, Synthesis
 from understudy.release import build
-from understudy.schema import Array, Categorical, Codes, Id, Ignored, Integer, Schema, Timestamp
+from understudy.schema import (
+    Array,
+    Categorical,
+    Codes,
+    Column,
+    Id,
+    Ignored,
+    Integer,
+    Schema,
+    Timestamp,
+)
 from understudy.schema.columns import NULLS
 
 PROPERTY = settings(max_examples=60, deadline=None, database=None, derandomize=True)
@@ -32,6 +42,10 @@ YEAR: dict[str, Any] = {"name": "when", "min": "2020-01-01", "max": "2020-12-31"
 
 def rng() -> np.random.Generator:
     return np.random.default_rng(2020)
+
+
+def plain(column: Column, codes: Codes) -> Array:
+    return column.decode(codes, rng())
 
 
 def objects(*values: object) -> Array:
@@ -89,7 +103,7 @@ def timestamps(draw: st.DrawFn) -> Timestamp:
 def test_all_codes_that_go_together_come_back(column: Timestamp) -> None:
     """Those of a moment come back as they are, and of others those that are there."""
     codes = every_code(column)
-    drawn = column.joined(codes, rng())
+    drawn = column.joined(codes, plain, rng())
     assert drawn.dtype == "datetime64[us]"
     month, *others = column.modelled
     known = codes[month.name] < month.values_count
@@ -115,7 +129,7 @@ def test_dates_are_those_of_the_month_and_weekday_between_the_ends(column: Times
             codes = {part.name: np.zeros(60, dtype=np.int32) for part in column.modelled}
             codes[month.name] += code
             codes[weekday.name] += day
-            drawn = column.joined(codes, rng()).astype("datetime64[D]").tolist()
+            drawn = column.joined(codes, plain, rng()).astype("datetime64[D]").tolist()
             wanted = allowed_days(column, code + (month.min or 0), day)
             assert set(drawn) == wanted
 
@@ -132,7 +146,7 @@ def test_dates_are_those_of_the_month_and_weekday_between_the_ends(column: Times
 def test_no_date_is_drawn_beyond_the_ends(ends: dict[str, str], first: str, last: str) -> None:
     column = Timestamp(**YEAR | ends)
     codes = {name: code.repeat(5) for name, code in every_code(column).items()}
-    drawn = column.joined(codes, rng())
+    drawn = column.joined(codes, plain, rng())
     days = drawn[~np.isnat(drawn)].astype("datetime64[D]")
     assert (str(days.min()), str(days.max())) == (first, last)
 
@@ -141,14 +155,14 @@ def test_where_too_few_days_have_the_weekday_any_of_the_month_do() -> None:
     """The last two days of January 2020 are a Thursday and a Friday."""
     column = Timestamp(**YEAR | {"min": "2020-01-30"}, resolution="day")
     zeros = np.zeros(300, dtype=np.int32)
-    thursdays = column.joined({"when_month": zeros, "when_weekday": zeros + 3}, rng())
+    thursdays = column.joined({"when_month": zeros, "when_weekday": zeros + 3}, plain, rng())
     assert set(thursdays.astype(str)) == {"2020-01-30T00:00:00.000000"}
-    mondays = column.joined({"when_month": zeros, "when_weekday": zeros}, rng())
+    mondays = column.joined({"when_month": zeros, "when_weekday": zeros}, plain, rng())
     assert {str(d) for d in mondays.astype("datetime64[D]")} == {
         f"2020-01-{day:02}" for day in (6, 13, 20, 27)
     }
     # Where no weekday is asked for, there is no need to leave the table.
-    any_day = column.joined({"when_month": zeros, "when_weekday": zeros + 7}, rng())
+    any_day = column.joined({"when_month": zeros, "when_weekday": zeros + 7}, plain, rng())
     assert {str(d) for d in any_day.astype("datetime64[D]")} == {"2020-01-30", "2020-01-31"}
 
 
@@ -156,7 +170,7 @@ def test_what_is_not_there_beside_a_month_is_drawn_evenly() -> None:
     column = Timestamp(**YEAR, resolution="hour")
     full = np.full(31 * 24 * 40, 0, dtype=np.int32)
     codes = {"when_month": full, "when_weekday": full + 7, "when_hour": full + 24}
-    drawn = column.joined(codes, rng())
+    drawn = column.joined(codes, plain, rng())
     hours, counts = np.unique(drawn, return_counts=True)
     assert len(hours) == 31 * 24
     # 40 are meant, six standard deviations are 38.
@@ -167,7 +181,7 @@ def test_minutes_and_seconds_are_drawn_evenly() -> None:
     zeros = np.zeros(3600 * 20, dtype=np.int32)
     codes = {"when_month": zeros, "when_weekday": zeros, "when_hour": zeros + 5}
     for resolution, kinds in (("hour", 1), ("minute", 60), ("second", 3600)):
-        drawn = Timestamp(**YEAR, resolution=resolution).joined(codes, rng())  # type: ignore[arg-type]
+        drawn = Timestamp(**YEAR, resolution=resolution).joined(codes, plain, rng())  # type: ignore[arg-type]
         seconds = drawn.astype("datetime64[s]").astype(np.int64) % 86400 - 5 * 3600
         found, counts = np.unique(seconds, return_counts=True)
         assert found.tolist() == list(range(0, 3600, 3600 // kinds))
@@ -176,7 +190,7 @@ def test_minutes_and_seconds_are_drawn_evenly() -> None:
 
 def test_no_rows_at_all() -> None:
     codes = {name: code[:0] for name, code in every_code(Timestamp(**YEAR)).items()}
-    assert Timestamp(**YEAR).joined(codes, rng()).tolist() == []
+    assert Timestamp(**YEAR).joined(codes, plain, rng()).tolist() == []
 
 
 # --- on the way in ------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import pytest
 
 from tests.schema.test_encoders_agree import SOURCE, by_numpy, by_sql
 from understudy.engine import DuckDB
-from understudy.schema import Array, Categorical, DateTime, Integer, Modelled, Numeric, Schema
+from understudy.schema import Array, Categorical, Column, DateTime, Integer, Numeric, Schema
 
 DAYS = [dt.date(2020, 2, 29), dt.date(1899, 12, 31), None]
 MOMENTS = np.array(["2020-02-29T23:59:59", "1969-12-31T23:59:59", "NaT"], dtype="datetime64[us]")
@@ -20,7 +20,7 @@ PRICES = [Decimal("1.50"), Decimal("1.00"), Decimal("-0.25"), None]
 SHORT = np.array([0.1, 0.7, 16777217, np.nan, np.inf], dtype=np.float32)
 DOUBLE = np.array([0.1, np.nan, np.inf, -0.0, 1e300, 2.0**53])
 RULES: dict[str, Any] = {"source": SOURCE, "outside": "other", "nulls": ()}
-COLUMNS: tuple[Modelled, ...] = (
+COLUMNS: tuple[Column, ...] = (
     Categorical(
         name="text",
         **RULES,

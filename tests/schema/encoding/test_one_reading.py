@@ -23,7 +23,7 @@ import pytest
 from tests.schema.test_encoders_agree import SOURCE, by_sql
 from understudy.engine import DuckDB
 from understudy.errors import SchemaError
-from understudy.schema import Categorical, DateTime, Integer, Modelled, Numeric, Remainder, Schema
+from understudy.schema import Categorical, Column, DateTime, Integer, Numeric, Remainder, Schema
 from understudy.schema.encoding import reading
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 RULES: dict[str, Any] = {"source": SOURCE, "outside": "other"}
 LISTED = ["true", "0", "1", "1.5", "0.7", "0.1", "red", "2020-02-29", "2020-02-29 23:59:59", "90"]
-COLUMNS: tuple[Modelled, ...] = (
+COLUMNS: tuple[Column, ...] = (
     Categorical(name="listed", **RULES, values=(*LISTED, "1.50", "inf", "12:30:00", "é", "FF")),
     Categorical(name="truth", **RULES, values=("False", "True")),
     Categorical(name="other nulls", **RULES, values=("1",), nulls=("true", "0.7", "2020-02-29")),

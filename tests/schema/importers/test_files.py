@@ -24,10 +24,10 @@ from understudy.schema import (
     Split,
     Timestamp,
 )
+from understudy.schema.columns import KINDS
 from understudy.schema.columns.timestamp import RESOLUTIONS
 from understudy.schema.encoding import reading
 from understudy.schema.encoding.calendar import PARTS
-from understudy.schema.schema import KINDS
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -76,7 +76,7 @@ def grown(door: Heard, settings: us.AIM | None = None, *, rounds: int = 10) -> N
         rule=aim.rule,
         progress=silent,
     )
-    sizes = columns.domain.sizes
+    sizes = columns.domain
     found = Noted(
         columns,
         candidates(aim._workload(sizes), sizes, aim.most_cells),

@@ -11,7 +11,7 @@ from tests.graph.brute import squares
 from tests.synth.measure.test_granularity import settled
 from understudy.budget import Currency
 from understudy.door import Clique, Measurement
-from understudy.graph import Domain
+from understudy.schema import Domain
 from understudy.synth.measure.granularity import Grid, children, closure
 from understudy.synth.measure.restating import Evidence
 
@@ -41,7 +41,7 @@ def answered(likely: float, seed: int) -> list[Answered]:
 
 
 def restated(given_: list[Answered], factor: float = 1.0) -> list[Measurement]:
-    evidence = Evidence(SIZES)
+    evidence = Evidence(Domain(SIZES))
     for grid, measured in given_:
         evidence.add(grid, measured, factor=factor)
     return evidence.measurements()

@@ -17,10 +17,10 @@ from understudy.door import Measurement
 from understudy.public import PublicTable
 from understudy.schema import (
     Categorical,
+    Column,
     DateTime,
     Id,
     Integer,
-    Modelled,
     Numeric,
     Remainder,
     Schema,
@@ -38,7 +38,7 @@ def rule(
     return Rule(threshold=threshold, rare=rare, most=most, bins=bins)
 
 
-def ordered(column: Modelled, rare: Rare) -> int:
+def ordered(column: Column, rare: Rare) -> int:
     """How many codes, from the first, have neighbours: values in order, no special one."""
     if rare == "other" or isinstance(column, Categorical):
         return 0
@@ -48,7 +48,7 @@ def ordered(column: Modelled, rare: Rare) -> int:
 
 
 def supported(
-    column: Modelled,
+    column: Column,
     noisy: list[float] | Numbers,
     *,
     scale: float = 1.0,
@@ -59,7 +59,7 @@ def supported(
     return find_support(column, measured, by or rule(), public)
 
 
-def public_of(column: Modelled, counts: list[int]) -> PublicTable:
+def public_of(column: Column, counts: list[int]) -> PublicTable:
     """A public table of one column, with so many rows of each code."""
     codes = np.repeat(np.arange(column.size), counts).astype(np.int32)
     declared: Any = column
@@ -140,7 +140,7 @@ parts = st.builds(
 
 
 @st.composite
-def rests(draw: st.DrawFn) -> Modelled:
+def rests(draw: st.DrawFn) -> Column:
     step = draw(st.integers(2, 12))
     split = Split(
         name="whole",
@@ -166,7 +166,7 @@ scales = st.sampled_from([0.03, 1.0, 7.5, 300.0])
 
 
 @st.composite
-def cases(draw: st.DrawFn) -> tuple[Modelled, Numbers, float, Rule, PublicTable | None]:
+def cases(draw: st.DrawFn) -> tuple[Column, Numbers, float, Rule, PublicTable | None]:
     """A column, a noisy marginal of it with its noise, a rule, and perhaps public rows."""
     column = draw(columns)
     scale = draw(scales)
@@ -183,7 +183,7 @@ def cases(draw: st.DrawFn) -> tuple[Modelled, Numbers, float, Rule, PublicTable 
     return column, np.array(noisy) * scale, scale, draw(rules), public
 
 
-Case = tuple[Modelled, Numbers, float, Rule, PublicTable | None]
+Case = tuple[Column, Numbers, float, Rule, PublicTable | None]
 
 
 def found(case: Case) -> Support:

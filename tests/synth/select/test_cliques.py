@@ -168,11 +168,11 @@ def test_cliques_that_cannot_be_are_refused(
     cliques: list[Clique], most: int, limit: int, text: str
 ) -> None:
     with pytest.raises(QuestionError, match=text):
-        check_cliques(cliques, SIZES, most_cells=most, limit=limit)
+        check_cliques(cliques, Domain(SIZES), most_cells=most, limit=limit)
 
 
 def test_cliques_at_the_limits_are_taken() -> None:
-    check_cliques([("c", "d")], SIZES, most_cells=20, limit=FREE)
+    check_cliques([("c", "d")], Domain(SIZES), most_cells=20, limit=FREE)
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def test_cliques_of_names_that_cannot_be_are_refused(cliques: list[Clique], text
 
 def test_too_large_a_model_names_its_worst_table_and_what_to_drop() -> None:
     """Four columns of 300 in a ring, and a fifth beside: a chord makes two tables of 27 million."""
-    sizes = dict.fromkeys("abcde", 300)
+    sizes = Domain(dict.fromkeys("abcde", 300))
     ring = [("a", "b"), ("b", "c"), ("c", "d"), ("d", "a"), ("d", "e")]
     with pytest.raises(QuestionError) as caught:
         check_cliques(ring, sizes, most_cells=FREE, limit=400_000_000)
@@ -221,12 +221,11 @@ cliques_of_five = st.lists(
 @given(cliques_of_five)
 @settings(max_examples=100, deadline=None)
 def test_what_is_to_be_dropped_leaves_the_smallest_model_there_is(cliques: list[Clique]) -> None:
-    sizes = {"a": 90, "b": 150, "c": 110, "d": 70, "e": 200}
-    domain = Domain(sizes)
+    domain = Domain({"a": 90, "b": 150, "c": 110, "d": 70, "e": 200})
     needed = model_bytes(domain, cliques)
-    check_cliques(cliques, sizes, most_cells=FREE, limit=needed)
+    check_cliques(cliques, domain, most_cells=FREE, limit=needed)
     with pytest.raises(QuestionError) as caught:
-        check_cliques(cliques, sizes, most_cells=FREE, limit=needed - 1)
+        check_cliques(cliques, domain, most_cells=FREE, limit=needed - 1)
     left = [model_bytes(domain, [c for c in cliques if c != gone]) for gone in cliques]
     best = cliques[int(np.argmin(left))]
     assert caught.value.hint is not None
@@ -272,7 +271,7 @@ def chosen_of(
     most_cells: int = FREE,
     limit: int = FREE,
 ) -> list[Clique]:
-    held = sizes or public.schema.domain
+    held = Domain(sizes or public.schema.domain)
     return tree_and_triples(public, held, begun=begun, most_cells=most_cells, limit=limit)
 
 

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from understudy.door import Clique
 from understudy.errors import QuestionError
+from understudy.schema import Domain
 from understudy.synth.select.workload import all_of, candidates
 
-SIZES = {"d": 5, "a": 2, "c": 4, "b": 3}
+SIZES = Domain({"d": 5, "a": 2, "c": 4, "b": 3})
 FREE = 10**9
 
 

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from understudy.schema import Domain
 from understudy.synth.usercounts.plausible import Space, whole_numbers
 
 Numbers = NDArray[np.float64]
@@ -28,7 +29,7 @@ def spaces(draw: st.DrawFn) -> Space:
     kept = names[: draw(st.integers(1, 4))]
     domain = {name: draw(st.integers(1, 4)) for name in kept}
     time = draw(st.permutations([n for n in kept if n in {"year", "month"}]))
-    return Space(domain, tuple(time[: draw(st.integers(0, 2))]))
+    return Space(Domain(domain), tuple(time[: draw(st.integers(0, 2))]))
 
 
 def cells(space: Space) -> list[Cell]:
@@ -83,7 +84,7 @@ def test_the_support_is_that_of_the_slow_way(
 
 def test_a_month_is_near_those_around_it_in_every_year_and_over_the_turn_of_it() -> None:
     """Public people were there in January of whatever year: month 0 of 12, in three years."""
-    space = Space({"year": 3, "month": 12}, ("year", "month"))
+    space = Space(Domain({"year": 3, "month": 12}), ("year", "month"))
     there = np.zeros(12, dtype=bool)
     there[0] = True
     found = space.near(space.spread(there), 2).reshape(3, 12)
@@ -96,11 +97,11 @@ def test_a_month_is_near_those_around_it_in_every_year_and_over_the_turn_of_it()
 
 def test_without_time_a_cell_is_near_itself_alone() -> None:
     there = np.array([True, False, False, True])
-    assert Space({"a": 4}, ()).near(there, 3).tolist() == there.tolist()
+    assert Space(Domain({"a": 4}), ()).near(there, 3).tolist() == there.tolist()
 
 
 def test_only_the_last_column_of_time_is_matched() -> None:
-    space = Space({"area": 2, "year": 5, "month": 12, "kind": 3}, ("year", "month"))
+    space = Space(Domain({"area": 2, "year": 5, "month": 12, "kind": 3}), ("year", "month"))
     assert space.matched == ("area", "month", "kind")
     assert (space.size, space.matched_size, space.last) == (360, 72, 3)
 
@@ -130,7 +131,7 @@ def test_smoothing_keeps_the_total_and_expects_nothing_negative(space: Space, se
 
 def test_smoothing_borrows_from_other_periods_and_from_columns_on_their_own() -> None:
     """Twelve people of kind 0 in month 0; none of kind 1, but in area 1."""
-    space = Space({"area": 2, "month": 3, "kind": 2}, ("month",))
+    space = Space(Domain({"area": 2, "month": 3, "kind": 2}), ("month",))
     people = np.zeros((2, 3, 2))
     people[0, 0, 0], people[1, 1, 1] = 12, 4
     smoothed = space.smooth(people.reshape(-1)).reshape(2, 3, 2)
@@ -193,7 +194,7 @@ def test_levels_stay_where_noise_hides_the_totals(space: Space, seed: int) -> No
 
 
 def test_levels_of_nothing_are_nothing_and_never_negative() -> None:
-    space, asked = Space({"a": 2, "b": 2}, ()), np.arange(4)
+    space, asked = Space(Domain({"a": 2, "b": 2}), ()), np.arange(4)
     assert space.levelled(np.zeros(4), np.full(4, 1e6), asked, 1.0).tolist() == [0.0] * 4
     assert space.levelled(np.ones(4), np.full(4, -1e6), asked, 1e-3).min() > 0
 

@@ -3,12 +3,21 @@
 A column is declared, never inferred from private rows.  Codes 0 … n-1 are the declared
 values or bins; after them comes a code for *missing* where the column has one, and one for
 *other* where the rule for values outside the domain is ``"other"``.  Code -1 means that
-the row is dropped.  The NumPy encoder is here; `understudy.schema.sql` has the same one
-as SQL, and ``tests/schema/test_encoders_agree.py`` holds them against each other.
+the row is dropped.  Each kind of column is a class that encodes a cell in NumPy and in SQL, and
+``tests/schema/test_encoders_agree.py`` holds the two against each other.
 """
 
 from understudy.schema.columns.categorical import Categorical
-from understudy.schema.columns.column import DROP, LARGEST, NULLS, Column
+from understudy.schema.columns.column import (
+    DROP,
+    LARGEST,
+    NULLS,
+    Column,
+    Compound,
+    Declaration,
+    Draw,
+    Released,
+)
 from understudy.schema.columns.edges import ladder_edges, regular_edges
 from understudy.schema.columns.integer import Integer
 from understudy.schema.columns.numeric import Numeric
@@ -18,6 +27,7 @@ from understudy.schema.columns.unmodelled import Id, Ignored
 
 __all__ = [
     "DROP",
+    "KINDS",
     "LARGEST",
     "NULLS",
     "Categorical",
@@ -25,11 +35,12 @@ __all__ = [
     "Compound",
     "DateTime",
     "Declaration",
+    "Draw",
     "Id",
     "Ignored",
     "Integer",
-    "Modelled",
     "Numeric",
+    "Released",
     "Remainder",
     "Split",
     "Timestamp",
@@ -37,8 +48,8 @@ __all__ = [
     "regular_edges",
 ]
 
-Modelled = Categorical | Integer | Numeric | DateTime | Remainder
-"""Columns that have codes."""
-Compound = Split | Timestamp
-"""Columns that are modelled as several, and released as one."""
-Declaration = Modelled | Compound | Id | Ignored
+KINDS: dict[str, type[Declaration]] = {
+    kind.kind: kind
+    for kind in (Categorical, Integer, Numeric, DateTime, Timestamp, Split, Id, Ignored)
+}
+"""Every kind of column that a schema may declare, by the name that a schema file calls it."""

@@ -12,7 +12,8 @@ from understudy.schema.columns.column import Column, Outside, check_outside
 from understudy.schema.encoding import reading
 
 if TYPE_CHECKING:
-    from understudy.schema.encoding.reading import Array, Codes, Scalar
+    from understudy.schema.encoding.cell import Cell
+    from understudy.schema.encoding.reading import Array, Codes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,11 +26,12 @@ class Categorical(Column):
     """
 
     kind: ClassVar[str] = "categorical"
+    codes_are_values: ClassVar[bool] = True
     outside: Outside = "other"
-    values: tuple[Scalar, ...]
-    other: Scalar | None = None
+    values: tuple[reading.Scalar, ...]
+    other: reading.Scalar | None = None
     """What the code *other* becomes on the way out; a declared value shares its code."""
-    missing_value: Scalar | None = None
+    missing_value: reading.Scalar | None = None
     """A declared value that already stands for missing, such as -1, and takes nulls."""
     groups: tuple[str, ...] = ()
     """What each value belongs to, as a city to its state; an empty text for nothing.  Public
@@ -37,7 +39,7 @@ class Categorical(Column):
     keys: tuple[str, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Refuse lists that are empty, ambiguous or contradict the rules."""
+        """Raise on lists that are empty, ambiguous or contradict the rules."""
         check_outside(self.name, self.outside, ("other", "drop"))
         keys = [reading.text(v) for v in self.values]
         if not keys or None in keys:
@@ -81,6 +83,20 @@ class Categorical(Column):
         return len(self.values)
 
     @property
+    def ordered_count(self) -> int:
+        """Return 0: a list has no order."""
+        return 0
+
+    @property
+    def disk_type(self) -> str:
+        """The type that all declared values share, or text."""
+        types = {type(v) for v in (*self.values, self.other) if v is not None}
+        for each, name in ((bool, "BOOLEAN"), (int, "BIGINT")):
+            if types == {each}:
+                return name
+        return "DOUBLE" if types <= {int, float} else "VARCHAR"
+
+    @property
     def _shared_other(self) -> int | None:
         key = reading.text(self.other)
         return self.keys.index(key) if key in self.keys and self.outside == "other" else None
@@ -120,10 +136,26 @@ class Categorical(Column):
         }
         return np.fromiter((table[t] for t in texts.tolist()), np.int32, len(texts))
 
+    def encode_sql(self, cell: Cell) -> str:
+        """Find every text's place in the list of all spellings."""
+        spellings = self.spellings
+        nulls = [text for text in self.null_keys if text not in spellings]
+        place, absent = map(cell.take, cell.place(list(spellings), nulls))
+        # The first spellings are the values themselves.
+        again = list(spellings.values())[len(self.values) :]
+        found = place
+        if again:
+            other = " ".join(f"WHEN {len(self.values) + i} THEN {c}" for i, c in enumerate(again))
+            found = f"CASE {place} {other} ELSE {place} END"
+        return (
+            f"CASE WHEN {place} IS NOT NULL THEN {found} "
+            f"WHEN {absent} THEN {self.if_missing} ELSE {self.if_invalid} END"
+        )
+
     def decode(self, codes: Codes, rng: np.random.Generator) -> Array:
-        """Give back the declared values, None for missing."""
+        """Return the declared values, None for missing."""
         del rng
-        shown: list[Scalar | None] = list(self.values)
+        shown: list[reading.Scalar | None] = list(self.values)
         if self.missing and self.missing_value is None:
             shown.append(None)
         if self.outside == "other" and self._shared_other is None:
@@ -135,8 +167,12 @@ class Categorical(Column):
         return "(other)" if all(isinstance(v, str) for v in self.values) else None
 
     def labels(self) -> list[str]:
-        """Name every code, for people."""
+        """Name every code, for people; a declared value may stand for missing or other."""
         tail = ["(missing)"] if self.missing and self.missing_value is None else []
         if self.outside == "other" and self._shared_other is None:
             tail.append("(other)")
-        return [*self.keys, *tail]
+        return [*self.value_labels(), *tail]
+
+    def value_labels(self) -> list[str]:
+        """Write the declared values."""
+        return list(self.keys)

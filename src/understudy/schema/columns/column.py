@@ -1,17 +1,27 @@
-"""What every modelled column has in common: its name, its rules, and where its codes lie."""
+"""What columns have in common: a name, rules for what is read, and codes.
+
+A kind of column is one class, which answers for itself: how a cell becomes a code in NumPy and in
+SQL, how a code becomes a value again, what type the value has on disk.  `Column` is the base of a
+kind that has codes, `Compound` of one that is modelled as several columns and released as one.
+`understudy.schema.columns.KINDS` lists them; no other module asks what kind a column is.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
 
 from understudy.errors import SchemaError
 from understudy.schema.encoding import reading
+from understudy.schema.encoding.reading import Array, Codes
 
 if TYPE_CHECKING:
-    import numpy as np
-
-    from understudy.schema.encoding.reading import Array, Codes
+    from understudy.schema.encoding.calendar import DatePart
+    from understudy.schema.encoding.cell import Cell
 
 Outside = Literal["nearest", "other", "drop"]
 
@@ -23,7 +33,7 @@ NULLS = ("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "<NA>")
 
 
 def check_outside(name: str, outside: str, allowed: tuple[str, ...]) -> None:
-    """Refuse a rule that a kind of column does not have."""
+    """Raise unless a kind of column has this rule."""
     if outside not in allowed:
         raise SchemaError(
             f"column {name!r}: unknown rule for values outside the domain",
@@ -33,11 +43,44 @@ def check_outside(name: str, outside: str, allowed: tuple[str, ...]) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
-    """What every modelled column has in common."""
+class Declaration(ABC):
+    """A column of a schema, whether it is modelled or not."""
 
     kind: ClassVar[str]
+    """What a schema file calls it."""
     name: str
+
+    @classmethod
+    def expanded(cls, name: str, given: dict[str, Any]) -> dict[str, Any]:
+        """Return what a schema file says as the kind's own fields, shorthands written out."""
+        del name
+        return given
+
+    @property
+    def table_column(self) -> str:
+        """The name of the column in the table."""
+        return self.name
+
+    @property
+    def modelled(self) -> tuple[Column, ...]:
+        """The columns that have codes: none, itself, or several."""
+        return ()
+
+    @property
+    def date_part(self) -> DatePart | None:
+        """The part of a date-time that it is, where it is one."""
+        return None
+
+    @property
+    @abstractmethod
+    def summary(self) -> str:
+        """What becomes of the column, as the comments of a drafted schema say it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Released(Declaration):
+    """A column that is read, and that synthetic rows have."""
+
     source: str = ""
     """The table's own column; the column's name where it is empty."""
     outside: Outside = "nearest"
@@ -49,18 +92,109 @@ class Column:
 
     @property
     def table_column(self) -> str:
-        """The name of the column in the table."""
+        """The name of the column in the table, which may be another one there."""
         return self.source or self.name
+
+    @property
+    @abstractmethod
+    def disk_type(self) -> str:
+        """The SQL type of its values on disk, whichever of them are missing."""
+
+    @property
+    def summary(self) -> str:
+        """What becomes of the column, as the comments of a drafted schema say it."""
+        return f"{self.kind}."
+
+    @abstractmethod
+    def joined(self, codes: Mapping[str, Codes], draw: Draw, rng: np.random.Generator) -> Array:
+        """Return the values that codes of its modelled columns stand for.
+
+        ``draw`` decodes one of these columns, and may know better values for a bin than `decode`.
+        """
+
+    def released(self) -> Declaration:
+        """Return the declaration by which the released column is read."""
+        return replace(self, source="")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compound(Released):
+    """A column that is modelled as several, and released as one."""
+
+    @property
+    @abstractmethod
+    def modelled(self) -> tuple[Column, ...]:
+        """The columns that have codes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column(Released):
+    """A column that has codes."""
+
+    codes_are_values: ClassVar[bool] = False
+    """Whether a code is a value of the table itself, and no bin and no part of one."""
+
+    @property
+    def modelled(self) -> tuple[Column, ...]:
+        """The column itself."""
+        return (self,)
+
+    @property
+    def summary(self) -> str:
+        """What becomes of the column, as the comments of a drafted schema say it."""
+        return f"{self.kind}, {self.size} codes."
+
+    # What a kind must say.
+
+    @property
+    @abstractmethod
+    def values_count(self) -> int:
+        """How many codes stand for declared values or bins."""
+
+    @abstractmethod
+    def encode(self, values: Array) -> Codes:
+        """Turn values into codes; -1 where the row is to be dropped."""
+
+    @abstractmethod
+    def encode_sql(self, cell: Cell) -> str:
+        """Compose the SQL of a cell's code: the same one as `encode` gives."""
+
+    @abstractmethod
+    def decode(self, codes: Codes, rng: np.random.Generator) -> Array:
+        """Turn codes back into values; a bin gives a value drawn uniformly within it."""
+
+    @abstractmethod
+    def value_labels(self) -> list[str]:
+        """Name the codes of declared values or bins, for people."""
+
+    # What a kind may say.
+
+    @property
+    def ordered_count(self) -> int:
+        """How many codes, from the first, lie in an order; 0 for an unordered column."""
+        return self.values_count
+
+    @property
+    def span(self) -> tuple[float, float] | None:
+        """The least and the largest number that it takes, where it takes a range of numbers."""
+        return None
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """What each value belongs to, where that is declared."""
+        return ()
+
+    # What follows.
+
+    @property
+    def is_binned(self) -> bool:
+        """Whether a code stands for a range of numbers, of which it gives back one."""
+        return self.span is not None and not self.codes_are_values
 
     @property
     def null_keys(self) -> tuple[str, ...]:
         """The texts that mean a missing value, as a value's own text is written."""
         return tuple(reading.text(n) or "" for n in self.nulls)
-
-    @property
-    def values_count(self) -> int:
-        """How many codes stand for declared values or bins."""
-        raise NotImplementedError
 
     @property
     def missing_code(self) -> int | None:
@@ -91,20 +225,38 @@ class Column:
         """Where a missing value goes."""
         return self.if_invalid if self.missing_code is None else self.missing_code
 
-    def encode(self, values: Array) -> Codes:
-        """Turn values into codes; -1 where the row is to be dropped."""
-        raise NotImplementedError
+    def by_rule(self, codes: Array, *, invalid: Array, absent: Array) -> Codes:
+        """Keep the codes of values, and give the others theirs."""
+        codes = np.where(invalid, self.if_invalid, codes)
+        return np.where(absent, self.if_missing, codes).astype(np.int32)
 
-    def decode(self, codes: Codes, rng: np.random.Generator) -> Array:
-        """Turn codes back into values; a bin gives a value drawn uniformly within it."""
-        raise NotImplementedError
+    def by_rule_sql(self, code: str, *, invalid: str, absent: str) -> str:
+        """Compose the same as `by_rule`."""
+        return (
+            f"CASE WHEN {absent} THEN {self.if_missing} "
+            f"WHEN {invalid} THEN {self.if_invalid} ELSE {code} END"
+        )
+
+    def in_range_sql(self, number: str, code: str, *, low: str, high: str, last: int) -> str:
+        """Compose the code of a number: that of the first or last value if it lies beyond them."""
+        below, above = (0, last) if self.outside == "nearest" else 2 * (self.if_invalid,)
+        return (
+            f"CASE WHEN {number} < {low} THEN {below} "
+            f"WHEN {number} > {high} THEN {above} ELSE {code} END"
+        )
+
+    def joined(self, codes: Mapping[str, Codes], draw: Draw, rng: np.random.Generator) -> Array:
+        """Return the values that its codes stand for."""
+        del rng
+        return draw(self, codes[self.name])
 
     def labels(self) -> list[str]:
         """Name every code, for people."""
         tail = (["(missing)"] if self.missing else []) + (
             ["(other)"] if self.outside == "other" else []
         )
-        return [*self._value_labels(), *tail]
+        return [*self.value_labels(), *tail]
 
-    def _value_labels(self) -> list[str]:
-        raise NotImplementedError
+
+Draw = Callable[[Column, Codes], Array]
+"""What turns the codes of a modelled column into values."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,3 +31,15 @@ def ladder_edges(low: int, high: int) -> tuple[float, ...]:
     # Ends are compared as the floats they become, or one might meet a step.
     first, last = float(low), float(high)
     return (first, *(s for s in inner if first < s < last), last)
+
+
+def as_float(number: float) -> float:
+    """Return a number as a float, infinite where it is beyond all of them.
+
+    >>> as_float(10**400), as_float(7)
+    (inf, 7.0)
+    """
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf

@@ -12,6 +12,7 @@ from understudy.schema.columns.column import LARGEST, MAX_CODES, Column, check_o
 from understudy.schema.encoding import reading
 
 if TYPE_CHECKING:
+    from understudy.schema.encoding.cell import Cell
     from understudy.schema.encoding.reading import Array, Codes
 
 
@@ -24,11 +25,12 @@ class Integer(Column):
     """
 
     kind: ClassVar[str] = "integer"
+    codes_are_values: ClassVar[bool] = True
     min: int
     max: int
 
     def __post_init__(self) -> None:
-        """Refuse an empty or over-long range."""
+        """Raise on an empty or over-long range."""
         check_outside(self.name, self.outside, ("nearest", "other", "drop"))
         far = max(abs(self.min), abs(self.max)) >= LARGEST
         if far or not self.min <= self.max or self.size > MAX_CODES:
@@ -44,6 +46,16 @@ class Integer(Column):
         """How many whole numbers the range holds."""
         return self.max - self.min + 1
 
+    @property
+    def span(self) -> tuple[float, float]:
+        """The two ends."""
+        return self.min, self.max
+
+    @property
+    def disk_type(self) -> str:
+        """Whole numbers of 64 bits."""
+        return "BIGINT"
+
     def encode(self, values: Array) -> Codes:
         """Round to the nearest whole number, halves up, and count from the lower end."""
         numbers, absent = reading.numbers(values, self.null_keys)
@@ -52,18 +64,28 @@ class Integer(Column):
     def from_whole(self, whole: Array, absent: Array) -> Codes:
         """Count whole numbers from the lower end; NaN is no number."""
         invalid = np.isnan(whole)
-        inside = (whole >= self.min) & (whole <= self.max)
         clipped = np.clip(np.where(invalid, self.min, whole), self.min, self.max) - self.min
-        codes = clipped.astype(np.int64)
         if self.outside != "nearest":
-            codes = np.where(inside, codes, self.if_invalid)
-        codes = np.where(invalid, self.if_invalid, codes)
-        return np.where(absent, self.if_missing, codes).astype(np.int32)
+            invalid |= (whole < self.min) | (whole > self.max)
+        return self.by_rule(clipped.astype(np.int64), invalid=invalid, absent=absent)
+
+    def encode_sql(self, cell: Cell) -> str:
+        """Round to the nearest whole number, halves up, and count from the lower end."""
+        number, absent = cell.number(self.null_keys)
+        return self.from_whole_sql(cell.take(f"floor({number} + 0.5)"), cell.take(absent))
+
+    def from_whole_sql(self, whole: str, absent: str) -> str:
+        """Count whole numbers from the lower end; NULL is no number."""
+        low, high, last = str(self.min), str(self.max), self.values_count - 1
+        counted = f"CAST({whole} - {low} AS BIGINT)"
+        code = self.in_range_sql(whole, counted, low=low, high=high, last=last)
+        return self.by_rule_sql(code, invalid=f"{whole} IS NULL", absent=absent)
 
     def decode(self, codes: Codes, rng: np.random.Generator) -> Array:
-        """Give back whole numbers, None for missing and other."""
+        """Return whole numbers, None for missing and other."""
         del rng
         return reading.nullable(codes.astype(np.int64) + self.min, codes >= self.values_count)
 
-    def _value_labels(self) -> list[str]:
+    def value_labels(self) -> list[str]:
+        """Write the whole numbers."""
         return [str(v) for v in range(self.min, self.max + 1)]

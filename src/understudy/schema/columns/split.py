@@ -14,11 +14,16 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from understudy.errors import SchemaError
-from understudy.schema.columns.column import LARGEST, NULLS, Column, Outside, check_outside
+from understudy.schema.columns.column import LARGEST, Column, Compound, check_outside
 from understudy.schema.columns.numeric import Numeric
 from understudy.schema.encoding import reading
+from understudy.schema.encoding.expressions import double
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from understudy.schema.columns.column import Draw
+    from understudy.schema.encoding.cell import Cell
     from understudy.schema.encoding.reading import Array, Codes
 
 MOST_STEPS = 2**16
@@ -47,31 +52,53 @@ class Remainder(Column):
         """How many remainders there are, and one for special values."""
         return self.step + bool(self.special)
 
+    @property
+    def ordered_count(self) -> int:
+        """How many remainders there are."""
+        return self.step
+
+    @property
+    def disk_type(self) -> str:
+        """Whole numbers of 64 bits."""
+        return "BIGINT"
+
     def encode(self, values: Array) -> Codes:
         """Take the remainder of every number, rounded down."""
         numbers, absent = reading.numbers(values, self.null_keys)
         invalid = np.isnan(numbers)
-        inside = (numbers >= self.min) & (numbers <= self.max)
         held = np.clip(np.where(invalid, self.min, numbers), self.min, self.max)
         codes = np.mod(np.floor(held) - self.min, self.step)
         if self.outside != "nearest":
-            codes = np.where(inside, codes, self.if_invalid)
-        codes = np.where(np.isin(numbers, self.special), self.step, codes)
-        codes = np.where(invalid, self.if_invalid, codes)
-        return np.where(absent, self.if_missing, codes).astype(np.int32)
+            invalid |= (numbers < self.min) | (numbers > self.max)
+        special = np.isin(numbers, self.special)
+        codes = np.where(special, self.step, codes)
+        return self.by_rule(codes, invalid=invalid & ~special, absent=absent)
+
+    def encode_sql(self, cell: Cell) -> str:
+        """Take the remainder of every number, rounded down."""
+        number, absent = map(cell.take, cell.number(self.null_keys))
+        above_low = f"(floor({number}) - {self.min})"
+        left = f"{above_low} - {self.step} * floor({above_low} / CAST({self.step} AS DOUBLE))"
+        low, high, last = str(self.min), str(self.max), (self.max - self.min) % self.step
+        code = self.in_range_sql(number, left, low=low, high=high, last=last)
+        if self.special:
+            listed = ", ".join(map(double, self.special))
+            code = f"CASE WHEN {number} IN ({listed}) THEN {self.step} ELSE {code} END"
+        return self.by_rule_sql(code, invalid=f"{number} IS NULL", absent=absent)
 
     def decode(self, codes: Codes, rng: np.random.Generator) -> Array:
-        """Give back remainders, None where there is none."""
+        """Return remainders, None where there is none."""
         del rng
         return reading.nullable(codes.astype(np.int64), codes >= self.step)
 
-    def _value_labels(self) -> list[str]:
+    def value_labels(self) -> list[str]:
+        """Write the remainders."""
         special = ["(special)"] if self.special else []
         return [str(v) for v in range(self.step)] + special
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Split:
+class Split(Compound):
     """A column of whole numbers that is modelled as two: its steps, and the remainder.
 
     >>> wage = Split(
@@ -83,7 +110,6 @@ class Split:
     """
 
     kind: ClassVar[str] = "split"
-    name: str
     parts: tuple[str, str]
     """The names of the two modelled columns."""
     step: int
@@ -93,13 +119,9 @@ class Split:
     """From here on up to ``max`` all is one step, which comes out near its floor."""
     special: tuple[int, ...] = ()
     """Numbers that mean something else, looked for before any step."""
-    source: str = ""
-    outside: Outside = "nearest"
-    missing: bool = True
-    nulls: tuple[str, ...] = NULLS
 
     def __post_init__(self) -> None:
-        """Refuse parts, steps and ends that cannot be."""
+        """Raise on parts, steps and ends that cannot be."""
         check_outside(self.name, self.outside, ("nearest", "other", "drop"))
         if len(self.parts) != 2 or self.parts[0] == self.parts[1] or not all(self.parts):
             raise SchemaError(f"column {self.name!r}: a split has two parts", got=self.parts)
@@ -134,9 +156,9 @@ class Split:
         return -(-(top - self.min) // self.step)
 
     @property
-    def table_column(self) -> str:
-        """The name of the column in the table."""
-        return self.source or self.name
+    def disk_type(self) -> str:
+        """Whole numbers of 64 bits."""
+        return "BIGINT"
 
     @property
     def modelled(self) -> tuple[Numeric, Remainder]:
@@ -166,12 +188,14 @@ class Split:
             ),
         )
 
-    def joined(self, drawn: Array, high: Codes, low: Codes, rng: np.random.Generator) -> Array:
+    def joined(self, codes: Mapping[str, Codes], draw: Draw, rng: np.random.Generator) -> Array:
         """Put the two together: values drawn for the steps' codes, and the remainders' codes.
 
         Where the codes cannot go together, the step is kept, and a remainder drawn.
         """
-        first, _ = self.modelled
+        first, rest = self.modelled
+        high, low = codes[first.name], codes[rest.name]
+        drawn = draw(first, high)
         bins = high < first.bins
         left = np.where(low < self.step, low, rng.integers(0, self.step, len(low)))
         held = np.where(bins, drawn, self.min).astype(np.int64)

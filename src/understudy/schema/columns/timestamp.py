@@ -9,21 +9,24 @@ not among the three is gone: a particular day, such as a holiday, looks like its
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
 from understudy.errors import SchemaError
-from understudy.schema.columns.column import NULLS, Column, Outside, check_outside
+from understudy.schema.columns.column import NULLS, Column, Compound, check_outside
 from understudy.schema.columns.integer import Integer
 from understudy.schema.encoding import reading
-from understudy.schema.encoding.calendar import PARTS, compile_format
+from understudy.schema.encoding.calendar import PARTS, DatePart, compile_format
+from understudy.schema.encoding.expressions import part_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from understudy.schema.columns.column import Draw
+    from understudy.schema.encoding.cell import Cell
     from understudy.schema.encoding.reading import Array, Codes
 
 Resolution = Literal["second", "minute", "hour", "day"]
@@ -50,7 +53,7 @@ class DateTime(Column):
     """How a text is read, in strptime's letters; ISO 8601 where it is None."""
 
     def __post_init__(self) -> None:
-        """Refuse unknown parts, and parts without ends where the calendar gives none."""
+        """Raise on unknown parts, and parts without ends where the calendar gives none."""
         check_outside(self.name, self.outside, ("nearest", "other", "drop"))
         if self.part not in PARTS:
             raise SchemaError(
@@ -71,7 +74,7 @@ class DateTime(Column):
         self.as_integer()
 
     def as_integer(self) -> Integer:
-        """Give the column that the part's values make."""
+        """Return the column that the part's values make."""
         low, high = self.min or 0, self.max or 0
         return Integer(
             name=self.name, min=low, max=high, outside=self.outside, missing=self.missing
@@ -82,16 +85,37 @@ class DateTime(Column):
         """How many values the part may take."""
         return self.as_integer().values_count
 
+    @property
+    def date_part(self) -> DatePart:
+        """The part, and how texts of the date-time are written."""
+        return DatePart(self.part, self.format)
+
+    @property
+    def disk_type(self) -> str:
+        """Whole numbers of 64 bits."""
+        return "BIGINT"
+
+    def released(self) -> Integer:
+        """Return the column that the part's values make: a release holds no date-time of it."""
+        return self.as_integer()
+
     def encode(self, values: Array) -> Codes:
         """Read the date-time, take the part, and count from the lower end."""
         seconds, absent = reading.seconds(values, self.format, self.null_keys)
         return self.as_integer().from_whole(reading.part(seconds, self.part), absent)
 
+    def encode_sql(self, cell: Cell) -> str:
+        """Read the date-time, take the part, and count from the lower end."""
+        seconds, absent = cell.seconds(self.format, self.null_keys)
+        part = cell.take(part_of(seconds, self.part, cell.dialect))
+        return self.as_integer().from_whole_sql(part, cell.take(absent))
+
     def decode(self, codes: Codes, rng: np.random.Generator) -> Array:
-        """Give back the part as a whole number, None for missing and other."""
+        """Return the part as a whole number, None for missing and other."""
         return self.as_integer().decode(codes, rng)
 
-    def _value_labels(self) -> list[str]:
+    def value_labels(self) -> list[str]:
+        """Write the part's values; a month with its year."""
         counted = range(self.min or 0, (self.max or 0) + 1)
         if self.part == "month_index":
             return [str(np.datetime64(v, "M")) for v in counted]
@@ -99,7 +123,7 @@ class DateTime(Column):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Timestamp:
+class Timestamp(Compound):
     """A date-time that is modelled as month, weekday and hour, and released as one.
 
     >>> when = Timestamp(name="when", min="2020-01-15", max="2021-12-31", resolution="minute")
@@ -108,7 +132,6 @@ class Timestamp:
     """
 
     kind: ClassVar[str] = "timestamp"
-    name: str
     min: str
     """The first day of the table, as 2020-01-31."""
     max: str
@@ -119,13 +142,9 @@ class Timestamp:
     """How a text is read, in strptime's letters; ISO 8601 where it is None."""
     parts: tuple[str, ...] = ()
     """The names of the modelled columns; the column's own name with an ending where it is empty."""
-    source: str = ""
-    outside: Outside = "nearest"
-    missing: bool = True
-    nulls: tuple[str, ...] = NULLS
 
     def __post_init__(self) -> None:
-        """Refuse days, resolutions, formats and parts that cannot be."""
+        """Raise on days, resolutions, formats and parts that cannot be."""
         check_outside(self.name, self.outside, ("nearest", "other", "drop"))
         if self.resolution not in RESOLUTIONS:
             raise SchemaError(
@@ -158,10 +177,28 @@ class Timestamp:
         """The names of the modelled columns."""
         return self.parts or tuple(f"{self.name}_{kind}" for kind in self._kinds)
 
+    @classmethod
+    def expanded(cls, name: str, given: dict[str, Any]) -> dict[str, Any]:
+        """Allow the days that TOML has of its own, which need no quotes."""
+        del name
+        return {k: v.isoformat() if isinstance(v, date) else v for k, v in given.items()}
+
     @property
-    def table_column(self) -> str:
-        """The name of the column in the table."""
-        return self.source or self.name
+    def disk_type(self) -> str:
+        """A date-time without a zone."""
+        return "TIMESTAMP"
+
+    @property
+    def summary(self) -> str:
+        """What becomes of the column, as the comments of a drafted schema say it."""
+        return (
+            "Moments, modelled as month, weekday and hour. From which day to which does the\n"
+            "private table go? Set min and max to that; days beyond count as the nearest month."
+        )
+
+    def released(self) -> Timestamp:
+        """Return the declaration of what comes out: written in one way, empty where missing."""
+        return replace(self, source="", format=None, nulls=NULLS)
 
     @property
     def modelled(self) -> tuple[DateTime, ...]:
@@ -182,11 +219,12 @@ class Timestamp:
             for name, kind in zip(self.part_names, self._kinds, strict=True)
         )
 
-    def joined(self, codes: Mapping[str, Codes], rng: np.random.Generator) -> Array:
+    def joined(self, codes: Mapping[str, Codes], draw: Draw, rng: np.random.Generator) -> Array:
         """Draw date-times for the codes of all parts, NaT where there is no month.
 
         Of a month without a weekday any date is as likely as any other, and so is any hour.
         """
+        del draw
         months, *others = self.modelled
         first, known = months.min or 0, codes[months.name] < months.values_count
         month = np.where(known, codes[months.name], 0).astype(np.int64) + first

@@ -5,21 +5,31 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from understudy.schema.columns.column import Declaration
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Id:
+class Id(Declaration):
     """The person's id, or one part of it: never modelled, given anew in the output."""
 
     kind: ClassVar[str] = "id"
-    name: str
     min: int | None = None
     """The smallest id a synthetic person may get, where the output has a rule for it."""
     max: int | None = None
 
+    @property
+    def summary(self) -> str:
+        """What becomes of the column, as the comments of a drafted schema say it."""
+        return "Tells people apart: never modelled, given anew in the output."
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ignored:
+class Ignored(Declaration):
     """A column that is neither read nor released."""
 
     kind: ClassVar[str] = "ignored"
-    name: str
+
+    @property
+    def summary(self) -> str:
+        """What becomes of the column, as the comments of a drafted schema say it."""
+        return "Left out, neither counted nor released. Declare it to have it."

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 from understudy.errors import SchemaError
 
@@ -62,6 +63,13 @@ _ISO = (
 )
 
 
+class DatePart(NamedTuple):
+    """A part of a date-time, and how texts of the date-time are written."""
+
+    part: str
+    format: str | None
+
+
 @dataclass(frozen=True, slots=True)
 class Format:
     """A regular expression and the field that each of its groups holds."""
@@ -70,7 +78,7 @@ class Format:
     fields: tuple[str, ...]
 
     def group(self, name: str) -> int | None:
-        """Give the number of a field's group, or None where the format lacks it."""
+        """Return the number of a field's group, or None where the format lacks it."""
         return self.fields.index(name) + 1 if name in self.fields else None
 
 

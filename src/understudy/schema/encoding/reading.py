@@ -1,6 +1,6 @@
 """Readings: what a raw value is taken to mean, before any domain is applied.
 
-The same three readings (text, number, date-time) exist as SQL in `understudy.schema.sql`.
+The same three readings (text, number, date-time) exist as SQL in `schema.encoding.cell`.
 A reading never fails: what cannot be read is *invalid* (NaN), what is not there *absent*.
 """
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -40,6 +40,18 @@ CALENDAR = {"month": (1, 12), "day": (1, 31), "hour": (0, 23), "minute": (0, 59)
 """What whole numbers of these names may be."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Known:
+    """What is known of a public table's columns before they are looked at."""
+
+    written: str | None
+    """How date-times are written."""
+    kind: str | None
+    days: tuple[str, str] | None
+    taken: frozenset[str]
+    """The table's names, in small letters."""
+
+
 def draft(
     table: Mapping[str, Array],
     *,
@@ -56,20 +68,14 @@ def draft(
     for name in ids:
         if name not in table:
             raise MissingColumnError(f"no id column {name!r} in the public table")
-    columns: list[Declaration] = []
-    for name, given in table.items():
-        if name in ids:
-            columns.append(Id(name=name))
-        else:
-            drafted = _column(name, np.asarray(given), written, kind)
-            if isinstance(drafted, Timestamp):
-                drafted = _apart(drafted, {n.lower() for n in table})
-                drafted = replace(drafted, min=days[0], max=days[1]) if days else drafted
-            columns.append(drafted)
-    return tuple(columns)
+    known = _Known(written=written, kind=kind, days=days, taken=frozenset(map(str.lower, table)))
+    return tuple(
+        Id(name=name) if name in ids else _column(name, np.asarray(values), known)
+        for name, values in table.items()
+    )
 
 
-def _apart(column: Timestamp, taken: set[str]) -> Timestamp:
+def _apart(column: Timestamp, taken: frozenset[str]) -> Timestamp:
     """Give the parts of a date-time names that no column of the table has."""
     names = list(column.part_names)
     for i in range(len(names)):
@@ -78,12 +84,13 @@ def _apart(column: Timestamp, taken: set[str]) -> Timestamp:
     return column if tuple(names) == column.part_names else replace(column, parts=tuple(names))
 
 
-def _column(name: str, values: Array, written: str | None, kind: str | None) -> Declaration:
+def _column(name: str, values: Array, known: _Known) -> Declaration:
+    kind = known.kind
     if kind not in {"categorical", "numerical"}:
-        written = _written(values) if written is None else written
+        written = _written(values) if known.written is None else known.written
         read, absent = reading.seconds(values, written, NULLS)
         if kind == "datetime" or values.dtype.kind == "M" or _mostly(read, absent):
-            return _moment(name, read[~np.isnan(read)], written)
+            return _moment(name, read[~np.isnan(read)], written, known)
     if kind != "categorical":
         read, absent = reading.numbers(values, NULLS)
         if _mostly(read, absent) and values.dtype.kind != "b":
@@ -142,17 +149,14 @@ def _calendar(name: str, low: int, high: int) -> tuple[int, int]:
     return (least, most) if least <= low <= high <= most else (low, high)
 
 
-def _moment(name: str, read: Array, written: str | None) -> Declaration:
+def _moment(name: str, read: Array, written: str | None, known: _Known) -> Declaration:
     if not len(read):
         return Ignored(name=name)
     # An offset may lead out of the calendar.
     years = np.clip(reading.part(read, "year"), 1, 9999)
     # Every value is a whole second.
     fitting = [r for r, seconds in RESOLUTIONS.items() if not np.any(read % seconds)]
-    return Timestamp(
-        name=name,
-        min=f"{int(years.min()):04}-01-01",
-        max=f"{int(years.max()):04}-12-31",
-        resolution=fitting[0],
-        format=written,
-    )
+    ends = f"{int(years.min()):04}-01-01", f"{int(years.max()):04}-12-31"
+    first, last = known.days or ends
+    drafted = Timestamp(name=name, min=first, max=last, resolution=fitting[0], format=written)
+    return _apart(drafted, known.taken)

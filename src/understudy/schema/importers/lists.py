@@ -7,9 +7,11 @@ value → group; a value that it does not name belongs to nothing.
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from understudy.errors import SchemaError
+from understudy.schema.columns import KINDS
 from understudy.schema.encoding import reading
 
 if TYPE_CHECKING:
@@ -32,11 +34,13 @@ def with_lists(schema: Plain, load: Callable[[str], object]) -> Plain:
 
 def _filled(name: str, column: Plain, load: Callable[[str], object]) -> Plain:
     out = {k: v for k, v in column.items() if k not in ("values_from", "groups_from")}
+    kind = KINDS.get(str(column.get("kind")))
+    known = [f"{f.name}_from" for f in fields(kind)] if kind else []
     for key, fill in (("values_from", _values), ("groups_from", _groups)):
         file = column.get(key)
         if file is None:
             continue
-        if column.get("kind") != "categorical" or not isinstance(file, str):
+        if key not in known or not isinstance(file, str):
             raise SchemaError(
                 f"column {name!r}: {key} names a file of codes", allowed="of a categorical column"
             )

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from understudy.errors import SchemaError
 from understudy.schema.columns.edges import ladder_edges
 from understudy.schema.importers.draft import draft
+from understudy.schema.plain import to_plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -131,8 +132,5 @@ def _sdv_column(
         return {name: {"kind": "ignored"}}
     if public is None or name not in public:
         return None
-    from understudy.schema.schema import Schema  # noqa: PLC0415  the schema reads files through this
-
     drafted = draft({name: public[name]}, ids=(), written=facts.get("datetime_format"), kind=sdtype)
-    plain: Plain = Schema(name, drafted).to_dict()["columns"]
-    return plain
+    return {column.name: to_plain(column) for column in drafted}

@@ -126,7 +126,7 @@ class AIM(CompressionSettings):
         )
         growth = Growth(
             columns,
-            candidates(self._workload(columns.domain.sizes), columns.domain.sizes, self.most_cells),
+            candidates(self._workload(columns.domain), columns.domain, self.most_cells),
             model_limit=self.model_limit,
             selection_share=self.selection_share,
             at_once=None if self.selection == "exponential" else self.at_once,
@@ -148,15 +148,14 @@ class AIM(CompressionSettings):
         domain = door.schema.domain
         check_columns([*self.targets, *self.ids_by], domain)
         check_public(public, self)
-        sizes = {c.name: self.rule(c.name).most_codes(c) for c in door.schema.modelled}
-        listed = candidates(self._workload(domain), sizes, self.most_cells)
+        space = Domain({c.name: self.rule(c.name).most_codes(c) for c in door.schema.modelled})
+        listed = candidates(self._workload(domain), space, self.most_cells)
         if not listed and len(domain) > 1:
             raise QuestionError(
                 "the workload leaves nothing to ask for",
                 allowed=f"marginals of two columns or more, of at most {self.most_cells:,} cells",
                 hint="single columns are asked for in any case",
             )
-        space = Domain(sizes)
         needed = model_bytes(space, [min(listed, key=space.cells)] if listed else [])
         if needed > self.model_limit:
             raise QuestionError(

@@ -27,7 +27,7 @@ import numpy as np
 
 from understudy.budget import Budget, Currency, Norm, price_grains, scale_upper, split
 from understudy.errors import QuestionError, UsageError
-from understudy.graph import Domain, check_clique, totals
+from understudy.graph import check_clique, totals
 from understudy.public import Batches, Shapes, Synthesis, bins_within
 from understudy.synth.archetypes.matching import public_rows_alike, renumbered
 from understudy.synth.archetypes.resampling import (
@@ -156,7 +156,7 @@ class Archetypes:
         if self.shapes is None:
             return Shapes.of(public, features, self.kinds)
         held = Shapes.load(self.shapes)
-        sizes = tuple(public.schema.domain[name] for name in features)
+        sizes = public.schema.domain.shape(features)
         if (held.features, held.sizes) != (features, sizes):
             raise UsageError(
                 "the saved archetypes are of other features",
@@ -165,7 +165,7 @@ class Archetypes:
             )
         return held
 
-    def _features(self, domain: dict[str, int]) -> Clique:
+    def _features(self, domain: Mapping[str, int]) -> Clique:
         if self.features:
             return self.features
         names, size = [], 1
@@ -190,7 +190,7 @@ class Archetypes:
         check_columns(named, door.schema.domain)
         for clique in (self.features, *(self.marginals or ())):
             check_clique(clique)
-            cells = math.prod(door.schema.domain[n] for n in clique)
+            cells = door.schema.domain.cells(clique)
             if cells > MOST_CELLS:
                 raise QuestionError(
                     f"{' × '.join(clique)} has too many cells",
@@ -238,7 +238,7 @@ class Archetypes:
             most_cells=MOST_CELLS,
         )
         rounds.ask(pairs, progress)
-        rows = crowd.rows or totals(Domain(door.schema.domain), rounds.measurements)[None]
+        rows = crowd.rows or totals(door.schema.domain, rounds.measurements)[None]
         return replace(asked, measurements=tuple(rounds.measurements), rows=rows)
 
     def _counted(self, door: Door, shapes: Shapes, scales: Sequence[float]) -> Asked:

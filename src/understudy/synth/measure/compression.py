@@ -113,7 +113,7 @@ class Compressed:
         asked = [Asked(clique=(s.column,)) for s in self.supports]
         more = weighted_round(self.door, asked, price=price, crowd=self.crowd, public=self.public)
         measured = (*self.measured, *more)
-        both = joined(Domain(self.door.schema.domain), measured)
+        both = joined(self.door.schema.domain, measured)
         supports = tuple(
             reconsidered(
                 support, column, both[column.name], self.public, currency=self.door.currency
@@ -142,7 +142,7 @@ class Compressed:
 
     def ones(self) -> dict[str, NDArray[np.float64]]:
         """Give every column's counts of merged codes, all of one total, none of them below 0."""
-        read = totals(Domain(self.door.schema.domain), self.measured)
+        read = totals(self.door.schema.domain, self.measured)
         total = max(1.0, self.crowd.rows or read[None])
         return {
             s.column: s.sums(rescaled(m.values, total=total))

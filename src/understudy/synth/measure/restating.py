@@ -16,11 +16,12 @@ import numpy as np
 from understudy.door import Measurement, Rows
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
     from understudy.door import Clique
+    from understudy.schema import Domain
     from understudy.synth.measure.granularity import Family, Grid
 
     Numbers = NDArray[np.float64]
@@ -32,9 +33,9 @@ ALIKE = 1e-9
 class Evidence:
     """What was answered of each clique's cells, and of sums that are no cell."""
 
-    def __init__(self, sizes: Mapping[str, int]) -> None:
+    def __init__(self, domain: Domain) -> None:
         """Begin with nothing."""
-        self._sizes = sizes
+        self._domain = domain
         self._cells: dict[Clique, tuple[Numbers, Numbers]] = {}
         self._sums: dict[Clique, list[tuple[Rows, Numbers, float]]] = {}
 
@@ -50,7 +51,7 @@ class Evidence:
     def _add(self, clique: Clique, family: Family, values: Numbers, scale: float) -> None:
         held = np.flatnonzero(family.places >= 0)
         sizes = np.bincount(family.places[held], minlength=family.count)
-        size = math.prod(self._sizes[n] for n in family.origin)
+        size = self._domain.cells(family.origin)
         whole = sizes == len(family.places) // size
         if family.origin not in self._cells:
             self._cells[family.origin] = (np.zeros(size), np.zeros(size))

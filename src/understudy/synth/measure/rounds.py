@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from understudy.budget import Norm, price_grains, price_lower, split
-from understudy.graph import Domain, totals
+from understudy.graph import totals
 from understudy.synth.generate.rounding import rescaled
 from understudy.synth.measure.granularity import Grid, children, widened
 from understudy.synth.measure.noise_levels import norm_scales
@@ -91,7 +91,7 @@ class Rounds:
         times = [sum(map(self._times, ones)), len(ones) - 1 + more]
         progress("measuring marginals", 0)
         self._ask(ones, times, 0)
-        read = totals(Domain(domain), self.measurements)
+        read = totals(domain, self.measurements)
         total = max(1.0, self._crowd.rows or read[None])
         counts = {m.clique[0]: rescaled(m.values, total=total) for m in self.measurements}
         progress("choosing pairs", 0)
@@ -114,10 +114,10 @@ class Rounds:
 
     def answers(self) -> Answers:
         """Give all that was answered."""
-        domain = Domain(self._door.schema.domain)
+        domain = self._door.schema.domain
         read = totals(domain, self.measurements)
         total = self._crowd.rows or read[None]
-        found = Evidence(domain.sizes)
+        found = Evidence(domain)
         for grid, measured in self._asked:
             found.add(grid, measured, factor=read[measured[0].group] / total)
         return Answers(

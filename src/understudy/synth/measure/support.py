@@ -21,14 +21,13 @@ import numpy as np
 from understudy.budget import Currency
 from understudy.door import Measurement, Merge, Rows, merged_schema
 from understudy.public import PublicTable
-from understudy.schema import Categorical, Numeric, Remainder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from understudy.schema import Codes, Modelled
+    from understudy.schema import Codes, Column
 
     Numbers = NDArray[np.float64]
     Whole = NDArray[np.int64]
@@ -59,14 +58,14 @@ class Rule:
     bins: int
     """Into how many groups the codes of an ordered column are put at most."""
 
-    def most_codes(self, column: Modelled) -> int:
-        """Give the most codes that can be left of a column, whatever its marginal is."""
+    def most_codes(self, column: Column) -> int:
+        """Return the most codes that can be left of a column, whatever its marginal is."""
         if self.threshold == 0:
             return column.size
-        ordered = _ordered(column) if self.rare == "neighbours" else 0
+        ordered = column.ordered_count if self.rare == "neighbours" else 0
         listed = column.size - ordered
         most = min(listed, self.most + 1)
-        if isinstance(column, Categorical) and column.groups:
+        if column.groups:
             held = [column.groups.count(group) for group in set(column.groups) - {""}]
             free = listed - len(column.groups) + column.groups.count("")
             most = min(listed, max(held, default=0) + min(free, self.most) + 1)
@@ -136,7 +135,7 @@ class Support:
 
 
 def find_support(
-    column: Modelled,
+    column: Column,
     measured: Measurement,
     rule: Rule,
     public: PublicTable | None,
@@ -151,9 +150,9 @@ def find_support(
             column=column.name, codes=np.arange(size), likely=np.ones(size), supported=kept
         )
     supported = _largest(noisy, noisy >= rule.threshold * measured.scale, rule.most)
-    if isinstance(column, Categorical) and column.groups:
+    if column.groups:
         supported = _by_group(column, noisy, supported)
-    ordered = _ordered(column) if rule.rare == "neighbours" else 0
+    ordered = column.ordered_count if rule.rare == "neighbours" else 0
     parts = _neighbours(noisy[:ordered], supported[:ordered], measured.scale * rule.threshold)
     parts = _grouped(parts, np.maximum(noisy[:ordered], 0), rule.bins)
     codes = _with_lists(column, noisy, supported, parts)
@@ -163,7 +162,7 @@ def find_support(
 
 def reconsidered(
     support: Support,
-    column: Modelled,
+    column: Column,
     measured: Measurement,
     public: PublicTable | None,
     *,
@@ -179,7 +178,7 @@ def reconsidered(
     return replace(support, likely=_likely(column, codes, noisy, supported, frequency))
 
 
-def _values(column: Modelled) -> Mask:
+def _values(column: Column) -> Mask:
     """Say which codes are values, and not *missing* or the like."""
     return np.arange(column.size) < column.values_count
 
@@ -209,7 +208,7 @@ def _shrunk(
     return shrunk
 
 
-def _with_lists(column: Modelled, noisy: Numbers, supported: Mask, parts: Whole) -> Whole:
+def _with_lists(column: Column, noisy: Numbers, supported: Mask, parts: Whole) -> Whole:
     """Number the codes after those that lie in an order: supported ones each, others together.
 
     Where all of the others are no values, such as *missing*, and noise would make up rows of them,
@@ -227,19 +226,6 @@ def _with_lists(column: Modelled, noisy: Numbers, supported: Mask, parts: Whole)
     return codes
 
 
-def _ordered(column: Modelled) -> int:
-    """Count the codes of a column, from the first, that lie in an order."""
-    match column:
-        case Categorical():
-            return 0
-        case Numeric():
-            return column.bins
-        case Remainder():
-            return column.step
-        case _:
-            return column.values_count
-
-
 def _largest(noisy: Numbers, supported: Mask, most: int) -> Mask:
     """Keep the largest of what is supported, where it is too much."""
     if supported.sum() <= most:
@@ -249,7 +235,7 @@ def _largest(noisy: Numbers, supported: Mask, most: int) -> Mask:
     return kept
 
 
-def _by_group(column: Categorical, noisy: Numbers, supported: Mask) -> Mask:
+def _by_group(column: Column, noisy: Numbers, supported: Mask) -> Mask:
     """Support all of the group of most noisy mass, none of others, and by threshold the rest."""
     names = np.array([*column.groups, *[""] * (column.size - len(column.groups))])
     mass = {name: float(noisy[names == name].sum()) for name in sorted({*column.groups} - {""})}
@@ -288,7 +274,7 @@ def _grouped(parts: Whole, mass: Numbers, bins: int) -> Whole:
 
 
 def _likely(
-    column: Modelled, codes: Whole, noisy: Numbers, supported: Mask, frequency: Numbers
+    column: Column, codes: Whole, noisy: Numbers, supported: Mask, frequency: Numbers
 ) -> Numbers:
     """Say how codes of one merged code share it: by noisy counts, and what is left among the rest.
 

@@ -98,7 +98,7 @@ class Looks:
         # Two rows of a person agree in two columns about as often as in one and in the other.
         self._crowd = replace(columns.crowd, repeats=columns.crowd.repeats**2)
         self._bounding, self._kept = columns.crowd.bounding, 1.0
-        pairs = itertools.combinations(self._domain.sizes, 2)
+        pairs = itertools.combinations(self._domain, 2)
         self._pairs = [pair for pair in pairs if self._domain.cells(pair) <= most_cells]
         self._model = self._fitted(None, LOOK_ITERATIONS)
         low, high = MODEL_LIMITS
@@ -108,7 +108,7 @@ class Looks:
         """Look for a tree, ask for it, look for more, and ask for all with what is left."""
         if "last" not in self._prices:
             return
-        steps, expected = len(self._domain.sizes) - 1, self._expected()
+        steps, expected = len(self._domain) - 1, self._expected()
         if not self._pairs or self._off(expected, steps) > DROWNED:
             self.coarser = ONLY_COLUMNS
             self._ask_columns_again(1.0)
@@ -163,14 +163,14 @@ class Looks:
         first, tree, left = self._prices["first"], self._prices["tree"], self._left
         power, (_, off) = 2 / self._currency.power, self._plan(len(self.chosen))
         sigmas, ones = self._columns_noise(), {}
-        in_pairs, told = 0.0, dict.fromkeys(self._domain.sizes, 0.0)
+        in_pairs, told = 0.0, dict.fromkeys(self._domain, 0.0)
         for name, noise in sigmas.items():
             ones[name] = MEAN_SIZE * float(np.minimum(noise, self._model.marginal((name,))).sum())
         for a, b in self.chosen:
             in_pairs += float(np.minimum(off[a, b], expected[a, b]).sum())
             precision = (MEAN_SIZE / off[a, b]) ** 2
-            told[a] += precision / self._domain.sizes[b]
-            told[b] += precision / self._domain.sizes[a]
+            told[a] += precision / self._domain[b]
+            told[b] += precision / self._domain[a]
 
         def total(share: float) -> float:
             pairs = (tree**2 + (1 - share) ** power * left**2) / (tree**2 + left**2)
@@ -249,7 +249,7 @@ class Looks:
         if not most:
             return
         none = Candidate(clique=(), expected=np.array([self._kept * self._model.total]))
-        parts = {name: frozenset({name}) for name in self._domain.sizes}
+        parts = {name: frozenset({name}) for name in self._domain}
         free = [pair for pair in self._pairs if pair not in self.chosen]
         grains, listed, priced = price_grains(price, self._door.currency), {}, 0
         for share in split(grains, self._door.currency, [1.0] * most):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,7 @@ import numpy as np
 from understudy.budget import price_grains, selection_epsilon_lower, split
 from understudy.door import Candidate
 from understudy.errors import QuestionError
-from understudy.graph import Domain, check_clique, model_bytes, outer_cliques
+from understudy.graph import check_clique, model_bytes, outer_cliques
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from understudy.budget import Capped
     from understudy.door import Clique, Door, MergedDoor
     from understudy.public import PublicTable
+    from understudy.schema import Domain
 
 GIVEN_LIMIT = 400_000_000
 """The most bytes of a model whose cliques were given by somebody, who can give others."""
@@ -30,12 +30,12 @@ CHOSEN_LIMIT = 8_000_000
 
 
 def check_cliques(
-    cliques: Sequence[Clique], domain: Mapping[str, int], *, most_cells: int, limit: int
+    cliques: Sequence[Clique], domain: Domain, *, most_cells: int, limit: int
 ) -> None:
-    """Refuse cliques of unknown columns, of too many cells, or of too large a model."""
+    """Raise on cliques of unknown columns, of too many cells, or of too large a model."""
     check_names(cliques, domain)
     for clique in cliques:
-        size = math.prod(domain[n] for n in clique)
+        size = domain.cells(clique)
         if size > most_cells:
             raise QuestionError(
                 f"the clique {' × '.join(clique)} is too large",
@@ -43,14 +43,13 @@ def check_cliques(
                 allowed=f"at most {most_cells:,}",
                 hint="drop a column of it, declare fewer bins, or raise most_cells",
             )
-    sizes = Domain(dict(domain))
-    needed = model_bytes(sizes, cliques)
+    needed = model_bytes(domain, cliques)
     if needed > limit:
-        worst = max(outer_cliques(sizes, cliques), key=sizes.cells)
-        dropped, left = _to_drop(sizes, cliques)
+        worst = max(outer_cliques(domain, cliques), key=domain.cells)
+        dropped, left = _to_drop(domain, cliques)
         raise QuestionError(
             "the cliques make too large a model together, with a table over "
-            + " × ".join(sizes.clique(worst)),
+            + " × ".join(domain.clique(worst)),
             got=f"{needed / 1e6:,.0f} MB",
             allowed=f"{limit / 1e6:,.0f} MB",
             hint=f"drop {' × '.join(dropped)}, which leaves {left / 1e6:,.0f} MB, "
@@ -117,28 +116,22 @@ def public_cliques(
         if any(set(pair) <= set(c) for c in chosen):
             continue
         for grown in (_grown(pair, targets, domain, most_cells), pair):
-            if model_bytes(Domain(domain), [*chosen, grown]) <= limit:
+            if model_bytes(domain, [*chosen, grown]) <= limit:
                 chosen.append(grown)
                 break
     return [c for c in chosen if not any(set(c) < set(o) for o in chosen)]
 
 
 def tree_and_triples(
-    public: PublicTable,
-    sizes: Mapping[str, int],
-    *,
-    begun: Sequence[Clique],
-    most_cells: int,
-    limit: int,
+    public: PublicTable, domain: Domain, *, begun: Sequence[Clique], most_cells: int, limit: int
 ) -> list[Clique]:
     """Choose pairs and triples by what public columns tell of each other.
 
     A tree of the most telling pairs comes first, beside what is ``begun``.  Then two of its pairs
     that meet become a triple where the three tell more of each other than the pairs do, the most
-    telling first, as long as cells and the model's size allow.  ``sizes`` are those that the
-    private columns may have.
+    telling first, as long as cells and the model's size allow.  ``domain`` is the one
+    that the private columns may have.
     """
-    domain = Domain(dict(sizes))
     scores = {
         pair: value
         for pair, value in _scores(public, most_cells).items()
@@ -146,7 +139,7 @@ def tree_and_triples(
     }
     tree = _tree(scores)
     chosen = [*begun, *(pair for pair in tree if pair not in begun)]
-    check_cliques(chosen, sizes, most_cells=most_cells, limit=limit)
+    check_cliques(chosen, domain, most_cells=most_cells, limit=limit)
     gains: dict[Clique, float] = {}
     for one, other in itertools.combinations(tree, 2):
         triple = tuple(dict.fromkeys((*one, *other)))
@@ -158,22 +151,20 @@ def tree_and_triples(
     return [c for c in chosen if not any(set(c) < set(o) for o in chosen)]
 
 
-def with_targets(targets: Sequence[str], sizes: Mapping[str, int], most_cells: int) -> list[Clique]:
+def with_targets(targets: Sequence[str], domain: Domain, most_cells: int) -> list[Clique]:
     """Pair targets with every other column, in the schema's order.
 
-    >>> with_targets(["b"], {"a": 2, "b": 2, "c": 2}, 100)
+    >>> with_targets(["b"], Domain({"a": 2, "b": 2, "c": 2}), 100)
     [('a', 'b'), ('b', 'c')]
     """
-    pairs = [pair for pair in itertools.combinations(sizes, 2) if set(pair) & set(targets)]
-    return [pair for pair in pairs if math.prod(sizes[n] for n in pair) <= most_cells]
+    pairs = [pair for pair in itertools.combinations(domain, 2) if set(pair) & set(targets)]
+    return [pair for pair in pairs if domain.cells(pair) <= most_cells]
 
 
-def _grown(
-    clique: Clique, targets: Sequence[str], domain: Mapping[str, int], most_cells: int
-) -> Clique:
+def _grown(clique: Clique, targets: Sequence[str], domain: Domain, most_cells: int) -> Clique:
     grown = clique
     for name in targets:
-        if name not in grown and math.prod(domain[n] for n in (*grown, name)) <= most_cells:
+        if name not in grown and domain.cells((*grown, name)) <= most_cells:
             grown = (name, *grown)
     return grown
 
@@ -222,9 +213,7 @@ def select_pairs(
     times its weight.
     """
     domain = door.schema.domain
-    pairs = [
-        p for p in itertools.combinations(domain, 2) if domain[p[0]] * domain[p[1]] <= most_cells
-    ]
+    pairs = [p for p in itertools.combinations(domain, 2) if domain.cells(p) <= most_cells]
     worth = {p: gaining(_candidate(p, ones, weights or {}), noise) for p in pairs}
     parts = {name: frozenset({name}) for name in domain}
     chosen = [tuple(sorted(c, key=list(domain).index)) for c in begun]
@@ -246,7 +235,7 @@ def select_pairs(
         a, b = asked[door.select(listed, epsilon=epsilon, bounding=bounding)]
         free.remove((a, b))
         # A pair that closes a circle may make the model too large, now and ever after.
-        if step < steps or model_bytes(Domain(dict(domain)), [*chosen, (a, b)]) <= limit:
+        if step < steps or model_bytes(domain, [*chosen, (a, b)]) <= limit:
             chosen.append((a, b))
             parts |= dict.fromkeys(parts[a] | parts[b], parts[a] | parts[b])
     return chosen

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from understudy.door import Clique
+    from understudy.schema import Domain
 
 Weighted = tuple[tuple["Clique", float], ...]
 
@@ -39,11 +40,12 @@ def all_of(
 
 
 def candidates(
-    workload: Sequence[tuple[Clique, float]], domain: Mapping[str, int], most_cells: int
+    workload: Sequence[tuple[Clique, float]], domain: Domain, most_cells: int
 ) -> dict[Clique, float]:
     """Give what may be asked, with weights, but for what has too many cells.
 
-    >>> candidates([(("a", "b", "c"), 1.0)], {"a": 2, "b": 3, "c": 4}, 12)
+    >>> from understudy.schema import Domain
+    >>> candidates([(("a", "b", "c"), 1.0)], Domain({"a": 2, "b": 3, "c": 4}), 12)
     {('a', 'b'): 2.0, ('a', 'c'): 2.0, ('b', 'c'): 2.0}
     """
     check_names([clique for clique, _ in workload], domain)
@@ -54,6 +56,6 @@ def candidates(
         ordered = sorted(clique, key=columns.index)
         for size in range(2, len(ordered) + 1):
             for part in itertools.combinations(ordered, size):
-                if part not in found and math.prod(domain[n] for n in part) <= most_cells:
+                if part not in found and domain.cells(part) <= most_cells:
                     found[part] = math.fsum(c * len(s & {*part}) for s, c in sets)
     return dict(sorted(found.items(), key=lambda item: (len(item[0]), item[0])))

@@ -7,7 +7,6 @@ that fits cannot fail to fit after half of the budget is spent.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
@@ -27,7 +26,7 @@ from understudy.synth.select.cliques import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from understudy.door import Clique
     from understudy.public import PublicTable
@@ -52,17 +51,17 @@ class Plan:
     @classmethod
     def of(cls, settings: TwoRoundSettings, schema: Schema, public: PublicTable | None) -> Self:
         """Settle cliques, and refuse those that make too large a model."""
-        sizes = {c.name: settings.rule(c.name).most_codes(c) for c in schema.modelled}
+        domain = Domain({c.name: settings.rule(c.name).most_codes(c) for c in schema.modelled})
         limit = settings.model_limit or (GIVEN_LIMIT if settings.cliques else CHOSEN_LIMIT)
         cliques = list(settings.cliques)
-        if not cliques and public is None and len(sizes) > 1:
-            begun = with_targets(settings.targets, sizes, settings.most_cells)
-            check_cliques(begun, sizes, most_cells=settings.most_cells, limit=limit)
+        if not cliques and public is None and len(domain) > 1:
+            begun = with_targets(settings.targets, domain, settings.most_cells)
+            check_cliques(begun, domain, most_cells=settings.most_cells, limit=limit)
             told = f"a tree of pairs to be chosen, and more for a model of {limit / 1e6:,.0f} MB"
             return cls(cliques=None, size=told, begun=tuple(begun))
         if not cliques and public is not None:
-            cliques = _chosen(settings, public, sizes, limit)
-        check_names(cliques, sizes)
+            cliques = _chosen(settings, public, domain, limit)
+        check_names(cliques, domain)
         _check_asked(settings, cliques)
         twice = [c for c in cliques if sum(set(c) == set(other) for other in cliques) > 1]
         if twice:
@@ -71,16 +70,16 @@ class Plan:
                 got=" × ".join(twice[0]),
                 hint="give it a weight, if it is to have less noise",
             )
-        kept = [c for c in cliques if _cells(c, sizes) <= settings.most_cells]
+        kept = [c for c in cliques if domain.cells(c) <= settings.most_cells]
         notes = tuple(
-            f"{' × '.join(clique)} was not asked for: with up to {_cells(clique, sizes):,} cells "
+            f"{' × '.join(clique)} was not asked for: with up to {domain.cells(clique):,} cells "
             f"it is over the {settings.most_cells:,} allowed."
             for clique in cliques
             if clique not in kept
         )
-        check_cliques(kept, sizes, most_cells=settings.most_cells, limit=limit)
-        order = tuple(best_order(Domain(sizes), kept))
-        return cls(cliques=kept, size=_size(sizes, kept), order=order, notes=notes)
+        check_cliques(kept, domain, most_cells=settings.most_cells, limit=limit)
+        order = tuple(best_order(domain, kept))
+        return cls(cliques=kept, size=_size(domain, kept), order=order, notes=notes)
 
 
 def _check_asked(settings: TwoRoundSettings, cliques: Sequence[Clique]) -> None:
@@ -96,12 +95,8 @@ def _check_asked(settings: TwoRoundSettings, cliques: Sequence[Clique]) -> None:
         )
 
 
-def _cells(clique: Clique, sizes: Mapping[str, int]) -> int:
-    return math.prod(sizes[name] for name in clique)
-
-
 def _chosen(
-    settings: TwoRoundSettings, public: PublicTable, sizes: Mapping[str, int], limit: int
+    settings: TwoRoundSettings, public: PublicTable, domain: Domain, limit: int
 ) -> list[Clique]:
     """Choose cliques from public columns, their codes put together much as private ones will be."""
     supports = []
@@ -111,16 +106,15 @@ def _chosen(
         supports.append(find_support(column, measured, settings.rule(column.name), public))
     return tree_and_triples(
         merged_public(public, supports),
-        sizes,
-        begun=with_targets(settings.targets, sizes, settings.most_cells),
+        domain,
+        begun=with_targets(settings.targets, domain, settings.most_cells),
         most_cells=settings.most_cells,
         limit=limit,
     )
 
 
-def _size(sizes: dict[str, int], cliques: list[Clique]) -> str:
+def _size(domain: Domain, cliques: list[Clique]) -> str:
     """Say how large a model can become."""
-    domain = Domain(sizes)
     outer = outer_cliques(domain, cliques)
     cells = sum(map(domain.cells, outer))
     worst = domain.clique(max(outer, key=domain.cells))

@@ -25,7 +25,7 @@ import numpy as np
 from understudy.budget import Budget, price_lower, scale_upper
 from understudy.door import Measurement, Rows
 from understudy.errors import QuestionError, UsageError
-from understudy.graph import Domain, Urn
+from understudy.graph import Urn
 from understudy.public import Batch, Batches, Synthesis
 from understudy.synth.generate.assignment import Alone, Donors, drawn
 from understudy.synth.generate.rounding import check_rows
@@ -36,14 +36,14 @@ from understudy.synth.usercounts.posterior import posterior
 from understudy.synth.usercounts.visits import Visits
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
     from understudy.budget import Currency, ResolvedUnit
     from understudy.door import Door
     from understudy.public import Draw, Progress, PublicTable
-    from understudy.schema import Codes
+    from understudy.schema import Codes, Domain
     from understudy.synth.usercounts.visits import Groups
 
     Mask = NDArray[np.bool_]
@@ -217,7 +217,7 @@ class UserCounts:
         noises = [partial(_noise, budget) for budget in budgets]
         return visits.best(noises, last=space.last, most=self.most, groups=self.groups)
 
-    def _space(self, domain: Mapping[str, int]) -> Space:
+    def _space(self, domain: Domain) -> Space:
         unknown = sorted(set(self.time) - set(domain))
         if unknown:
             raise QuestionError(
@@ -263,7 +263,7 @@ class UserCounts:
         donors = Donors(public, [*kinds, *space.time[-1:]], rng)
         total = int(rows.sum())
         sizes = Sizes.public(public, total).each(total, self.most_each)
-        urn = Urn.counted(Domain(dict(space.domain)), plan.cells, rows)
+        urn = Urn.counted(space.domain, plan.cells, rows)
         return drawn(urn, total, donors.given(sizes), rng=rng)
 
     def _notes(self, plan: Plan) -> tuple[str, ...]:

@@ -7,7 +7,6 @@ where public people were in it in a period that is near enough.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
@@ -16,11 +15,10 @@ import numpy as np
 from understudy.synth.generate.rounding import simplex
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import NDArray
 
     from understudy.door import Clique
+    from understudy.schema import Domain
 
     Values = TypeVar("Values", bound=np.generic)
     Mask = NDArray[np.bool_]
@@ -37,13 +35,13 @@ LEVEL_SPREAD = 0.5
 class Space:
     """All cells of a table, and which columns tell the period."""
 
-    domain: Mapping[str, int]
+    domain: Domain
     time: Clique
 
     @property
     def size(self) -> int:
         """How many cells there are."""
-        return math.prod(self.domain.values())
+        return self.domain.cells(self.domain)
 
     @property
     def matched(self) -> Clique:
@@ -53,7 +51,7 @@ class Space:
     @property
     def matched_size(self) -> int:
         """How many cells these have."""
-        return math.prod(self.domain[n] for n in self.matched)
+        return self.domain.cells(self.matched)
 
     @property
     def last(self) -> int:
@@ -141,7 +139,7 @@ class Space:
     def _axes(self) -> tuple[list[int], int]:
         names = list(self.domain)
         rest = [i for i, name in enumerate(names) if name not in self.time]
-        periods = math.prod(self.domain[n] for n in self.time)
+        periods = self.domain.cells(self.time)
         return [*rest, *(names.index(n) for n in self.time)], periods
 
 

@@ -1,32 +1,32 @@
-"""Domains: the columns of a model and how many values each may take."""
+"""Domains: columns, and how many codes each has."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from understudy.errors import QuestionError
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from understudy.graph.measurement import Clique
+Clique = tuple[str, ...]
+"""Names of columns, in order; its cells are numbered with the last column fastest."""
 
 
-@dataclass(frozen=True, slots=True)
-class Domain:
-    """Columns in an order of their own, each with its number of values.
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Domain(Mapping[str, int]):
+    """Columns in an order of their own, each with its number of codes.
 
     >>> domain = Domain({"a": 2, "b": 3})
     >>> domain.clique({"b", "a"}), domain.shape(("b",)), domain.cells(("a", "b"))
     (('a', 'b'), (3,), 6)
+    >>> domain["b"], domain == {"b": 3, "a": 2}
+    (3, True)
     """
 
-    sizes: dict[str, int]
+    sizes: Mapping[str, int]
 
     def __post_init__(self) -> None:
-        """Refuse columns without values, and no columns at all."""
+        """Raise unless there are columns, and each has codes."""
         if not self.sizes:
             raise QuestionError("a model needs a column")
         object.__setattr__(self, "sizes", {n: int(size) for n, size in self.sizes.items()})
@@ -34,8 +34,24 @@ class Domain:
         if empty:
             raise QuestionError("columns of a model must have values", got=", ".join(empty))
 
+    def __getitem__(self, name: str) -> int:
+        """Return the number of a column's codes."""
+        return self.sizes[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Go through the columns in order."""
+        return iter(self.sizes)
+
+    def __len__(self) -> int:
+        """Count the columns."""
+        return len(self.sizes)
+
+    def __repr__(self) -> str:
+        """Write the sizes out."""
+        return f"Domain({self.sizes!r})"
+
     def clique(self, names: Iterable[str]) -> Clique:
-        """Put names in the domain's order; refuse those it does not have."""
+        """Put names in the domain's order; raise on those it does not have."""
         wanted = set(names)
         unknown = sorted(wanted - set(self.sizes))
         if unknown:
@@ -47,9 +63,9 @@ class Domain:
         return tuple(name for name in self.sizes if name in wanted)
 
     def shape(self, clique: Clique) -> tuple[int, ...]:
-        """Give the shape of a clique's table."""
+        """Return the shape of a clique's table."""
         return tuple(self.sizes[name] for name in clique)
 
     def cells(self, clique: Iterable[str]) -> int:
-        """Give the number of cells of a clique's table."""
+        """Return the number of cells of a clique's table."""
         return math.prod(self.sizes[name] for name in clique)
