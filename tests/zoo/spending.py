@@ -185,7 +185,7 @@ SPENDING = (
     Bug(
         name="a finished run gives back what it spent",
         kind="more is spent than there is",
-        file="ledger/ledger.py",
+        file="ledger/state.py",
         old="return self.spent if self.closed else self.cap",
         new="return 0 if self.closed else self.cap",
         caught_by=f"{LEDGER}::test_a_cap_is_held_until_the_run_is_closed",
@@ -193,7 +193,7 @@ SPENDING = (
     Bug(
         name="any question may be asked under a charge that is open",
         kind="more is spent than there is",
-        file="ledger/ledger.py",
+        file="ledger/state.py",
         old="any(r.ordinal == ordinal and r.plan == plan for",
         new="any(r.ordinal == ordinal for",
         caught_by=f"{LEDGER}::test_another_question_in_its_place_is_charged_anew",

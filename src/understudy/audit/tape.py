@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from understudy.ledger import Run, RunState
-from understudy.ledger.ledger import Reservation
+from understudy.ledger import Reservation, Run, RunState
 
 if TYPE_CHECKING:
     from understudy.budget import Budget, Charge

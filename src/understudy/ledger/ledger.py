@@ -18,13 +18,11 @@ answers of all runs are in the frames that read the journal.
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from understudy.budget import Budget, Charge, ResolvedUnit, epsilon_of
-from understudy.budget.unit import UNTOLD
 from understudy.errors import (
     BudgetExhaustedError,
     LedgerDamagedError,
@@ -32,129 +30,18 @@ from understudy.errors import (
     LedgerMismatchError,
     sealed,
 )
-from understudy.ledger.journal import BACKUP, Journal
+from understudy.ledger.journal import Journal
+from understudy.ledger.state import RunState, State, state_of
 from understudy.ledger.verification import verified
-from understudy.schema import Schema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from understudy.budget import Currency
-    from understudy.ledger.journal import Entry
     from understudy.ledger.verification import Verified
 
 
 NOTHING = 1e-6
 """Less epsilon than this is called nothing, where it is told to people."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reservation:
-    """A charge that was booked for one question of a run."""
-
-    ordinal: int
-    plan: str
-    what: str
-    charge: Charge
-    grains: int
-
-
-@dataclass(slots=True)
-class RunState:
-    """What the journal says of one run."""
-
-    number: int
-    cap: int
-    budget: Budget
-    total: Budget
-    """The total of the table that the run is of."""
-    request: dict[str, Any]
-    reservations: list[Reservation] = field(default_factory=list)
-    answers: dict[int, tuple[str, bytes]] = field(default_factory=dict, repr=False)
-    closed: bool = False
-    head: str = ""
-    """The hash of the run's last entry, and so of all before it."""
-
-    @property
-    def spent(self) -> int:
-        """The grains booked, open reservations included."""
-        return sum(r.grains for r in self.reservations)
-
-    @property
-    def held(self) -> int:
-        """The grains this run keeps from others: its cap, or once closed what it spent."""
-        return self.spent if self.closed else self.cap
-
-    def covers(self, ordinal: int, plan: str) -> bool:
-        """Whether this very question was charged."""
-        return any(r.ordinal == ordinal and r.plan == plan for r in self.reservations)
-
-
-@dataclass(slots=True)
-class State:
-    """What the journal says in all."""
-
-    budget: Budget
-    key: str = field(repr=False)
-    head: str
-    name: str | None = None
-    """The table, once it is bound to one."""
-    unit: ResolvedUnit | None = None
-    runs: dict[int, RunState] = field(default_factory=dict)
-
-    @property
-    def currency(self) -> Currency:
-        """What is added up."""
-        return self.budget.currency
-
-    @property
-    def total(self) -> int:
-        """The table's total, in grains."""
-        return self.budget.grains
-
-    @property
-    def left(self) -> int:
-        """What no run holds, in grains."""
-        return self.total - sum(r.held for r in self.runs.values())
-
-
-def _state(entries: list[Entry]) -> State:
-    if not entries or entries[0].kind != "ledger":
-        raise LedgerDamagedError("the ledger has no beginning", hint=BACKUP)
-    body = entries[0].body
-    state = State(Budget.from_dict(body["budget"]), body["key"], entries[-1].chain)
-    for entry in entries[1:]:
-        body = entry.body
-        if entry.kind == "identity":
-            state.name, state.unit = body["name"], ResolvedUnit.from_dict(body["unit"])
-            continue
-        if entry.kind == "run":
-            number, budget = entry.run or 0, Budget.from_dict(body["budget"])
-            if state.unit is not None and UNTOLD in {p.format for p in state.unit.parts}:
-                state.unit = state.unit.completed(Schema.from_dict(body["request"]["schema"]))
-            state.runs[number] = RunState(
-                number, int(body["cap"]), budget, state.budget, body["request"], head=entry.chain
-            )
-            continue
-        run = state.runs[entry.run or 0]
-        run.head = entry.chain
-        if entry.kind == "reserve":
-            charge = Charge.from_dict(body["charge"])
-            grains = int(body["grains"])
-            run.reservations.append(
-                Reservation(entry.ordinal or 0, body["plan"], body["what"], charge, grains)
-            )
-        elif entry.kind == "answer":
-            run.answers[entry.ordinal or 0] = (body["plan"], entry.payload)
-        elif entry.kind == "close":
-            run.closed = True
-        else:
-            raise LedgerDamagedError(
-                "the ledger holds an entry of an unknown kind",
-                got=entry.kind,
-                hint="a newer Understudy may have written it",
-            )
-    return state
 
 
 def new_key() -> str:
@@ -211,7 +98,7 @@ class Ledger:
     def bind(self, *, name: str, unit: ResolvedUnit) -> None:
         """Give the ledger to a table and a unit; refuse where it belongs to others."""
         with self._journal.transaction() as entries:
-            state = _state(entries)
+            state = state_of(entries)
             if state.name is None:
                 self._journal.append("identity", {"name": name, "unit": unit.to_dict()})
                 return
@@ -227,7 +114,7 @@ class Ledger:
     @sealed
     def state(self) -> State:
         """Read and check the whole ledger."""
-        return _state(self._journal.entries())
+        return state_of(self._journal.entries())
 
     @property
     def keyed(self) -> bool:
@@ -245,13 +132,13 @@ class Ledger:
             ledger.verify(release.manifest)
         """
         entries = self._journal.entries()
-        return verified(entries, _state(entries), manifest, path=self.path)
+        return verified(entries, state_of(entries), manifest, path=self.path)
 
     @sealed
     def begin(self, budget: Budget, request: dict[str, Any]) -> Run:
         """Reserve a run's cap from what is left, or refuse."""
         with self._journal.transaction() as entries:
-            state = _state(entries)
+            state = state_of(entries)
             if budget.currency != state.currency:
                 raise LedgerMismatchError(
                     f"the ledger {self.path} is in another currency",
@@ -316,7 +203,7 @@ class Run:
     @sealed
     def state(self) -> RunState:
         """Read what the journal says of this run."""
-        return _state(self._journal.entries()).runs[self.number]
+        return state_of(self._journal.entries()).runs[self.number]
 
     @sealed
     def answer(self, ordinal: int, plan: str) -> bytes | None:
@@ -335,7 +222,7 @@ class Run:
     def check(self, ordinal: int, plan: str, charge: Charge) -> None:
         """Refuse a question that the cap cannot pay for, before anything is counted."""
         entries = self._journal.entries()
-        self._affordable(_state(entries), ordinal, plan, charge)
+        self._affordable(state_of(entries), ordinal, plan, charge)
 
     def _affordable(self, state: State, ordinal: int, plan: str, charge: Charge) -> int | None:
         """Give the grains to book, or None where an open reservation already covers it."""
@@ -359,7 +246,7 @@ class Run:
     def reserve(self, ordinal: int, plan: str, what: str, charge: Charge) -> None:
         """Book a charge on disk, unless an open reservation of the same question stands."""
         with self._journal.transaction() as entries:
-            grains = self._affordable(_state(entries), ordinal, plan, charge)
+            grains = self._affordable(state_of(entries), ordinal, plan, charge)
             if grains is not None:
                 body = {
                     "plan": plan,
@@ -373,7 +260,7 @@ class Run:
     def store(self, ordinal: int, plan: str, payload: bytes) -> None:
         """Put an answer on disk; only then may it be handed over."""
         with self._journal.transaction() as entries:
-            run = _state(entries).runs[self.number]
+            run = state_of(entries).runs[self.number]
             if run.closed or ordinal in run.answers:
                 raise LedgerLockedError(
                     f"another process has gone on with run {self.number}",
@@ -392,5 +279,5 @@ class Run:
     def close(self) -> None:
         """End the run; what it did not book is free again."""
         with self._journal.transaction() as entries:
-            if not _state(entries).runs[self.number].closed:
+            if not state_of(entries).runs[self.number].closed:
                 self._journal.append("close", {}, run=self.number)

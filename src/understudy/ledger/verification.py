@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from understudy.ledger.journal import Entry
-    from understudy.ledger.ledger import State
+    from understudy.ledger.state import State
 
 COST = "what the release cost is not in this ledger, and adds to what it says was spent"
 

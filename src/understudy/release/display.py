@@ -16,7 +16,7 @@ from understudy.errors import MissingPackageError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from understudy.release.release import Release
+    from understudy.release.contents import Contents
     from understudy.schema import Array
 
     Texts = dict[str, list[str]]
@@ -115,7 +115,7 @@ def html_list(lines: Sequence[str]) -> str:
     return f"<ul>{inner}</ul>" if inner else ""
 
 
-def release_text(release: Release) -> str:
+def release_text(release: Contents) -> str:
     """Tell what a release is, a fact a line."""
     facts = _facts(release)
     width = max(map(len, facts))
@@ -129,7 +129,7 @@ def release_text(release: Release) -> str:
     )
 
 
-def release_html(release: Release) -> str:
+def release_html(release: Contents) -> str:
     """Tell what a release is as a table in HTML."""
     body = "".join(
         f'<tr><th style="text-align: left">{escape(k)}</th>'
@@ -140,7 +140,7 @@ def release_html(release: Release) -> str:
     return f"<b>Release</b><table><tbody>{body}</tbody></table>{notes}"
 
 
-def _facts(release: Release) -> dict[str, str]:
+def _facts(release: Contents) -> dict[str, str]:
     manifest, domain = release.manifest, release.schema.domain
     promise, mechanism = manifest["guarantee"], manifest["mechanism"]
     chosen = mechanism.get("chosen", {}).get("name")

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from understudy.door import Measurement
-    from understudy.release.release import Release
+    from understudy.release.contents import Contents
     from understudy.schema import Array, Schema
 
 NORMAL = 1.959964
@@ -129,7 +129,7 @@ class Estimate:
         }
 
 
-def estimate(release: Release, columns: Sequence[str], *, counted: str | None) -> Estimate:
+def estimate(release: Contents, columns: Sequence[str], *, counted: str | None) -> Estimate:
     """Estimate a marginal from a release's measurements; see `Release.estimate`."""
     _check_columns(release.schema, columns)
     holding = [m for m in release.measurements if _holds(m, columns)]
@@ -155,7 +155,7 @@ def estimate(release: Release, columns: Sequence[str], *, counted: str | None) -
 class _Marginal:
     """The way from measurements to cells, on the scale of the table's rows."""
 
-    release: Release
+    release: Contents
     measured: Sequence[Measurement]
 
     def known(self, holding: Sequence[Measurement], space: Space) -> Known:
@@ -181,7 +181,7 @@ class _Marginal:
         return known.scaled(_rows(self.release) / size, error / size)
 
 
-def _rows(release: Release) -> int:
+def _rows(release: Contents) -> int:
     """Give the number of rows that shares are scaled to: of a release without any, they stay so."""
     return max(1, int(release.manifest["rows"]))
 
@@ -204,7 +204,7 @@ def _others(spaces: Sequence[Space]) -> list[Space]:
 
 
 def _told(
-    release: Release, space: Space, known: Known, kind: str, holding: Sequence[Measurement]
+    release: Contents, space: Space, known: Known, kind: str, holding: Sequence[Measurement]
 ) -> Estimate:
     """Put what is known into words and a table."""
     schema, promise = release.schema, release.manifest["guarantee"]
@@ -229,7 +229,7 @@ def _told(
 
 
 def _notes(
-    release: Release, space: Space, known: Known, kind: str, holding: Sequence[Measurement]
+    release: Contents, space: Space, known: Known, kind: str, holding: Sequence[Measurement]
 ) -> list[str]:
     promise, notes = release.manifest["guarantee"], []
     if kind != "rows":

@@ -7,7 +7,7 @@ all, with the manifest, which holds every other file's checksum, written last.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -18,6 +18,7 @@ from understudy.engine import DuckDB
 from understudy.engine.duckdb.writing import write_batches
 from understudy.errors import UsageError
 from understudy.graph import load, save
+from understudy.release.contents import Contents
 from understudy.release.display import release_html, release_text, to_arrow, to_pandas, to_polars
 from understudy.release.estimates import estimate, part_labels
 from understudy.release.evidence import load_evidence, save_evidence
@@ -32,10 +33,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from understudy.door import Measurement
-    from understudy.graph import Model
     from understudy.public import Progress
     from understudy.release.estimates import Estimate
-    from understudy.release.rows import Decoded
     from understudy.schema import Array
 
 Format = Literal["parquet", "csv"]
@@ -56,7 +55,7 @@ _TEXTS = {name: "VARCHAR" for name, kind in _NOISY.items() if kind is object}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Release:
+class Release(Contents):
     """A synthetic table that anyone may see, the noisy numbers behind it, and what is promised.
 
     `rows`, `columns`, `to_arrow` and `to_polars` are the synthetic rows, `sample` draws more of
@@ -76,16 +75,6 @@ class Release:
     >>> list(release.columns), list(release.estimate("colour").labels["colour"])
     (['colour'], ['red', 'blue', '(missing)', '(other)'])
     """
-
-    schema: Schema
-    decoded: Decoded | Stored
-    """The synthetic rows, batch by batch."""
-    measurements: tuple[Measurement, ...]
-    manifest: dict[str, Any]
-    model: Model | None = None
-    """What the rows were drawn from; None where they come from no model of rows."""
-    merged: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
-    """What each code is in the model, of columns whose codes were put together."""
 
     @classmethod
     def read(cls, folder: str | Path) -> Self:
@@ -108,24 +97,6 @@ class Release:
     def _repr_html_(self) -> str:
         """Say the same in a notebook."""
         return release_html(self)
-
-    def __len__(self) -> int:
-        """Count the synthetic rows."""
-        return sum(self.decoded.sizes)
-
-    @property
-    def columns(self) -> dict[str, Array]:
-        """The synthetic rows, column by column, the person's id first where there is one.
-
-        From the first time they are asked for, all rows are held.
-        """
-        return self.decoded.columns
-
-    @property
-    def ids(self) -> tuple[str, ...]:
-        """The columns that tell synthetic people apart; none where each row is one."""
-        made = {c.name for c in self.schema.released_columns}
-        return tuple(name for name in next(iter(self.decoded)) if name not in made)
 
     @property
     def rows(self) -> Any:  # noqa: ANN401  a pandas DataFrame, which is not required

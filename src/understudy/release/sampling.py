@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from understudy.graph import Model
-    from understudy.release.release import Release
+    from understudy.release.contents import Contents
     from understudy.schema import Array, Codes, Column, Schema
 
     Numbers = NDArray[np.int64]
@@ -33,7 +33,7 @@ SHOWN = 10
 
 
 def sampled(
-    release: Release, rows: int, *, where: Mapping[str, object], rng: np.random.Generator
+    release: Contents, rows: int, *, where: Mapping[str, object], rng: np.random.Generator
 ) -> dict[str, Array]:
     """Draw rows that are like a release's, all of them with the values that are wanted."""
     if rows < 0:

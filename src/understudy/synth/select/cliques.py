@@ -154,6 +154,7 @@ def tree_and_triples(
 def with_targets(targets: Sequence[str], domain: Domain, most_cells: int) -> list[Clique]:
     """Pair targets with every other column, in the schema's order.
 
+    >>> from understudy.schema import Domain
     >>> with_targets(["b"], Domain({"a": 2, "b": 2, "c": 2}), 100)
     [('a', 'b'), ('b', 'c')]
     """
