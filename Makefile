@@ -12,9 +12,10 @@ help: ## list the targets
 	@for f in benchmarks/[a-z]*.py; do n=$$(basename $$f .py | tr _ -); printf "  make %-12s %s\n" bench-$$n "$$(sed -n '1s/"""//gp' $$f)"; done
 
 $(VENV)/.installed: pyproject.toml constraints.txt
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
-	touch $@
+	@echo "Installing into $(VENV), once; it takes a minute or two ..."
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	@touch $@
 
 # DuckDB's extensions are packed for one version of it, so they have an environment of their own.
 .databases/.installed: pyproject.toml constraints.txt
@@ -26,14 +27,14 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 
 install: $(VENV)/.installed ## make .venv with everything the project needs
 
-demo: install ## a simulated city, from private table to release, in demo-out
-	rm -rf demo-out
-	$(BIN)/understudy demo demo-out
+demo: install ## the whole road on a simulated city, in demo-out: init, check, synth, evaluate
+	@rm -rf demo-out
+	@$(BIN)/understudy demo demo-out
 
 test: lint docs .databases/.installed ## all checks and tests, some fifteen minutes on 2 cores (ten are meant)
 	scripts/system chromedriver chromium chromium-driver
 	rm -f .coverage
-	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal --cov --cov-report=
+	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal --durations=10 --cov --cov-report=
 	.databases/bin/python -m pytest --quiet --cov --cov-append --cov-report= tests/engine/test_databases.py
 	$(BIN)/python tests/raises.py
 

@@ -29,7 +29,7 @@ def main() -> int:
     data = CoverageData(os.environ.get("COVERAGE_FILE", ".coverage"))
     data.read()
     count, missed = 0, []
-    for path in sorted(p for room in ROOMS for p in (SOURCE / room).glob("*.py")):
+    for path in sorted(p for room in ROOMS for p in (SOURCE / room).rglob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         count += sum(isinstance(n, ast.Raise) for n in ast.walk(tree))
         missed += [f"{path.relative_to(SOURCE)}:{line}" for line in unreached(data, path)]
