@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     Codes = NDArray[np.int32]
     Counts = NDArray[np.int64]
-    Whole = NDArray[np.signedinteger[Any]]
+    Ints = NDArray[np.signedinteger[Any]]
 
 Way = Literal["rounded", "multinomial"]
 
@@ -105,7 +105,7 @@ def check_possible(table: Table, wanted: Counts, known: Clique) -> None:
         )
 
 
-def dealt(kinds: Whole, counts: Counts, group: Counts, rng: np.random.Generator) -> Counts:
+def dealt(kinds: Ints, counts: Counts, group: Counts, rng: np.random.Generator) -> Counts:
     """Deal the cells that each group is to have to its rows, in a random order.
 
     ``counts`` says how many rows of each kind there are, group after group; ``kinds`` is the

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from understudy.graph.kernels import Table
 
-    Whole = NDArray[np.int64]
+    Ints = NDArray[np.int64]
 
 DEEPEST = 64
 """Cells in more rows than this are not sought to be alike."""
@@ -35,9 +35,9 @@ class Sums:
     [1.0, 0.0, 30.5, 0.0]
     """
 
-    starts: Whole
+    starts: Ints
     """Row i holds the cells from ``starts[i]`` to ``starts[i + 1]``."""
-    cells: Whole
+    cells: Ints
     weights: Table
     width: int
     """How many cells there are."""
@@ -72,7 +72,7 @@ class Sums:
 class ParcelSums:
     """The same sums, of parcels."""
 
-    parcels: Whole
+    parcels: Ints
     """The parcel of each cell."""
     sums: Sums
 
@@ -85,7 +85,7 @@ class ParcelSums:
         return self.sums.backward(values)[self.parcels]
 
 
-def _sums_by(number: Whole, values: Table, count: int) -> Table:
+def _sums_by(number: Ints, values: Table, count: int) -> Table:
     return np.asarray(np.bincount(number, weights=values, minlength=count), dtype=np.float64)
 
 
@@ -109,7 +109,7 @@ def in_parcels(sums: Sums) -> Sums | ParcelSums:
     return ParcelSums(parcels, held)
 
 
-def _parcels(sums: Sums, depth: Whole) -> Whole:
+def _parcels(sums: Sums, depth: Ints) -> Ints:
     """Number cells so that those with one number lie in the same rows with the same weights.
 
     A cell's number has a digit for each of its rows, by order: which stretch of entries of one

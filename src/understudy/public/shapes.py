@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from understudy.graph import Clique
     from understudy.public.table import PublicTable
 
-    Numbers = NDArray[np.float64]
-    Whole = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
 
 MOST_CELLS = 2_000_000
 """The most cells of the feature columns."""
@@ -50,16 +50,16 @@ TRIED = (2, 5, 10, 20, 40)
 class Mixture:
     """A mixture of Gaussians over scaled features."""
 
-    mean: Numbers
-    deviation: Numbers
+    mean: Floats
+    deviation: Floats
     """Of the features, before scaling."""
-    weights: Numbers
-    centres: Numbers
-    factors: Numbers
+    weights: Floats
+    centres: Floats
+    factors: Floats
     """The upper Cholesky factor of each precision: z = (x − centre) @ factor is standard."""
 
     @classmethod
-    def fitted(cls, features: Numbers, count: int) -> Mixture:
+    def fitted(cls, features: Floats, count: int) -> Mixture:
         """Fit so many Gaussians; the same every time, so that a run can be resumed."""
         try:
             from sklearn.mixture import GaussianMixture  # noqa: PLC0415
@@ -83,7 +83,7 @@ class Mixture:
             factors=model.precisions_cholesky_,
         )
 
-    def logs(self, features: Numbers) -> Numbers:
+    def logs(self, features: Floats) -> Floats:
         """Give the log-density of every component at every point."""
         scaled = (features - self.mean) / self.deviation
         found = []
@@ -93,7 +93,7 @@ class Mixture:
             found.append(np.log(weight) + volume - 0.5 * apart.sum(axis=1))
         return np.stack(found, axis=1)
 
-    def likelihood(self, features: Numbers) -> float:
+    def likelihood(self, features: Floats) -> float:
         """Give the mean log-likelihood of points."""
         logs = self.logs(features)
         top = logs.max(axis=1)
@@ -107,15 +107,15 @@ class Shapes:
     features: Clique
     sizes: tuple[int, ...]
     mixture: Mixture
-    labels: Whole
+    labels: Ints
     """The archetype of every cell of the features, the last column fastest."""
-    people: Whole
+    people: Ints
     """How many public people are of each archetype."""
-    rows: Whole
+    rows: Ints
     """How many rows they have."""
-    joint: Numbers
+    joint: Floats
     """The share of each feature cell in an archetype's rows: archetypes × cells."""
-    others: dict[str, Numbers]
+    others: dict[str, Floats]
     """The same for every other column by itself."""
 
     @property
@@ -152,7 +152,7 @@ class Shapes:
         features: Clique,
         sizes: tuple[int, ...],
         mixture: Mixture,
-        labels: Whole,
+        labels: Ints,
     ) -> Shapes:
         count, cells = len(mixture.weights), public.cells(features)
         kind = kinds(public, features, labels, count)
@@ -175,7 +175,7 @@ class Shapes:
             },
         )
 
-    def kinds(self, public: PublicTable) -> Whole:
+    def kinds(self, public: PublicTable) -> Ints:
         """Give the archetype of every public person."""
         return kinds(public, self.features, self.labels, self.count)
 
@@ -226,25 +226,25 @@ class Shapes:
         )
 
 
-def kinds(public: PublicTable, features: Clique, labels: Whole, count: int) -> Whole:
+def kinds(public: PublicTable, features: Clique, labels: Ints, count: int) -> Ints:
     """Give every public person their most common label, the first of several."""
     people = public.known_people("what kinds of people there are")
     keys = people * count + labels[public.cells(features)]
     counts = np.bincount(keys, minlength=(int(people[-1]) + 1) * count).reshape(-1, count)
-    most: Whole = counts.argmax(axis=1)
+    most: Ints = counts.argmax(axis=1)
     return most
 
 
-def _shares(kinds: Whole, codes: Whole, count: int, size: int) -> Numbers:
+def _shares(kinds: Ints, codes: Ints, count: int, size: int) -> Floats:
     counts = np.bincount(kinds * size + codes, minlength=count * size).reshape(count, size)
     return np.asarray(counts / np.maximum(counts.sum(axis=1, keepdims=True), 1))
 
 
-def _some(points: Numbers) -> Numbers:
+def _some(points: Floats) -> Floats:
     return points[:: 1 + len(points) // ENOUGH_ROWS]
 
 
-def _best(points: Numbers, people: Whole) -> int:
+def _best(points: Floats, people: Ints) -> int:
     """Find the number of archetypes under which the rows of held-out people are likeliest."""
     held = people % 2 == 1
     if not held.any():

@@ -23,7 +23,7 @@ from understudy.errors import BudgetError, QuestionError, UsageError
 from understudy.graph import Domain, estimate
 from understudy.synth.measure.compression import Compressed, CompressionSettings
 from understudy.synth.measure.population import check_public, shares_of_people
-from understudy.synth.measure.weighted_round import Asked, weighted_round
+from understudy.synth.measure.weighted_round import WeightedMarginal, weighted_round
 from understudy.synth.select.cliques import (
     CHOSEN_LIMIT,
     check_cliques,
@@ -171,10 +171,10 @@ class MST(CompressionSettings):
             public=columns.small_public(),
         )
 
-    def _asked(self, clique: Clique) -> Asked:
+    def _asked(self, clique: Clique) -> WeightedMarginal:
         same = frozenset(clique)
         weight = next((w for c, w in self.weights if frozenset(c) == same), 1.0)
-        return Asked(clique=clique, weight=weight)
+        return WeightedMarginal(clique=clique, weight=weight)
 
     def _prices(self, door: Door, public: PublicTable | None) -> dict[str, float]:
         """Share the budget out among kinds of questions."""

@@ -36,7 +36,7 @@ from understudy.synth.measure.support import find_support
 from understudy.synth.measure.weighted_round import weighted_round
 from understudy.synth.select.cliques import select_pairs
 from understudy.synth.tworound import mechanism as tworound
-from understudy.synth.tworound.plan import Plan
+from understudy.synth.tworound.plan import RoundsPlan
 
 CITIES = tuple(f"{state}{i}" for state in "nsw" for i in range(4))
 SCHEMA = Schema(
@@ -277,7 +277,7 @@ def test_a_plan_is_for_the_most_codes_that_can_be_left() -> None:
     """32 groups of ages, 4 cities of a state, the one of none and one for the rest."""
     sizes = {"sex": 2, "age": 32, "city": 6, "tens": 10, "rest": 11, "rent": 4}
     assert {c.name: GIVEN.rule(c.name).most_codes(c) for c in SCHEMA.modelled} == sizes
-    plan = Plan.of(GIVEN, SCHEMA, None)
+    plan = RoundsPlan.of(GIVEN, SCHEMA, None)
     assert (plan.cliques, plan.notes) == ([*CLIQUES], ())
     outer = outer_cliques(Domain(sizes), CLIQUES)
     assert plan.size.startswith(
@@ -313,7 +313,7 @@ def test_cliques_of_too_many_cells_are_left_out_with_a_note(tmp_path: Path) -> N
 def test_cells_are_counted_as_they_are_asked_at_most(tmp_path: Path) -> None:
     """age × city is 32 × 6 cells at most; one cell less, and it is left out."""
     for most, kept in ((192, 4), (191, 3)):
-        plan = Plan.of(us.TwoRound(cliques=CLIQUES, most_cells=most), SCHEMA, None)
+        plan = RoundsPlan.of(us.TwoRound(cliques=CLIQUES, most_cells=most), SCHEMA, None)
         assert plan.cliques is not None
         assert (len(plan.cliques), len(plan.notes)) == (kept, 4 - kept)
 
@@ -368,13 +368,13 @@ def test_megabytes_are_told_where_there_are_any() -> None:
     )
     ring = (("a", "b"), ("b", "c"), ("c", "d"), ("d", "a"))
     with pytest.raises(QuestionError) as caught:
-        Plan.of(us.TwoRound(cliques=ring, model_limit=100_000_000), wide, None)
+        RoundsPlan.of(us.TwoRound(cliques=ring, model_limit=100_000_000), wide, None)
     assert str(caught.value) == (
         "the cliques make too large a model together, with a table over a × b × d "
         "(got 253 MB; allowed: 100 MB). Hint: drop a × b, which leaves 2 MB, or raise model_limit"
     )
     # 400 MB are enough for those who gave the cliques themselves.
-    assert Plan.of(us.TwoRound(cliques=ring), wide, None).cliques == [*ring]
+    assert RoundsPlan.of(us.TwoRound(cliques=ring), wide, None).cliques == [*ring]
 
 
 # Noise: the document's, the exact one, and weights
@@ -542,7 +542,7 @@ def test_cliques_are_chosen_from_public_data(tmp_path: Path) -> None:
 
 def test_what_is_chosen_from_public_data_is_no_matter_of_the_private_table(tmp_path: Path) -> None:
     public = PublicTable.read(PUBLIC, schema=SCHEMA, unit=us.Unit.each_row())
-    plan = Plan.of(us.TwoRound(), SCHEMA, public)
+    plan = RoundsPlan.of(us.TwoRound(), SCHEMA, public)
     for name, private in (("its own", PRIVATE), ("another", town(9, rows=300))):
         release = session(tmp_path / name, public=PUBLIC, private=private).run(us.TwoRound())
         assert second_of(release) == plan.cliques

@@ -34,7 +34,7 @@ from understudy.ledger import Ledger, State
 from understudy.public import PublicTable
 from understudy.schema import Id, Integer, Schema
 from understudy.synth import mechanism_from_dict, mechanism_to_dict
-from understudy.synth.usercounts.mechanism import Plan
+from understudy.synth.usercounts.mechanism import CountsPlan
 from understudy.synth.usercounts.posterior import posterior
 from understudy.vault import PrivateDoor
 from understudy.vault.counts import exact
@@ -130,7 +130,7 @@ def told(release: us.Release) -> dict[str, Any]:
     return details
 
 
-def plan_of(mechanism: us.UserCounts, public: PublicTable | None, budget: Budget) -> Plan:
+def plan_of(mechanism: us.UserCounts, public: PublicTable | None, budget: Budget) -> CountsPlan:
     schema = SCHEMA if public is None else public.schema
     door: Any = SimpleNamespace(schema=schema, budget=budget, unit=UNIT)
     return mechanism._plan(door, public)
@@ -254,7 +254,7 @@ def test_noise_for_twenty_cells_is_twenty_times_as_large_or_its_root(
 # End to end
 
 
-def slow_rows(plan: Plan, release: us.Release, currency: Currency) -> NDArray[np.float64]:
+def slow_rows(plan: CountsPlan, release: us.Release, currency: Currency) -> NDArray[np.float64]:
     """The rows that a release's measurements lead to expect, before they are rounded."""
     scale, rows = float(told(release)["scale"]), np.zeros(144)
     for group, measured in enumerate(release.measurements):

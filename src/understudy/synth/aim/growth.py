@@ -11,7 +11,7 @@ import numpy as np
 from understudy.budget import scale_upper, selection_epsilon_lower, split
 from understudy.door import Candidate
 from understudy.graph import estimate, model_bytes
-from understudy.synth.measure.weighted_round import Asked, weighted_round
+from understudy.synth.measure.weighted_round import WeightedMarginal, weighted_round
 from understudy.synth.select.cliques import gaining
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class Growth:
         chosen = self._choose([gaining(c, noise) for c in listed], choice)
         (answer,) = weighted_round(
             self._door,
-            [Asked(clique=chosen.clique)],
+            [WeightedMarginal(clique=chosen.clique)],
             price=price,
             crowd=self._columns.crowd,
             public=self._public,

@@ -25,7 +25,7 @@ from understudy.graph import Domain, model_bytes
 from understudy.synth.aim.growth import Growth
 from understudy.synth.measure.compression import Compressed, CompressionSettings
 from understudy.synth.measure.population import check_public, shares_of_people
-from understudy.synth.measure.weighted_round import Asked
+from understudy.synth.measure.weighted_round import WeightedMarginal
 from understudy.synth.select.cliques import CHOSEN_LIMIT
 from understudy.synth.select.workload import all_of, candidates
 from understudy.synth.settings import (
@@ -119,7 +119,7 @@ class AIM(CompressionSettings):
         columns = Compressed.ask(
             door,
             public,
-            [Asked(clique=(name,)) for name in door.schema.domain],
+            [WeightedMarginal(clique=(name,)) for name in door.schema.domain],
             prices=prices,
             rule=self.rule,
             progress=progress,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from understudy.public import PublicTable
     from understudy.schema import Codes
 
-    Numbers = NDArray[np.signedinteger[Any]]
+    Ints = NDArray[np.signedinteger[Any]]
     Index = type[np.signedinteger[Any]]
 
 MOST_DENSE = 2**24
@@ -26,7 +26,7 @@ def index_type(size: int) -> Index:
     return np.int32 if size < 2**31 else np.int64
 
 
-def renumbered(numbers: Numbers, size: int) -> tuple[Numbers, int]:
+def renumbered(numbers: Ints, size: int) -> tuple[Ints, int]:
     """Number those below a size that there are anew, in order, and tell how many there are.
 
     >>> renumbered(np.array([7, 2, 7]), 10)
@@ -42,8 +42,8 @@ def renumbered(numbers: Numbers, size: int) -> tuple[Numbers, int]:
 
 
 def cells_alike(
-    codes: Mapping[str, Codes], public: PublicTable, by: Sequence[str], rows: Numbers
-) -> tuple[Numbers, Numbers, int]:
+    codes: Mapping[str, Codes], public: PublicTable, by: Sequence[str], rows: Ints
+) -> tuple[Ints, Ints, int]:
     """Number the cells of some synthetic rows, and of all public ones, and tell how many."""
     cells, size = np.zeros(len(rows) + len(public), dtype=np.int64), 1
     for name in by:
@@ -63,7 +63,7 @@ def public_rows_alike(
     public: PublicTable,
     ways: Iterable[Sequence[str]],
     rng: np.random.Generator,
-) -> Numbers:
+) -> Ints:
     """Give every synthetic row the place of a public row that is like it, by chance.
 
     Rows are alike in the columns of the first way; where there is none, of the next; without

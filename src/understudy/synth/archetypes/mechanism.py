@@ -31,7 +31,7 @@ from understudy.graph import check_clique, totals
 from understudy.public import Batches, Shapes, Synthesis, bins_within
 from understudy.synth.archetypes.matching import public_rows_alike, renumbered
 from understudy.synth.archetypes.resampling import (
-    Asked,
+    ArchetypeCounts,
     cast,
     consistent,
     most_common,
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from understudy.public import Progress, PublicTable
     from understudy.schema import Codes
 
-    Whole = NDArray[np.int64]
+    Ints = NDArray[np.int64]
 
 FEATURE_CELLS = 200_000
 """Features are the first columns with no more cells than this, where none are named."""
@@ -206,7 +206,9 @@ class Archetypes:
             )
         return public
 
-    def _ask(self, door: Door, public: PublicTable, shapes: Shapes, progress: Progress) -> Asked:
+    def _ask(
+        self, door: Door, public: PublicTable, shapes: Shapes, progress: Progress
+    ) -> ArchetypeCounts:
         """Ask all there is to ask, for no more than the budget."""
         if self.published:
             return self._counted(door, shapes, _published_scales(door.budget))
@@ -241,14 +243,14 @@ class Archetypes:
         rows = crowd.rows or totals(door.schema.domain, rounds.measurements)[None]
         return replace(asked, measurements=tuple(rounds.measurements), rows=rows)
 
-    def _counted(self, door: Door, shapes: Shapes, scales: Sequence[float]) -> Asked:
+    def _counted(self, door: Door, shapes: Shapes, scales: Sequence[float]) -> ArchetypeCounts:
         """Count people by archetype, and by the attribute."""
         kinds = door.unit_mode(shapes.features, scale=scales[0], labels=shapes.labels)
         kinds = np.append(kinds, np.zeros(shapes.count - len(kinds)))
         if self.attribute is None:
-            return Asked(kinds=kinds, values=None, scales=tuple(scales))
+            return ArchetypeCounts(kinds=kinds, values=None, scales=tuple(scales))
         values = door.unit_mode((self.attribute,), scale=scales[1])
-        return Asked(kinds=kinds, values=values, scales=tuple(scales))
+        return ArchetypeCounts(kinds=kinds, values=values, scales=tuple(scales))
 
     def _noise(self, door: Door, public: PublicTable, pairs: Sequence[Clique]) -> float:
         """Estimate the noise of marginals, as a total variation, by the public table's size."""
@@ -264,8 +266,8 @@ class Archetypes:
         return float(np.mean(found))
 
     def _cast(
-        self, public: PublicTable, shapes: Shapes, asked: Asked, rng: np.random.Generator
-    ) -> tuple[dict[str, Codes], Whole]:
+        self, public: PublicTable, shapes: Shapes, asked: ArchetypeCounts, rng: np.random.Generator
+    ) -> tuple[dict[str, Codes], Ints]:
         """Choose public people, and give the codes of features and attribute, and the people."""
         if self.published:
             return self._as_published(shapes, asked, rng)
@@ -298,8 +300,8 @@ class Archetypes:
         return codes, renumbered(who, len(people) + 1)[0].astype(np.int64)
 
     def _as_published(
-        self, shapes: Shapes, asked: Asked, rng: np.random.Generator
-    ) -> tuple[dict[str, Codes], Whole]:
+        self, shapes: Shapes, asked: ArchetypeCounts, rng: np.random.Generator
+    ) -> tuple[dict[str, Codes], Ints]:
         """Take public numbers of people, rows by themselves, and an attribute for every row."""
         assert asked.values is not None  # noqa: S101  the settings were checked
         assert self.attribute is not None  # noqa: S101

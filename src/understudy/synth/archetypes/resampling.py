@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from understudy.public import PublicTable, Shapes
 
-    Numbers = NDArray[np.float64]
-    Whole = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
 
 TINY = 1e-3
 """What a pair that no public person has counts, in people."""
@@ -34,12 +34,12 @@ DRIFT = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Asked:
+class ArchetypeCounts:
     """What was answered."""
 
-    kinds: Numbers
+    kinds: Floats
     """How many people are of each archetype."""
-    values: Numbers | None
+    values: Floats | None
     """How many have each value of the attribute."""
     scales: tuple[float, ...]
     measurements: tuple[Measurement, ...] = ()
@@ -68,7 +68,7 @@ class Asked:
             )
 
 
-def consistent(counts: Sequence[Numbers], scales: Sequence[float]) -> list[Numbers]:
+def consistent(counts: Sequence[Floats], scales: Sequence[float]) -> list[Floats]:
     """Give the nearest counts that are not negative and have one total, told by all of them.
 
     >>> [c.tolist() for c in consistent([np.array([4.0, -1.0]), np.array([3.0])], [1.0, 1.0])]
@@ -80,7 +80,7 @@ def consistent(counts: Sequence[Numbers], scales: Sequence[float]) -> list[Numbe
     return [simplex(c, total=total) for c in counts]
 
 
-def raked(table: Numbers, down: Numbers, across: Numbers) -> Numbers:
+def raked(table: Floats, down: Floats, across: Floats) -> Floats:
     """Scale rows and columns of a table until their sums are those asked for, nearly."""
     table = table + TINY * np.outer(down, across) / max(float(down.sum()), 1.0)
     for _ in range(SWEEPS):
@@ -89,15 +89,13 @@ def raked(table: Numbers, down: Numbers, across: Numbers) -> Numbers:
     return table
 
 
-def most_common(public: PublicTable, column: str) -> Whole:
+def most_common(public: PublicTable, column: str) -> Ints:
     """Give every public person their most common value of a column."""
     size = public.schema.domain[column]
     return kinds(public, (column,), np.arange(size), size)
 
 
-def cast(
-    sorts: Whole, values: Whole, wanted: Numbers, rng: np.random.Generator
-) -> tuple[Whole, Whole]:
+def cast(sorts: Ints, values: Ints, wanted: Floats, rng: np.random.Generator) -> tuple[Ints, Ints]:
     """Choose public people for each kind and value of which so many are wanted.
 
     Where none has both, one of the kind stands in, or anyone.  Given are the people chosen, and
@@ -120,8 +118,8 @@ def cast(
 
 
 def weights(
-    public: PublicTable, times: Numbers, measured: Sequence[Measurement], rows: float
-) -> Numbers:
+    public: PublicTable, times: Floats, measured: Sequence[Measurement], rows: float
+) -> Floats:
     """Weigh public rows, each chosen so many times, so that they follow noisy marginals.
 
     A marginal counts for as much as it can be told from noise; its total is put to ``rows``.
@@ -144,8 +142,8 @@ def weights(
 
 
 def rows_of(
-    public: PublicTable, people: Whole, each: Numbers, rng: np.random.Generator
-) -> tuple[Whole, Whole]:
+    public: PublicTable, people: Ints, each: Floats, rng: np.random.Generator
+) -> tuple[Ints, Ints]:
     """Give the rows of the people chosen, each as often as it weighs: its place, and its person."""
     owner = public.known_people("whose rows are whose")
     starts = np.searchsorted(owner, np.arange(int(owner[-1]) + 2))
@@ -157,7 +155,7 @@ def rows_of(
     return np.repeat(place, often), np.repeat(who, often)
 
 
-def within(who: Whole, most: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+def within(who: Ints, most: int, rng: np.random.Generator) -> NDArray[np.bool_]:
     """Choose rows to keep, so many at most, by leaving people out with all of their rows.
 
     >>> int(within(np.array([0, 0, 0, 1, 1]), 4, np.random.default_rng(0)).sum()) in (2, 3)

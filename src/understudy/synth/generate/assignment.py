@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from understudy.graph import Urn
     from understudy.public import Draw, PublicTable
 
-Numbers = NDArray[np.signedinteger[Any]]
+Ints = NDArray[np.signedinteger[Any]]
 People = NDArray[np.int64]
 Give = Callable[[Mapping[str, Codes], np.random.Generator], People | None]
 """Gives every row of the next batch a person."""
@@ -93,11 +93,11 @@ class InTurn:
     [(0, [2, 2]), (1, [1])]
     """
 
-    def __init__(self, sizes: Numbers) -> None:
+    def __init__(self, sizes: Ints) -> None:
         """Begin with the first one."""
         self._ends, self._given = np.cumsum(sizes), 0
 
-    def take(self, rows: int) -> tuple[int, Numbers]:
+    def take(self, rows: int) -> tuple[int, Ints]:
         """Return who is the first to have some of the next rows, and how many each has of them."""
         start, self._given = self._given, self._given + rows
         first = int(np.searchsorted(self._ends, start, side="right"))
@@ -106,7 +106,7 @@ class InTurn:
         return first, np.diff(ends, prepend=start)
 
 
-def dealt(sizes: Numbers) -> Given:
+def dealt(sizes: Ints) -> Given:
     """Give rows to people of these sizes, whichever rows they are."""
 
     def begin() -> Give:
@@ -161,7 +161,7 @@ class Donors:
 
     def _everybody(
         self, public: PublicTable, rng: np.random.Generator
-    ) -> tuple[Numbers, Numbers, dict[str, Numbers]]:
+    ) -> tuple[Ints, Ints, dict[str, Ints]]:
         """Return each row's person, people's sizes, and codes, with a row for each missing value.
 
         Somebody who stands for a value is as large as anyone.
@@ -176,11 +176,11 @@ class Donors:
             codes[name][len(public) :] = missing
         return people, each, codes
 
-    def given(self, sizes: Numbers) -> Given:
+    def given(self, sizes: Ints) -> Given:
         """Give rows to people of these sizes, none of them with more than the largest has."""
         return Given(len(sizes), lambda: self._begin(sizes))
 
-    def _begin(self, sizes: Numbers) -> Give:
+    def _begin(self, sizes: Ints) -> Give:
         in_turn = InTurn(sizes)
 
         def give(codes: Mapping[str, Codes], rng: np.random.Generator) -> People:
@@ -205,7 +205,7 @@ class Donors:
 
         return give
 
-    def _cells(self, codes: Mapping[str, Codes]) -> Numbers:
+    def _cells(self, codes: Mapping[str, Codes]) -> Ints:
         """Find the public cell of every row, by as many columns as there is one for."""
         rows, first = np.arange(_length(codes)), 1
         found, inside = np.zeros((2, len(rows)), dtype=np.int64)
@@ -218,7 +218,7 @@ class Donors:
             first += len(keys)
         return found
 
-    def _chosen(self, cells: Numbers, sizes: Numbers, rng: np.random.Generator) -> Numbers:
+    def _chosen(self, cells: Ints, sizes: Ints, rng: np.random.Generator) -> Ints:
         """Choose the donors of people of these sizes, in line: where rows are, as many as fit."""
         public = np.add.reduceat(self._rows, self._starts[:-1])
         supply = np.bincount(cells, minlength=len(public)) / public
@@ -236,12 +236,12 @@ class Donors:
         typical = np.diff(summed) / np.maximum(np.diff(shares), NOTHING)
         people = np.cumsum(rows / np.maximum(typical, 1)[size])
         at = (np.arange(len(sizes)) + rng.random()) * (people[-1] / len(sizes))
-        chosen: Numbers = np.minimum(np.searchsorted(people, at), len(people) - 1)
+        chosen: Ints = np.minimum(np.searchsorted(people, at), len(people) - 1)
         return chosen
 
     def _lined(
-        self, cells: Numbers, wanted: NDArray[np.float64], rng: np.random.Generator
-    ) -> tuple[Numbers, Numbers]:
+        self, cells: Ints, wanted: NDArray[np.float64], rng: np.random.Generator
+    ) -> tuple[Ints, Ints]:
         """Hand every row to a donor, by how many each wants for one row of theirs.
 
         Return the rows as their donors stand in line, and the donors.  A donor's rows of any cell
@@ -264,7 +264,7 @@ class Donors:
         return rows[line], donors[line]
 
 
-def cut_at_borders(sizes: Numbers, groups: Numbers, most: Numbers) -> Numbers:
+def cut_at_borders(sizes: Ints, groups: Ints, most: Ints) -> Ints:
     """Cut a line of rows into people of about these sizes, at borders of groups where there are.
 
     To each border the nearest cut is moved, or else the next one, unless that gives somebody more
@@ -285,7 +285,7 @@ def cut_at_borders(sizes: Numbers, groups: Numbers, most: Numbers) -> Numbers:
     return np.diff(_moved(found, np.searchsorted(found, left), left, most))
 
 
-def _moved(cuts: Numbers, which: Numbers, borders: Numbers, most: Numbers) -> Numbers:
+def _moved(cuts: Ints, which: Ints, borders: Ints, most: Ints) -> Ints:
     """Move some cuts to borders, but for those at both ends, and where somebody got too much."""
     moved = cuts.copy()
     moved[which] = borders
@@ -296,13 +296,13 @@ def _moved(cuts: Numbers, which: Numbers, borders: Numbers, most: Numbers) -> Nu
     return moved
 
 
-def _commonest(people: Numbers, cells: Numbers) -> Numbers:
+def _commonest(people: Ints, cells: Ints) -> Ints:
     """Return the cell in which each person has most rows."""
     size = int(cells.max()) + 1
     pairs, rows = np.unique(people * size + cells, return_counts=True)
     pairs = pairs[np.lexsort((rows, pairs // size))]
     last = np.append(np.flatnonzero(np.diff(pairs // size)), len(pairs) - 1)
-    commonest: Numbers = pairs[last] % size
+    commonest: Ints = pairs[last] % size
     return commonest
 
 
@@ -310,17 +310,17 @@ def _commonest(people: Numbers, cells: Numbers) -> Numbers:
 class Alone:
     """People who keep to one cell each."""
 
-    sizes: Numbers
+    sizes: Ints
     """How many rows people of each sort have."""
     shares: NDArray[np.float64]
     """How many of all people are of each sort."""
 
-    def about(self, rows: Numbers) -> int:
+    def about(self, rows: Ints) -> int:
         """Say about how many people share so many rows of each cell: one a cell at least."""
         each = float(self.sizes @ self.shares)
         return max(int(np.count_nonzero(rows)), round(int(rows.sum()) / each))
 
-    def given(self, rows: Numbers, rng: np.random.Generator) -> People:
+    def given(self, rows: Ints, rng: np.random.Generator) -> People:
         """Give so many rows of each cell, which lie together, to people."""
         total = int(rows.sum())
         cuts = np.cumsum(rng.choice(self.sizes, size=total, p=self.shares))
@@ -339,7 +339,7 @@ class Numbering:
         self._keys: People = np.zeros(0, dtype=np.int64)
         self._numbers: People = np.zeros(0, dtype=np.int64)
 
-    def of(self, things: Numbers, parts: Numbers) -> People:
+    def of(self, things: Ints, parts: Ints) -> People:
         """Give the numbers of some, those that are new in order of thing and part."""
         keys: People = things * 2**31 + parts
         found, inverse = np.unique(keys, return_inverse=True)
@@ -376,7 +376,7 @@ class Caps:
         return self._numbers.of(people, place // self._most)
 
 
-def places(groups: Numbers, order: Numbers) -> Numbers:
+def places(groups: Ints, order: Ints) -> Ints:
     """Give every element its place among those of its group, by an order of all.
 
     >>> places(np.array([5, 3, 5, 5, 3]), np.arange(5)).tolist()

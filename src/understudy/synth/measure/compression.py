@@ -25,7 +25,7 @@ from understudy.synth.measure.support import (
     merged_public,
     reconsidered,
 )
-from understudy.synth.measure.weighted_round import Asked, weighted_round
+from understudy.synth.measure.weighted_round import WeightedMarginal, weighted_round
 from understudy.synth.settings import check_at_least, check_word
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class Compressed:
         cls,
         door: Door,
         public: PublicTable | None,
-        asked: Sequence[Asked],
+        asked: Sequence[WeightedMarginal],
         *,
         prices: Mapping[str, float],
         rule: Callable[[str], Rule],
@@ -110,7 +110,7 @@ class Compressed:
 
     def again(self, *, price: float) -> Compressed:
         """Ask for every column again: what is put together stays so, but is shared better."""
-        asked = [Asked(clique=(s.column,)) for s in self.supports]
+        asked = [WeightedMarginal(clique=(s.column,)) for s in self.supports]
         more = weighted_round(self.door, asked, price=price, crowd=self.crowd, public=self.public)
         measured = (*self.measured, *more)
         both = joined(self.door.schema.domain, measured)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from understudy.synth.measure.granularity import Grid
     from understudy.synth.measure.sizes import Sizes
 
-    Numbers = NDArray[np.float64]
+    Floats = NDArray[np.float64]
 
 TYPICAL = 0.9
 """The quantile of people's lengths that noise is shaped for."""
@@ -53,9 +53,9 @@ class Trial:
     public: PublicTable
     people: NDArray[np.int64]
     grids: tuple[Grid, ...]
-    plain: tuple[Numbers, ...]
+    plain: tuple[Floats, ...]
     """The share of the rows in each cell, a grid after the other."""
-    shares: tuple[tuple[tuple[int, Numbers], ...], ...]
+    shares: tuple[tuple[tuple[int, Floats], ...], ...]
     """The same for the grids' rows: 1/coefficient² and the shares, family by family."""
 
     @classmethod
@@ -67,11 +67,11 @@ class Trial:
         shares = tuple(_shares(grid, cells) for grid, cells in zip(grids, plain, strict=True))
         return cls(some, people, tuple(grids), plain, shares)
 
-    def squares(self) -> Numbers:
+    def squares(self) -> Floats:
         """Give the squared length of every person on every grid, with noise of 1."""
         return np.stack([_squares(self.public, self.people, grid) for grid in self.grids])
 
-    def error(self, weights: Numbers, scales: Numbers, *, rows: float, shares: Numbers) -> float:
+    def error(self, weights: Floats, scales: Floats, *, rows: float, shares: Floats) -> float:
         """Estimate the error of all marginals, from people's weights and the grids' noise."""
         each = weights[self.people]
         kept = max(float(each.mean()), 1e-9)
@@ -89,7 +89,7 @@ class Trial:
         return float(np.dot(errors, shares) / shares.sum())
 
 
-def _squares(public: PublicTable, people: NDArray[np.int64], grid: Grid) -> Numbers:
+def _squares(public: PublicTable, people: NDArray[np.int64], grid: Grid) -> Floats:
     cells, size = public.cells(grid.clique), int(people[-1]) + 1
     total = np.zeros(size)
     for family in grid.families:
@@ -102,13 +102,13 @@ def _squares(public: PublicTable, people: NDArray[np.int64], grid: Grid) -> Numb
     return total
 
 
-def _shares(grid: Grid, plain: Numbers) -> tuple[tuple[int, Numbers], ...]:
+def _shares(grid: Grid, plain: Floats) -> tuple[tuple[int, Floats], ...]:
     """Give the share of the table that each row of a grid counts."""
-    found: list[tuple[int, Numbers]] = []
+    found: list[tuple[int, Floats]] = []
     for family in grid.families:
         held = family.places >= 0
         counted = np.bincount(family.places[held], weights=plain[held], minlength=family.count)
-        shares: Numbers = np.asarray(counted, dtype=np.float64)
+        shares: Floats = np.asarray(counted, dtype=np.float64)
         # A row that nothing is in has no error that noise could add.
         found.append((family.square, shares[shares > 0]))
     return tuple(found)
@@ -145,11 +145,11 @@ def public_cap(
 
 def typical_size(
     sizes: Sizes,
-    shape: Numbers,
-    cells: Numbers,
+    shape: Floats,
+    cells: Floats,
     *,
     price: float,
-    weight: Numbers | None = None,
+    weight: Floats | None = None,
     repeats: float = 1.0,
 ) -> float:
     """Choose the length of a person who is just not weighed down, by bias and noise.
@@ -206,7 +206,7 @@ def norm_scales(
     squares = trial.squares()
     typical = np.maximum(np.quantile(squares, TYPICAL, axis=1), 1e-3)
     shape = np.cbrt(typical / (counts * weight))
-    lengths: Numbers = np.sqrt((squares / shape[:, None] ** 2).sum(axis=0))
+    lengths: Floats = np.sqrt((squares / shape[:, None] ** 2).sum(axis=0))
     quantiles = 1 - np.geomspace(1e-4, 1 - FEWEST, TRIED)
     levels = np.unique(np.quantile(lengths, [*quantiles, 1.0])) / price
     errors = [

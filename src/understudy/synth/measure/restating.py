@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from understudy.schema import Domain
     from understudy.synth.measure.granularity import Family, Grid
 
-    Numbers = NDArray[np.float64]
+    Floats = NDArray[np.float64]
 
 ALIKE = 1e-9
 """Precisions that differ by no more than this share are the same."""
@@ -36,8 +36,8 @@ class Evidence:
     def __init__(self, domain: Domain) -> None:
         """Begin with nothing."""
         self._domain = domain
-        self._cells: dict[Clique, tuple[Numbers, Numbers]] = {}
-        self._sums: dict[Clique, list[tuple[Rows, Numbers, float]]] = {}
+        self._cells: dict[Clique, tuple[Floats, Floats]] = {}
+        self._sums: dict[Clique, list[tuple[Rows, Floats, float]]] = {}
 
     def add(self, grid: Grid, measured: Sequence[Measurement], *, factor: float) -> None:
         """Take what a grid was answered, of a table ``factor`` times as large as the model's."""
@@ -48,7 +48,7 @@ class Evidence:
                 start += family.count
                 self._add(grid.clique, family, values, scale)
 
-    def _add(self, clique: Clique, family: Family, values: Numbers, scale: float) -> None:
+    def _add(self, clique: Clique, family: Family, values: Floats, scale: float) -> None:
         held = np.flatnonzero(family.places >= 0)
         sizes = np.bincount(family.places[held], minlength=family.count)
         size = self._domain.cells(family.origin)
@@ -88,7 +88,7 @@ class Evidence:
         return found
 
 
-def _whitened(clique: Clique, parts: Sequence[tuple[Rows, Numbers, Numbers]]) -> Measurement:
+def _whitened(clique: Clique, parts: Sequence[tuple[Rows, Floats, Floats]]) -> Measurement:
     """Put rows together, each weighted by the root of its precision, so that all noise is 1."""
     ends = np.cumsum([0] + [len(rows.cells) for rows, _, _ in parts])
     starts = [rows.starts[:-1] + end for (rows, _, _), end in zip(parts, ends, strict=False)]

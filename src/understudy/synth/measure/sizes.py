@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from understudy.public import PublicTable
     from understudy.synth.generate.assignment import Given
 
-    Numbers = NDArray[np.int64]
+    Ints = NDArray[np.int64]
     Floats = NDArray[np.float64]
 
 RATIO = 1.3
@@ -61,7 +61,7 @@ ONE = 2**32
 class Sizes:
     """How many rows people have: the number of people with 1, 2, … rows."""
 
-    people: NDArray[np.float64]
+    people: Floats
 
     def quantile(self, share: float) -> int:
         """Return the number of rows that this share of people does not pass."""
@@ -124,7 +124,7 @@ class Sizes:
         people = np.bincount(table.sizes())[1:].astype(np.float64)
         return cls(people * (rows / len(table)))
 
-    def each(self, rows: int, most: int | None = None) -> Numbers:
+    def each(self, rows: int, most: int | None = None) -> Ints:
         """Return how many rows each of as many people has, if there are so many in all.
 
         Sizes are scaled to the rows there are; nobody has none of them, or more than ``most``.
@@ -160,7 +160,7 @@ class Noisy:
 class Classes:
     """Noisy numbers of people by size class, and of all of them."""
 
-    starts: Numbers
+    starts: Ints
     """The least size of each class; the last one is open."""
     counts: Floats
     error: float
@@ -248,7 +248,7 @@ class Classes:
             last += int(out[-1]) + together if len(out) else 0
         return max(0, last)
 
-    def _ends(self) -> Numbers:
+    def _ends(self) -> Ints:
         """Return the least size beyond each class; the open one is taken to end as others do."""
         return np.append(self.starts[1:], max(_next(int(self.starts[-1])), 2))
 
@@ -257,7 +257,7 @@ class Classes:
         return np.array([np.minimum(np.arange(a, b), cap).mean() for a, b in pairs])
 
 
-def class_starts(most: int) -> Numbers:
+def class_starts(most: int) -> Ints:
     """Return the least size of each class, up to the largest size that is told apart.
 
     >>> class_starts(30).tolist()
@@ -273,14 +273,14 @@ def _next(start: int) -> int:
     return max(start + 1, math.floor(start * RATIO + 0.5))
 
 
-def _spread(people: Floats, ends: Numbers) -> Floats:
+def _spread(people: Floats, ends: Ints) -> Floats:
     """Spread the people of each class evenly over its sizes."""
     lengths = np.diff(np.concatenate(([1], ends)))
     spread: Floats = np.repeat(people / lengths, lengths)
     return spread[: int(np.flatnonzero(spread)[-1]) + 1]
 
 
-def _scaled(sizes: Numbers, rows: int, most: int) -> Numbers:
+def _scaled(sizes: Ints, rows: int, most: int) -> Ints:
     """Scale sizes to so many rows in all, from 1 to ``most`` each, and round them to whole ones."""
     different, people = np.unique(sizes, return_counts=True)
     low, high = 0.0, float(rows)

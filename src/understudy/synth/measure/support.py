@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from understudy.schema import Codes, Column
 
-    Numbers = NDArray[np.float64]
-    Whole = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
     Mask = NDArray[np.bool_]
 
 Rare = Literal["neighbours", "other"]
@@ -77,9 +77,9 @@ class Support:
     """The codes of one column as they are put together."""
 
     column: str
-    codes: Whole
+    codes: Ints
     """The merged code of each code."""
-    likely: Numbers
+    likely: Floats
     """How likely each code is, beside the others of its merged code."""
     supported: Mask
 
@@ -98,9 +98,9 @@ class Support:
         """Whether every code is by itself."""
         return len(self.codes) == self.size
 
-    def sums(self, counts: Numbers) -> Numbers:
+    def sums(self, counts: Floats) -> Floats:
         """Add up what merged codes have of some counts, one a code."""
-        summed: Numbers = np.bincount(self.codes, weights=counts).astype(np.float64)
+        summed: Floats = np.bincount(self.codes, weights=counts).astype(np.float64)
         return summed
 
     def restated(self, measured: Measurement) -> Measurement:
@@ -183,9 +183,7 @@ def _values(column: Column) -> Mask:
     return np.arange(column.size) < column.values_count
 
 
-def _shrunk(
-    noisy: Numbers, codes: Whole, rare: Mask, *, scale: float, currency: Currency
-) -> Numbers:
+def _shrunk(noisy: Floats, codes: Ints, rare: Mask, *, scale: float, currency: Currency) -> Floats:
     """Move noisy counts of rare codes towards the mean of their merged code.
 
     If counts lie around their mean m with variance φ·m², noisy ones do with φ·m² + σ².  So φ is
@@ -204,11 +202,11 @@ def _shrunk(
     over = max(0.0, float((away**2 - free * variance).sum()) - made_up)
     base = float((free * mean**2).sum())
     told = over * mean**2 / np.maximum(over * mean**2 + base * variance, TINY)
-    shrunk: Numbers = np.where(rare, np.maximum(mean + told * away, 0.0), 0.0)
+    shrunk: Floats = np.where(rare, np.maximum(mean + told * away, 0.0), 0.0)
     return shrunk
 
 
-def _with_lists(column: Column, noisy: Numbers, supported: Mask, parts: Whole) -> Whole:
+def _with_lists(column: Column, noisy: Floats, supported: Mask, parts: Ints) -> Ints:
     """Number the codes after those that lie in an order: supported ones each, others together.
 
     Where all of the others are no values, such as *missing*, and noise would make up rows of them,
@@ -226,7 +224,7 @@ def _with_lists(column: Column, noisy: Numbers, supported: Mask, parts: Whole) -
     return codes
 
 
-def _largest(noisy: Numbers, supported: Mask, most: int) -> Mask:
+def _largest(noisy: Floats, supported: Mask, most: int) -> Mask:
     """Keep the largest of what is supported, where it is too much."""
     if supported.sum() <= most:
         return supported
@@ -235,7 +233,7 @@ def _largest(noisy: Numbers, supported: Mask, most: int) -> Mask:
     return kept
 
 
-def _by_group(column: Column, noisy: Numbers, supported: Mask) -> Mask:
+def _by_group(column: Column, noisy: Floats, supported: Mask) -> Mask:
     """Support all of the group of most noisy mass, none of others, and by threshold the rest."""
     names = np.array([*column.groups, *[""] * (column.size - len(column.groups))])
     mass = {name: float(noisy[names == name].sum()) for name in sorted({*column.groups} - {""})}
@@ -246,7 +244,7 @@ def _by_group(column: Column, noisy: Numbers, supported: Mask) -> Mask:
     return held
 
 
-def _neighbours(noisy: Numbers, supported: Mask, least: float) -> Whole:
+def _neighbours(noisy: Floats, supported: Mask, least: float) -> Ints:
     """Number supported codes each, and rare ones together until they are told from noise."""
     parts = np.zeros(len(noisy), dtype=np.int64)
     part, held, mass = -1, 0, 0.0
@@ -262,20 +260,20 @@ def _neighbours(noisy: Numbers, supported: Mask, least: float) -> Whole:
     return parts
 
 
-def _grouped(parts: Whole, mass: Numbers, bins: int) -> Whole:
+def _grouped(parts: Ints, mass: Floats, bins: int) -> Ints:
     """Put neighbouring parts together into groups of about equal mass, where there are many."""
     if not len(parts) or parts[-1] < bins:
         return parts
     each = np.bincount(parts, weights=mass)
     middle = np.cumsum(each) - each / 2
     groups = np.minimum((bins * middle / max(each.sum(), 1e-9)).astype(np.int64), bins - 1)
-    numbered: Whole = np.unique(groups, return_inverse=True)[1]
+    numbered: Ints = np.unique(groups, return_inverse=True)[1]
     return numbered[parts]
 
 
 def _likely(
-    column: Column, codes: Whole, noisy: Numbers, supported: Mask, frequency: Numbers
-) -> Numbers:
+    column: Column, codes: Ints, noisy: Floats, supported: Mask, frequency: Floats
+) -> Floats:
     """Say how codes of one merged code share it: by noisy counts, and what is left among the rest.
 
     Rare codes share what they have in all by some frequency, or evenly where it is 0; a rare code
@@ -293,7 +291,7 @@ def _likely(
     alone = np.bincount(codes, weights=likely, minlength=size) == 0
     left[alone] = np.maximum(left[alone], 1.0)
     total = np.bincount(codes, weights=share, minlength=size)
-    found: Numbers = likely + share * left[codes] / np.maximum(total, TINY)[codes]
+    found: Floats = likely + share * left[codes] / np.maximum(total, TINY)[codes]
     return found
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Asked:
+class WeightedMarginal:
     """A marginal that a round asks for."""
 
     clique: Clique
@@ -58,7 +58,7 @@ class Asked:
 
 def weighted_round(
     door: Door | MergedDoor,
-    asked: Sequence[Asked],
+    asked: Sequence[WeightedMarginal],
     *,
     price: float,
     crowd: Crowd,

@@ -40,7 +40,7 @@ from understudy.budget import (
 from understudy.door import Candidate
 from understudy.graph import estimate, model_bytes
 from understudy.synth.measure.noise_levels import MEAN_SIZE
-from understudy.synth.measure.weighted_round import Asked, weighted_round
+from understudy.synth.measure.weighted_round import WeightedMarginal, weighted_round
 from understudy.synth.select.cliques import gaining
 
 if TYPE_CHECKING:
@@ -307,7 +307,7 @@ class Looks:
             if not isinstance(self._door.bounding, Norm):
                 cells = self._domain.cells(clique)
                 weight = math.sqrt(share) * cells**self._currency.weight_power
-            asked.append(Asked(clique=clique, weight=weight))
+            asked.append(WeightedMarginal(clique=clique, weight=weight))
         found = weighted_round(
             self._door, asked, price=price, crowd=self._crowd, public=self._public
         )

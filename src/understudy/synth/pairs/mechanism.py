@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, ClassVar
 from understudy.budget import Norm, split
 from understudy.synth.measure.compression import Compressed, CompressionSettings
 from understudy.synth.measure.population import check_public, shares_of_people
-from understudy.synth.measure.weighted_round import Asked
+from understudy.synth.measure.weighted_round import WeightedMarginal
 from understudy.synth.pairs.looks import Looks
 from understudy.synth.settings import check_at_least, check_columns, check_shares, set_tuples
 
@@ -87,7 +87,7 @@ class Pairs(CompressionSettings):
         columns = Compressed.ask(
             door,
             public,
-            [Asked(clique=(name,)) for name in door.schema.domain],
+            [WeightedMarginal(clique=(name,)) for name in door.schema.domain],
             prices=prices,
             rule=self.rule,
             progress=progress,

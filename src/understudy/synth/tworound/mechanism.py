@@ -26,10 +26,10 @@ from understudy.graph import estimate
 from understudy.synth.measure.compression import Compressed
 from understudy.synth.measure.population import check_public, shares_of_people
 from understudy.synth.measure.rules import RULES
-from understudy.synth.measure.weighted_round import Asked, weighted_round
+from understudy.synth.measure.weighted_round import WeightedMarginal, weighted_round
 from understudy.synth.select.cliques import CHOSEN_LIMIT, select_pairs
 from understudy.synth.settings import check_columns
-from understudy.synth.tworound.plan import Plan
+from understudy.synth.tworound.plan import RoundsPlan
 from understudy.synth.tworound.settings import TwoRoundSettings
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class TwoRound(TwoRoundSettings):
     ) -> Synthesis:
         """Ask twice, fit, draw rows, spread merged codes, and give rows to people."""
         _check_settings(self, door, public)
-        plan = Plan.of(self, door.schema, public)
+        plan = RoundsPlan.of(self, door.schema, public)
         progress(f"planned {plan.size}", 0)
         columns, second = self._ask(door, public, plan, progress)
         door.close()
@@ -89,7 +89,7 @@ class TwoRound(TwoRoundSettings):
         )
 
     def _ask(
-        self, door: Door, public: PublicTable | None, plan: Plan, progress: Progress
+        self, door: Door, public: PublicTable | None, plan: RoundsPlan, progress: Progress
     ) -> tuple[Compressed, list[Measurement]]:
         """Ask round 1, find the support, and ask round 2 over it."""
         prices = self._prices(
@@ -122,7 +122,7 @@ class TwoRound(TwoRoundSettings):
         )
         return columns, second
 
-    def _asked(self, clique: Clique, door: Door | MergedDoor) -> Asked:
+    def _asked(self, clique: Clique, door: Door | MergedDoor) -> WeightedMarginal:
         """Give a clique's weight, and the groups that it is asked in."""
         same = frozenset(clique)
         weight = next((w for c, w in self.weights if frozenset(c) == same), 1.0)
@@ -130,7 +130,7 @@ class TwoRound(TwoRoundSettings):
         if self.weigh == "by cells" and not isinstance(door.bounding, Norm):
             sizes = [len(starts.get(n, range(door.schema.domain[n]))) for n in clique]
             weight *= math.prod(sizes) ** door.currency.weight_power
-        return Asked(clique=clique, weight=weight, starts=starts)
+        return WeightedMarginal(clique=clique, weight=weight, starts=starts)
 
     def _starts(self, clique: Clique) -> dict[str, tuple[int, ...]]:
         same = frozenset(clique)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class RoundsPlan:
     """What round 2 asks for, before anything is asked."""
 
     cliques: list[Clique] | None

@@ -31,7 +31,7 @@ from understudy.synth.generate.assignment import Alone, Donors, drawn
 from understudy.synth.generate.rounding import check_rows
 from understudy.synth.measure.sizes import Sizes
 from understudy.synth.settings import check_at_least, set_tuples
-from understudy.synth.usercounts.plausible import Space, whole_numbers
+from understudy.synth.usercounts.plausible import TimedDomain, whole_numbers
 from understudy.synth.usercounts.posterior import posterior
 from understudy.synth.usercounts.visits import Visits
 
@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     from understudy.synth.usercounts.visits import Groups
 
     Mask = NDArray[np.bool_]
-    Numbers = NDArray[np.float64]
-    Whole = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
 
 MOST_CELLS = 10_000_000
 """The most cells of a histogram."""
@@ -153,14 +153,14 @@ class UserCounts:
             },
         )
 
-    def _plan(self, door: Door, public: PublicTable | None) -> Plan:
+    def _plan(self, door: Door, public: PublicTable | None) -> CountsPlan:
         """Settle what is asked; what cannot be is refused here, before anything is spent."""
         space = self._space(door.schema.domain)
         self._check(space, public)
         if public is None:
             once = door.unit.is_row
             groups = self.groups or ((1,) if once else UNKNOWN_GROUPS)
-            return Plan(
+            return CountsPlan(
                 space=space,
                 cells=np.arange(space.size),
                 groups=groups,
@@ -180,7 +180,7 @@ class UserCounts:
         expected[:, visits.cells] = counted.people.T
         there = np.zeros(space.matched_size, dtype=bool)
         there[visits.cells] = True
-        return Plan(
+        return CountsPlan(
             space=space,
             cells=np.flatnonzero(space.near(space.spread(there), self.neighbours)),
             groups=groups,
@@ -189,7 +189,7 @@ class UserCounts:
             public=np.stack([space.smooth(space.spread(g)) for g in expected], axis=1),
         )
 
-    def _published(self, space: Space, public: PublicTable) -> Plan:
+    def _published(self, space: TimedDomain, public: PublicTable) -> CountsPlan:
         """Ask exactly what the document asks."""
         visits = Visits.of(public, space.matched)
         times = sorted({*self.times, *np.unique(visits.times).tolist()})
@@ -201,7 +201,7 @@ class UserCounts:
         anywhere = there.any(axis=1)
         for t in self.times:
             there[anywhere, times.index(t)] = True
-        return Plan(
+        return CountsPlan(
             space=space,
             cells=np.flatnonzero(anywhere),
             groups=tuple(times),
@@ -211,13 +211,13 @@ class UserCounts:
         )
 
     def _chosen(
-        self, visits: Visits, space: Space, budgets: Sequence[Budget]
+        self, visits: Visits, space: TimedDomain, budgets: Sequence[Budget]
     ) -> list[tuple[float, int, Groups]]:
         """Choose the most cells a person, and groups of times, by the error on public data."""
         noises = [partial(_noise, budget) for budget in budgets]
         return visits.best(noises, last=space.last, most=self.most, groups=self.groups)
 
-    def _space(self, domain: Domain) -> Space:
+    def _space(self, domain: Domain) -> TimedDomain:
         unknown = sorted(set(self.time) - set(domain))
         if unknown:
             raise QuestionError(
@@ -225,9 +225,9 @@ class UserCounts:
                 got=", ".join(unknown),
                 allowed=", ".join(domain),
             )
-        return Space(domain, self.time)
+        return TimedDomain(domain, self.time)
 
-    def _check(self, space: Space, public: PublicTable | None) -> None:
+    def _check(self, space: TimedDomain, public: PublicTable | None) -> None:
         limit = WHOLE_DOMAIN if public is None else MOST_CELLS
         if space.size > limit:
             unless = " without a public table" if public is None else ""
@@ -245,9 +245,9 @@ class UserCounts:
 
     def _batches(
         self,
-        plan: Plan,
-        rows: Whole,
-        noisy: Numbers,
+        plan: CountsPlan,
+        rows: Ints,
+        noisy: Floats,
         *,
         unit: ResolvedUnit,
         public: PublicTable | None,
@@ -266,7 +266,7 @@ class UserCounts:
         urn = Urn.counted(space.domain, plan.cells, rows)
         return drawn(urn, total, donors.given(sizes), rng=rng)
 
-    def _notes(self, plan: Plan) -> tuple[str, ...]:
+    def _notes(self, plan: CountsPlan) -> tuple[str, ...]:
         told = (
             f"People were counted, each in at most {plan.most} cells of all columns, by how often "
             "they were there; standard errors tell of the noise only, not of what that left out.",
@@ -281,17 +281,17 @@ class UserCounts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Plan:
+class CountsPlan:
     """What is asked, and what the answers are taken to say."""
 
-    space: Space
-    cells: Whole
+    space: TimedDomain
+    cells: Ints
     """The cells that are asked about."""
     groups: Groups
     most: int
-    rows_each: Numbers
+    rows_each: Floats
     """The rows that a counted person stands for, by group of times."""
-    public: Numbers | None = None
+    public: Floats | None = None
     """How many people public data lead to expect, by cell and group of times."""
     asked: Mask | None = None
     """The published form's own choice of times, cell by cell."""
@@ -300,7 +300,7 @@ class Plan:
         """Count no more cells of a person than are asked about."""
         object.__setattr__(self, "most", min(self.most, len(self.cells)))
 
-    def histogram(self, noisy: Numbers, *, scale: float, currency: Currency) -> Whole:
+    def histogram(self, noisy: Floats, *, scale: float, currency: Currency) -> Ints:
         """Add noisy counts of people up to rows, a whole number for every cell asked."""
         noise = currency.deviation(scale)
         rows = np.zeros(len(self.cells))
@@ -316,26 +316,26 @@ class Plan:
         # The last column's cells share a total, so that its shares are kept.
         return whole_numbers(rows, self.space.alike(self.cells))
 
-    def as_published(self, noisy: Numbers) -> Whole:
+    def as_published(self, noisy: Floats) -> Ints:
         """Clip and round every count, and add up, as the document does."""
         clipped = np.rint(np.maximum(noisy, 0)) * self.asked
         rows = clipped @ self.rows_each
         check_rows(float(rows.sum()))
         return rows.astype(np.int64)
 
-    def codes(self, rows: Whole) -> dict[str, Codes]:
+    def codes(self, rows: Ints) -> dict[str, Codes]:
         """Write so many rows of each cell as codes."""
         shape = tuple(self.space.domain.values())
         found = np.unravel_index(np.repeat(self.cells, rows), shape)
         return {n: c.astype(np.int32) for n, c in zip(self.space.domain, found, strict=True)}
 
-    def alone(self, people: Numbers, most: int | None) -> Alone:
+    def alone(self, people: Floats, most: int | None) -> Alone:
         """Give people of one cell each, of whom so many were counted, by group of times."""
         sizes = np.clip(np.rint(self.rows_each), 1, most).astype(np.int64)
         shares = np.maximum(people, LEAST_PEOPLE)
         return Alone(sizes, shares / shares.sum())
 
-    def in_order(self, rows: Whole, crowd: Alone | None, rng: np.random.Generator) -> Batches:
+    def in_order(self, rows: Ints, crowd: Alone | None, rng: np.random.Generator) -> Batches:
         """Write the rows cell by cell, and give each cell's to people of its own, if to any."""
         ends, total = np.cumsum(rows), int(rows.sum())
 
@@ -357,7 +357,7 @@ class Plan:
         people = None if crowd is None else crowd.about(rows)
         return Batches.drawn(total, begin, people=people, rng=rng)
 
-    def measurements(self, noisy: Numbers, scale: float) -> tuple[Measurement, ...]:
+    def measurements(self, noisy: Floats, scale: float) -> tuple[Measurement, ...]:
         """Tell what was answered, a group of times each."""
         rows = Rows(np.arange(len(self.cells) + 1), self.cells)
         return tuple(
@@ -377,7 +377,7 @@ def _noise(budget: Budget, most: int) -> float:
     return budget.currency.deviation(budget.currency.root(most) / budget.price)
 
 
-def _middles(groups: Groups) -> Numbers:
+def _middles(groups: Groups) -> Floats:
     """Give the middle of every group of times, the last one's beginning.
 
     >>> _middles((1, 2, 5)).tolist()

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     Values = TypeVar("Values", bound=np.generic)
     Mask = NDArray[np.bool_]
-    Numbers = NDArray[np.float64]
-    Whole = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
 
 SMOOTHED = 3.0
 """A cell is expected to be its own public count once, and that of a mean period so many times."""
@@ -32,7 +32,7 @@ LEVEL_SPREAD = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Space:
+class TimedDomain:
     """All cells of a table, and which columns tell the period."""
 
     domain: Domain
@@ -58,7 +58,7 @@ class Space:
         """How many values the last column has, whose shares matter most."""
         return self.domain[self.matched[-1]]
 
-    def alike(self, cells: Whole) -> Whole:
+    def alike(self, cells: Ints) -> Ints:
         """Number cells so that those which differ in the last matched column only are alike."""
         sizes = {n: 1 if n == self.matched[-1] else s for n, s in self.domain.items()}
         places = np.unravel_index(cells, tuple(self.domain.values()))
@@ -85,7 +85,7 @@ class Space:
             wide[:, :-far] |= by_period[:, far:]
         return self._by_cell(wide)
 
-    def smooth(self, people: Numbers) -> Numbers:
+    def smooth(self, people: Floats) -> Floats:
         """Expect in a cell what was there, what was there in a mean period, and a little anywhere.
 
         A mean period has each kind of cell as often as public people were in it, mixed with
@@ -99,7 +99,7 @@ class Space:
         mean = (periods * mean + apart) / (periods + 1)
         return self._by_cell((by_period + SMOOTHED * mean[:, None]) / (1 + SMOOTHED))
 
-    def guessed(self, noisy: Numbers) -> Numbers:
+    def guessed(self, noisy: Floats) -> Floats:
         """Expect what noisy counts of all cells come to if columns were independent."""
         whole = noisy.reshape(tuple(self.domain.values()))
         total = max(float(noisy.sum()), 1.0)
@@ -110,7 +110,7 @@ class Space:
             expected = (expected[:, None] * share).reshape(-1)
         return expected
 
-    def levelled(self, expected: Numbers, noisy: Numbers, cells: Whole, noise: float) -> Numbers:
+    def levelled(self, expected: Floats, noisy: Floats, cells: Ints, noise: float) -> Floats:
         """Move expectations of some cells towards their noisy totals, of all and by column.
 
         A total counts for as much as it can be told from the noise of its cells.
@@ -143,12 +143,12 @@ class Space:
         return [*rest, *(names.index(n) for n in self.time)], periods
 
 
-def _others(table: Numbers, axis: int) -> Numbers:
+def _others(table: Floats, axis: int) -> Floats:
     """Sum over all axes but one."""
     return np.asarray(table.sum(axis=tuple(a for a in range(table.ndim) if a != axis)))
 
 
-def _independent(table: Numbers) -> Numbers:
+def _independent(table: Floats) -> Floats:
     """Give the product of a table's one-way sums, with its total."""
     total = max(float(table.sum()), 1e-12)
     product = np.full(1, total)
@@ -157,7 +157,7 @@ def _independent(table: Numbers) -> Numbers:
     return product
 
 
-def whole_numbers(values: Numbers, groups: Whole) -> Whole:
+def whole_numbers(values: Floats, groups: Ints) -> Ints:
     """Round values up or down so that each group's total is its own, rounded.
 
     >>> whole_numbers(np.array([0.4, 0.4, 0.4, 2.0]), np.array([0, 0, 0, 1])).tolist()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from understudy.budget import Currency
 
-    Numbers = NDArray[np.float64]
+    Floats = NDArray[np.float64]
 
 SPREADS = (0.03, 0.1, 0.3, 1.0, 3.0)
 """The φ that are tried."""
@@ -35,7 +35,7 @@ AT_ONCE = 2_000_000
 LEAST = 1e-6
 
 
-def posterior(noisy: Numbers, expected: Numbers, *, scale: float, currency: Currency) -> Numbers:
+def posterior(noisy: Floats, expected: Floats, *, scale: float, currency: Currency) -> Floats:
     """Give the posterior mean of every count."""
     expected = np.maximum(expected, LEAST)
     some = slice(None, None, 1 + len(noisy) // ENOUGH)
@@ -48,8 +48,8 @@ def posterior(noisy: Numbers, expected: Numbers, *, scale: float, currency: Curr
 
 
 def _updated(
-    noisy: Numbers, expected: Numbers, *, spread: float, scale: float, currency: Currency
-) -> tuple[Numbers, float]:
+    noisy: Floats, expected: Floats, *, spread: float, scale: float, currency: Currency
+) -> tuple[Floats, float]:
     """Give the posterior means for one φ, and the log-likelihood of all answers."""
     noise = currency.deviation(scale)
     variance = expected + spread * expected**2
@@ -79,7 +79,7 @@ def _updated(
     return np.maximum(mean, 0.0), float(likely.sum())
 
 
-def _chances(counts: NDArray[np.int64], expected: Numbers, spread: float) -> Numbers:
+def _chances(counts: NDArray[np.int64], expected: Floats, spread: float) -> Floats:
     """Give the log of the chance of each count, a row an expectation."""
     size = 1 / spread
     # Γ(x + size) / (Γ(size) · x!), from one count to the next.
@@ -90,12 +90,12 @@ def _chances(counts: NDArray[np.int64], expected: Numbers, spread: float) -> Num
     return np.asarray(np.logaddexp(foreseen, _anything(counts)))
 
 
-def _anything(counts: NDArray[Any]) -> Numbers:
+def _anything(counts: NDArray[Any]) -> Floats:
     """Give the log of the chance of each count that nobody expected."""
     return np.asarray(np.log(UNFORESEEN * 6 / np.pi**2) - 2 * np.log1p(counts))
 
 
-def _noise(away: Numbers, scale: float, currency: Currency) -> Numbers:
+def _noise(away: Floats, scale: float, currency: Currency) -> Floats:
     """Give the log of the density of noise."""
     if currency.noise == "gaussian":
         return np.asarray(-0.5 * (away / scale) ** 2 - np.log(np.sqrt(2 * np.pi) * scale))

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from understudy.door import Clique
     from understudy.public import PublicTable
 
-    Whole = NDArray[np.int64]
-    Numbers = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+    Floats = NDArray[np.float64]
     Noise = Callable[[int], float]
     """The noise of a count, from the most cells a person."""
 
@@ -41,12 +41,12 @@ SPREAD = 0.3
 class Visits:
     """The cells that people were in, one entry a person and cell."""
 
-    cells: Whole
+    cells: Ints
     """The cells that anyone was in, rising."""
-    place: Whole
+    place: Ints
     """Where among these each entry's cell is."""
-    times: Whole
-    turn: Whole
+    times: Ints
+    turn: Ints
     """The place of the cell among its person's, by chance, from 0."""
 
     @classmethod
@@ -64,7 +64,7 @@ class Visits:
         return cls(cells, (pairs % len(cells))[order], times[order], turn)
 
     @property
-    def rows(self) -> Numbers:
+    def rows(self) -> Floats:
         """Count the rows of every cell."""
         rows = np.bincount(self.place, weights=self.times, minlength=len(self.cells))
         return rows.astype(np.float64)
@@ -102,7 +102,7 @@ class Visits:
         short = float(self.times.sum()) / max(float(there @ means), 1.0)
         return Counted(people, means * short)
 
-    def error(self, counted: Counted, noise: float, shared: Whole) -> float:
+    def error(self, counted: Counted, noise: float, shared: Ints) -> float:
         """Estimate the mean error of shares, of cells that have a number together.
 
         It is made of the noise that is left when what is expected is known, and of what is
@@ -119,7 +119,7 @@ class Visits:
 class Counted:
     """Public people, counted as a question would."""
 
-    people: Whole
+    people: Ints
     """By cell that anyone was in, and by group of times."""
-    rows_each: Numbers
+    rows_each: Floats
     """How many rows a counted person stands for, a group of times each."""
