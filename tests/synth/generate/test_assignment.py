@@ -188,7 +188,7 @@ def test_a_table_of_no_rows_has_nobody() -> None:
 def test_people_are_needed_for_people() -> None:
     plain = random_crowd(rng(8), SIZES, 5)
     public = PublicTable(schema=plain.schema, codes=plain.codes, people=None, numbers={})
-    with pytest.raises(UsageError, match="does not tell whose rows are whose"):
+    with pytest.raises(UsageError, match="does not show which rows belong to one person"):
         public_people(public.codes, public=public, by=("a",), rng=rng())
 
 
