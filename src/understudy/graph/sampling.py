@@ -101,7 +101,7 @@ def check_possible(table: Table, wanted: Counts, known: Clique) -> None:
     if np.any(wanted[table.sum(axis=1) == 0]):
         raise QuestionError(
             f"given rows are impossible under the model, by {' × '.join(known)}",
-            hint="leave such rows out, or give fewer columns",
+            hint="leave out such rows, or fix fewer columns",
         )
 
 

@@ -177,7 +177,7 @@ def test_the_table_is_let_go_before_the_last_fit() -> None:
     assert seen == {
         "counting rows": {False},
         "round 1, columns": {False},
-        "asking what the model gets most wrong": {False},
+        "measuring what the model gets most wrong": {False},
         "fitting the model": {True},
         "drawing rows": {True},
     }

@@ -64,7 +64,7 @@ class Growth:
             left = self._door.grains
             last = left < 2 * each
             each = left if last else each
-            progress("asking what the model gets most wrong", 1 - left / whole)
+            progress("measuring what the model gets most wrong", 1 - left / whole)
             allowed = self._allowed((whole - left + each) / whole) or self._allowed(1.0)
             if not allowed:
                 return

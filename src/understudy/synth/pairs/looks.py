@@ -118,16 +118,16 @@ class Looks:
         self._choose(expected, steps, price=self._prices["choice"], tree=True)
         tree = tuple(self.chosen)
         if tree:
-            progress("asking for the tree", 0)
+            progress("measuring the tree", 0)
             self._measure(dict.fromkeys(tree, 1.0), self._prices["tree"])
             self._model = self._fitted(self._model, LOOK_ITERATIONS)
             progress("choosing more pairs", 0)
             expected = self._expected()
             self._choose(expected, self._more(expected), price=self._prices["more"], tree=False)
-        progress("asking for columns again", 0)
+        progress("measuring columns again", 0)
         self._ask_columns_again(self._columns_share(expected))
         if self.chosen:
-            progress("asking for all pairs", 0)
+            progress("measuring all pairs", 0)
             self._measure(self._last(tree), self._left)
 
     def settle(self, progress: Progress) -> Model:
