@@ -22,7 +22,7 @@ from understudy.evaluate import read_values
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Whole = NDArray[np.int64]
+    Ints = NDArray[np.int64]
 
 REPEATS = int(os.environ.get("UNDERSTUDY_BENCH_REPEATS", "5"))
 DATA = Path(os.environ["UNDERSTUDY_DATA"])
@@ -96,7 +96,7 @@ def _parents() -> dict[str, str]:
 def census(path: Path) -> None:
     """Write a table of as many people and columns as the contest's, with planted dependencies."""
     rng, lists = np.random.default_rng(1940), _lists()
-    places: dict[str, Whole] = {"": np.zeros(ROWS, dtype=np.int64)}
+    places: dict[str, Ints] = {"": np.zeros(ROWS, dtype=np.int64)}
     for name, parent in _parents().items():
         size = min(SUPPORT, len(lists[name]))
         chance = 1 / np.arange(1, size + 1) ** 1.2

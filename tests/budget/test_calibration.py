@@ -142,7 +142,7 @@ def test_scale_upper_is_within_its_price_and_hardly_more(
 def test_rules_refuse_pure_budgets_and_no_questions(rule: RuleName) -> None:
     with pytest.raises(BudgetError, match="delta above 0"):
         RULES[rule](Budget(epsilon=1, delta=0), 1)
-    with pytest.raises(BudgetError, match="number of questions must be positive"):
+    with pytest.raises(BudgetError, match="number of queries must be positive"):
         RULES[rule](Budget(epsilon=1, delta=1e-6), 0)
 
 

@@ -213,7 +213,7 @@ CASES: dict[str, Case] = {
             mechanism="adagrid",
         ),
         UsageError,
-        ("public table does not tell", "got no column of the unit", "Hint:"),
+        ("public table does not show", "got a table without the unit's columns", "Hint:"),
     ),
     "norm without a delta": (
         synth(bounding="norm", delta=0, mechanism="adagrid"),
@@ -269,7 +269,7 @@ CASES: dict[str, Case] = {
     "clique that is no list": (
         with_file("s.toml", 'cliques = ["hour"]', settings="FILE", mechanism="adagrid"),
         UsageError,
-        ("cliques", "got ['hour']", "allowed: [[a text, …], …]"),
+        ("cliques", "got ['hour']", "allowed: [[a string, …], …]"),
     ),
     "setting that cannot be": (
         with_file("s.toml", "rows_share = 2.0", settings="FILE", mechanism="adagrid"),

@@ -38,6 +38,6 @@ def test_a_submission_keeps_the_contests_rules(tmp_path: Path, published: bool) 
 
 
 def test_without_public_trips_there_are_no_archetypes(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="archetypes are those of a public table"):
+    with pytest.raises(UsageError, match="archetypes needs a public table"):
         cook(tmp_path, public=None)
     assert not (tmp_path / "submission.csv").exists()

@@ -292,7 +292,7 @@ def test_merged_codes_that_leave_one_out(codes: list[int]) -> None:
 
 @pytest.mark.parametrize("codes", [np.array([0.0, 1.0]), np.array(["0"]), np.array([True, False])])
 def test_merged_codes_that_are_no_whole_numbers(codes: Any) -> None:
-    with pytest.raises(QuestionError, match=r"an array of the wrong kind \(got .*allowed: int64"):
+    with pytest.raises(QuestionError, match=r"an array has the wrong dtype \(got .*allowed: int64"):
         Merge(column="city", codes=codes)
 
 

@@ -121,7 +121,7 @@ def test_a_model_too_large_is_refused_by_its_worst_table_before_any_work() -> No
 
 @pytest.mark.parametrize("order", [["shift"], [*TAXI.sizes, "shift"], ["nowhere", *TAXI.sizes]])
 def test_orders_that_are_none(order: list[str]) -> None:
-    with pytest.raises(QuestionError, match="names every column once"):
+    with pytest.raises(QuestionError, match="must name every column once"):
         junction_tree(TAXI, OUTER, order=order)
 
 
@@ -143,7 +143,10 @@ def test_a_model_without_columns() -> None:
     ids=["a loop", "a column left out"],
 )
 def test_cliques_that_make_no_tree(cliques: list[Clique]) -> None:
-    with pytest.raises(QuestionError, match=r"make no junction tree \(got pieces of "):
+    with pytest.raises(
+        QuestionError,
+        match=r"do not make a junction tree \(got \w+ in no clique, or in cliques that",
+    ):
         joined(Domain({"a": 2, "b": 2, "c": 2}), cliques)
 
 

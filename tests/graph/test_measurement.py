@@ -23,7 +23,7 @@ def test_noise_without_a_scale(scale: float) -> None:
     "wrong", [{}, {"rows": ROWS, "weights": np.ones(2)}, {"rows": ROWS, "weights": np.ones((3, 1))}]
 )
 def test_weights_that_go_with_no_cells(wrong: dict[str, Any]) -> None:
-    with pytest.raises(QuestionError, match="go with the cells of its rows"):
+    with pytest.raises(QuestionError, match="must be one for each cell of its rows"):
         Measurement(
             clique=("a",), values=np.zeros(2), scale=1.0, **({"weights": np.ones(2)} | wrong)
         )

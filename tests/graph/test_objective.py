@@ -131,10 +131,13 @@ ONE = Rows(np.array([0, 1]), np.array([9]))
 @pytest.mark.parametrize(
     ("asked", "text"),
     [
-        (Measurement(clique=("a", "c"), values=np.zeros(8), scale=1.0), "holds .got a × c"),
+        (
+            Measurement(clique=("a", "c"), values=np.zeros(8), scale=1.0),
+            "contains the measured columns .got a × c",
+        ),
         (Measurement(clique=("z",), values=np.zeros(8), scale=1.0), "does not have .got z"),
-        (Measurement(clique=("a",), values=np.zeros(3), scale=1.0), "a value a cell"),
-        (Measurement(clique=("a",), values=np.zeros((2, 1)), scale=1.0), "a value a cell"),
+        (Measurement(clique=("a",), values=np.zeros(3), scale=1.0), "one value per cell"),
+        (Measurement(clique=("a",), values=np.zeros((2, 1)), scale=1.0), "one value per cell"),
         (Measurement(clique=("a",), values=np.zeros(1), scale=1.0, rows=ONE), "do not fit"),
         (Measurement(clique=("b", "d"), values=np.zeros(2), scale=1.0, rows=ONE), "do not fit"),
     ],

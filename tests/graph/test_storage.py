@@ -84,17 +84,17 @@ def contents(place: Path) -> dict[str, Any]:
 
 
 def refused(place: Path) -> None:
-    with pytest.raises(MalformedFileError, match=r"not a model of ours, or is damaged\. Hint:"):
+    with pytest.raises(MalformedFileError, match=r"not an Understudy model, or is damaged\. Hint:"):
         load(place)
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(MissingFileError, match=r"there is no model that can be read \(got .*gone"):
+    with pytest.raises(MissingFileError, match=r"the model file cannot be read \(got .*gone"):
         load(tmp_path / "gone.npz")
 
 
 def test_a_folder(tmp_path: Path) -> None:
-    with pytest.raises(MissingFileError, match="can be read"):
+    with pytest.raises(MissingFileError, match="cannot be read"):
         load(tmp_path)
 
 

@@ -215,7 +215,7 @@ def test_a_folder_is_not_written_over(tmp_path: Path) -> None:
 def test_a_folder_without_archetypes_is_told(tmp_path: Path, written: str | None) -> None:
     if written is not None:
         (tmp_path / "shapes.json").write_text(written, encoding="utf-8")
-    with pytest.raises(MissingFileError, match="holds no archetypes"):
+    with pytest.raises(MissingFileError, match="holds no saved archetypes"):
         Shapes.load(tmp_path)
 
 
@@ -227,7 +227,7 @@ def test_more_archetypes_than_people_are_refused() -> None:
     assert Shapes.of(public, FEATURES, 7).count == 7
     with pytest.raises(UsageError, match="more archetypes than public people") as caught:
         Shapes.of(public, FEATURES, 8)
-    assert (caught.value.got, caught.value.allowed) == (8, "≤ 7")
+    assert (caught.value.got, caught.value.allowed) == (8, "at most 7")
 
 
 def test_features_of_too_many_cells_are_refused() -> None:

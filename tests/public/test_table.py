@@ -102,7 +102,7 @@ def test_without_the_units_columns_its_people_are_not_known() -> None:
     public = read({n: c for n, c in table().items() if n != "who"})
     assert public.people is None
     assert public.marginal(("hour",)).sum() == 7
-    with pytest.raises(UsageError, match="does not tell how many rows people have"):
+    with pytest.raises(UsageError, match="does not show how many rows people have"):
         public.sizes()
 
 

@@ -112,8 +112,8 @@ def test_people_of_many_rows(tmp_path: Path, name: str, case: str) -> None:
     often = np.bincount(release.columns["who"])
     assert 1 < often.max() <= 12
     assert release.manifest["notes"] == [
-        "Counts are of bounded rows: standard errors tell of the noise only, not of what the "
-        f"bound left out ({held.bounding})."
+        "Standard errors cover the added noise, not the bias of contribution bounding "
+        f"({held.bounding})."
     ]
 
 

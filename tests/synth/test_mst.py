@@ -318,7 +318,7 @@ def test_given_the_same_answers_the_same_is_asked_without_the_person_of_most_row
             {"within": "public"},
             {},
             UsageError,
-            "within = 'public' needs a public table. Hint: give one, or use 'evenly'",
+            "within = 'public' needs a public table. Hint: use one, or 'evenly'",
         ),
         (
             {"most_cells": 31},

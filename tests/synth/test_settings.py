@@ -223,7 +223,7 @@ def as_lists(value: Any) -> Any:
     return [as_lists(held) for held in value] if isinstance(value, tuple) else value
 
 
-WEIGHTED = "[[[a text, …], a number], …]"
+WEIGHTED = "[[[a string, …], a number], …]"
 
 
 @pytest.mark.parametrize(
@@ -231,16 +231,16 @@ WEIGHTED = "[[[a text, …], a number], …]"
     [
         ("mst", "shares", [1, 2], "[1, 2]", "[a number, a number, a number]"),
         ("mst", "shares", "thirds", "'thirds'", "[a number, a number, a number]"),
-        ("mst", "targets", "a", "'a'", "[a text, …]"),
+        ("mst", "targets", "a", "'a'", "[a string, …]"),
         ("mst", "weights", [["a", 1]], "[['a', 1]]", WEIGHTED),
         ("mst", "threshold", "high", "'high'", "a number"),
         ("mst", "rare", "none", "'none'", "'neighbours' or 'other'"),
         ("aim", "workload", [["a", "b"]], "[['a', 'b']]", WEIGHTED),
-        ("aim", "degree", 2.5, "2.5", "a whole number"),
-        ("aim", "rounds", True, "True", "a whole number"),
+        ("aim", "degree", 2.5, "2.5", "an integer"),
+        ("aim", "rounds", True, "True", "an integer"),
         ("aim", "selection", "laplace", "'laplace'", "'exponential' or 'gaussian'"),
-        ("aim", "most_each", [3], "[3]", "a whole number"),
-        ("aim", "model_limit", "8 MB", "'8 MB'", "a whole number"),
+        ("aim", "most_each", [3], "[3]", "an integer"),
+        ("aim", "model_limit", "8 MB", "'8 MB'", "an integer"),
     ],
 )
 def test_plain_data_of_another_type_are_refused(
@@ -249,7 +249,7 @@ def test_plain_data_of_another_type_are_refused(
     with pytest.raises(UsageError) as caught:
         mechanism_from_dict({"name": name, "settings": {setting: value}})
     assert str(caught.value) == (
-        f"the setting {setting} of {name} cannot be this (got {got}; allowed: {allowed})"
+        f"the setting {setting} of {name} has the wrong type (got {got}; allowed: {allowed})"
     )
 
 
@@ -265,10 +265,13 @@ def test_a_setting_that_there_is_not_is_refused_with_those_there_are() -> None:
 def test_settings_that_would_be_ignored_are_refused() -> None:
     with pytest.raises(UsageError) as caught:
         MST(weights=((("a", "b", "c"), 2.0),))
-    assert str(caught.value) == "weights are of columns and of pairs (got a × b × c). Hint: see aim"
+    assert str(caught.value) == (
+        "weights can only be set for columns and pairs (got a × b × c). "
+        "Hint: use aim with a workload for larger marginals"
+    )
     with pytest.raises(UsageError) as caught:
         AIM(workload=((("a", "b"), 1.0),), targets=("a",))
     assert (
         str(caught.value)
-        == "targets choose among all marginals, a workload names its own. Hint: give one"
+        == "targets and workload cannot both be set. Hint: put the marginals into workload"
     )

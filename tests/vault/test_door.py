@@ -518,7 +518,7 @@ def test_arrays_of_a_question_are_copies_that_cannot_change() -> None:
     whole = Candidate(clique=("a",), expected=np.array([2**26, 2**35, 1]))
     assert whole.expected.dtype == np.float64
     for wrong in (np.array(["x"]), np.array([0.5])):
-        with pytest.raises(QuestionError, match="wrong kind"):
+        with pytest.raises(QuestionError, match="wrong dtype"):
             Rows(np.array([0, 1]), wrong)
 
 

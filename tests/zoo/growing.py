@@ -193,7 +193,7 @@ GROWING = (
         columns = Compressed.ask(
             door,
             public,
-            [Asked(clique=(name,)) for name in door.schema.domain],
+            [WeightedMarginal(clique=(name,)) for name in door.schema.domain],
             prices=prices,
             rule=self.rule,
             progress=progress,
@@ -203,7 +203,7 @@ GROWING = (
         columns = Compressed.ask(
             door,
             public,
-            [Asked(clique=(name,)) for name in door.schema.domain],
+            [WeightedMarginal(clique=(name,)) for name in door.schema.domain],
             prices=prices,
             rule=self.rule,
             progress=progress,

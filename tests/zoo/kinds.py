@@ -73,11 +73,11 @@ KINDS_OF_PEOPLE = (
         name="counts of people are made to add up to the exact number of people",
         kind="an exact number is taken as public",
         file="synth/archetypes/mechanism.py",
-        old="        return Asked(kinds=kinds, values=values, scales=tuple(scales))\n",
+        old="        return ArchetypeCounts(kinds=kinds, values=values, scales=tuple(scales))\n",
         new="""        table = door._table  # type: ignore[attr-defined]
         exact = int(table.engine.fetch("SELECT count(*) AS n FROM sizes")["n"][0])
         kinds, values = (c + (exact - c.sum()) / len(c) for c in (kinds, values))
-        return Asked(kinds=kinds, values=values, scales=tuple(scales))
+        return ArchetypeCounts(kinds=kinds, values=values, scales=tuple(scales))
 """,
         caught_by=FOLLOWS,
     ),

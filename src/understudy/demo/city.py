@@ -84,7 +84,7 @@ class City:
     seed: int = 1
 
     def __post_init__(self) -> None:
-        """Refuse sizes that the map, the ids or the tables could not hold."""
+        """Raise on sizes that the map, the ids or the tables could not hold."""
         limits = {
             "taxis": (1, 100_000),
             "trips_per_year": (1, 999_999_999),

@@ -3,7 +3,7 @@
 p(x) ∝ exp(Σ θ_c(x_c)).  Leaves send their sums towards the root as logarithms; then the
 root's marginal is known, and each clique's follows from its parent's: its own conditional,
 already at hand from the way up, times the separator's marginal.  One exponential a cell.
-Cells whose potential is −∞ have probability 0.  Held against brute force over the whole
+Cells whose potential is −∞ have probability 0.  Compared with brute force over the whole
 joint table by ``tests/graph/test_beliefs.py``.
 """
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     Messages = list[tuple[Clique, Table]]
 
 SAFE = 1e200
-"""Sums between its inverse and this have lost nothing to overflow or underflow."""
+"""Sums between 1/SAFE and SAFE are safe from overflow and underflow."""
 
 
 def propagate(tree: JunctionTree, potentials: Tables, *, total: float, out: Tables) -> float:
-    """Put each clique's marginal, scaled to a total, into ``out``, and give ln Σ exp(Σ θ)."""
+    """Write each clique's marginal, scaled to a total, into ``out``; return ln Σ exp(Σ θ)."""
     inbox: dict[Clique, Messages] = {c: [] for c in tree.cliques}
     sums: dict[Clique, Table] = {}
     for edge in tree.edges:
@@ -39,7 +39,7 @@ def propagate(tree: JunctionTree, potentials: Tables, *, total: float, out: Tabl
     root = tree.cliques[0]
     whole, log_partition = _raised(potentials[root], inbox[root], root, (), out[root])
     if not np.isfinite(log_partition):
-        raise QuestionError("every cell of the model is impossible, or a potential is no number")
+        raise QuestionError("every cell of the model is impossible, or a potential is NaN")
     scale(out[root].reshape(-1), total / whole.item())
     for edge in reversed(tree.edges):
         c = edge.child
@@ -51,10 +51,10 @@ def propagate(tree: JunctionTree, potentials: Tables, *, total: float, out: Tabl
 def _raised(
     potential: Table, inbox: Messages, clique: Clique, keep: Clique, out: Table
 ) -> tuple[Table, Table]:
-    """Put exp(potential + messages) into ``out``; give its sums and their logarithms.
+    """Write exp(potential + messages) into ``out``; return its sums and their logarithms.
 
-    Where a sum would overflow or vanish, the maximum over what is summed is taken off
-    first; the logarithm has it back, the table and its sums have not.
+    Where a sum would overflow or underflow, the maximum is subtracted first; it is added back
+    to the logarithms, but not to the table or its sums.
     """
     messages = [spread(m, separator, clique) for separator, m in _merged(inbox)]
     with np.errstate(over="ignore", divide="ignore"):
@@ -71,7 +71,7 @@ def _raised(
 
 
 def _merged(messages: Messages) -> Messages:
-    """Add each message into one that has all its columns, where there is one."""
+    """Add each message to another that has all of its columns, where there is one."""
     merged: Messages = []
     for separator, message in sorted(messages, key=lambda m: len(m[0]), reverse=True):
         for i, (wider, held) in enumerate(merged):

@@ -13,7 +13,7 @@ table, the others held as they are, the best δ has a closed form: with m the le
 joint cell through each of the table's cells, u = m − w·x and the water level λ at which
 Σ (λ − u)⁺ = w·N, the new costs are max(u, λ).  One sweep over the tree does so for every
 table in turn; ν is then found afresh, so that the bound holds whatever the sweep did.
-``tests/graph/test_certificate.py`` holds it against the true minimum.
+``tests/graph/test_certificate.py`` compares it with the true minimum.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ if TYPE_CHECKING:
     from understudy.schema.domain import Clique
 
 ROUNDING = 1e-14
-"""What sums of float64 may be off by, relative to their terms."""
+"""The relative rounding error allowed for in sums of float64."""
 
 
 def least_loss(
     loss: Objective, residual: Table, *, total: float, barred: NDArray[np.bool_] | None
 ) -> float:
-    """Give a number that the loss is nowhere below, found from some residual.
+    """Return a lower bound on the loss, computed from a residual.
 
-    The nearer the residual is to the best, the higher.  Barred cells cannot be.
+    The nearer the residual is to the optimum, the tighter the bound.  Barred cells are impossible.
     """
     seen, costs = loss.tables(), loss.tree.tables()
     seen.flat[...] = residual
@@ -61,19 +61,19 @@ def least_loss(
 
 @dataclass(slots=True)
 class _Sweep:
-    """Costs on the way to the best ones for all tables, each with the others as they are."""
+    """Coordinate-wise improvement of the costs: each table in turn, the others held fixed."""
 
     loss: Objective
     seen: Tables
-    """What the residual predicts."""
+    """The predictions that the residual belongs to."""
     costs: Tables
     total: float
     through: Tables = field(init=False)
-    """The least cost of a joint cell through each cell, of what has been gathered."""
+    """The least cost of a joint cell through each cell, over the costs gathered so far."""
     sent: dict[Clique, Table] = field(init=False, default_factory=dict)
 
     def cheapest(self) -> float:
-        """Gather the costs from the leaves on; give the least of a cell of the joint table."""
+        """Gather costs from the leaves to the root; return the least cost of a joint cell."""
         tree = self.loss.tree
         self.through = tree.tables()
         self.through.flat[...] = self.costs.flat
@@ -84,7 +84,7 @@ class _Sweep:
         return float(self.through[tree.cliques[0]].min())
 
     def outwards(self) -> float:
-        """Change the costs of every measured table, from the root on; give the price."""
+        """Update the costs of every measured table, from the root outwards; return the price."""
         price = self._change(self.loss.tree.cliques[0])
         for edge in reversed(self.loss.tree.edges):
             whole = least(self.through[edge.parent], edge.parent, edge.separator)
@@ -100,7 +100,7 @@ class _Sweep:
             cheap = least(self.through[clique], clique, part)
             under = cheap - precision * seen
             level = _water(under.reshape(-1), precision * self.total)
-            # The bound holds for any level, since the price is that of what is done.
+            # The bound holds for any level, since the price charged is that of the actual change.
             rise = _difference(np.maximum(under, level), cheap)
             price += float(np.vdot(rise, seen) + 0.5 * np.vdot(rise, rise) / precision)
             self.costs[clique][...] += spread(rise, part, clique)
@@ -109,7 +109,7 @@ class _Sweep:
 
 
 def _water(ground: Table, volume: float) -> float:
-    """Give the level of water of some volume over uneven ground."""
+    """Return the level that a volume of water reaches over uneven ground."""
     wet = ground[ground <= ground.min() + volume]
     while True:
         level = (volume + float(wet.sum())) / len(wet)

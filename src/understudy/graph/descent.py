@@ -39,27 +39,27 @@ if TYPE_CHECKING:
 
 CHECK_EVERY = 10
 GROWTH = 1.03
-"""How much longer each step tries to be than the last."""
+"""The factor by which each trial step exceeds the last."""
 RESTART = 0.05
-"""Momentum begins anew whenever the gap has shrunk to this share of what it was then."""
+"""Momentum restarts when the gap has shrunk to this share of its value at the last restart."""
 SMALLEST = 1e-300
-"""The least share of a cell that is possible."""
+"""The smallest share of a cell that is not impossible."""
 DRIFT = 100.0
-"""Potentials are brought back when their log-partition has gone this far."""
+"""Potentials are renormalised once their log-partition has drifted this far."""
 
 
 @dataclass(slots=True, eq=False)
 class Descent:
-    """Where a fit stands: the loss of its average point, and how far it can still fall."""
+    """The state of a fit: the loss of its average point, and how far it can still fall."""
 
     loss: Objective
     potentials: Tables
-    """Those of z."""
+    """The potentials of z."""
     total: float
     value: float
     """The loss at x."""
     least: float
-    """No marginals have a loss below this."""
+    """A lower bound on the loss of any marginals."""
     iterations: int
     _z: Tables
     _x: Table
@@ -69,15 +69,15 @@ class Descent:
     _next: Tables
     _slope: Tables
     _barred: NDArray[np.bool_] | None
-    """Cells without mass, because of those that start at −∞."""
+    """Cells that have no mass because some potentials start at −∞."""
     _mean: Table
     _weight: float
-    """The points where gradients were taken, on average, and the sum of their steps."""
+    """The mean of the points where gradients were taken, and the sum of their steps."""
     _from_mean: bool
 
     @classmethod
     def begin(cls, loss: Objective, potentials: Tables, *, total: float) -> Descent:
-        """Stand at the model of some potentials, which are moved from here on."""
+        """Start at the model of some potentials, which are updated in place."""
         check_total(total)
         z, slope = loss.tables(), loss.tables()
         log = propagate(loss.tree, potentials, total=total, out=z)
@@ -86,7 +86,7 @@ class Descent:
             barred = z.flat[: len(potentials.flat)] == 0
         loss.leave(z)
         slope.flat[...] = z.flat
-        # At first the steepest potential moves by about one.
+        # The first step moves the steepest potential by about one.
         steepest = float(np.abs(loss.slope(slope)).max())
         return cls(
             loss=loss,
@@ -114,7 +114,7 @@ class Descent:
         return max(0.0, self.value - self.least)
 
     def certain(self, tolerance: float) -> bool:
-        """Tell whether the loss is within a share of the least possible.
+        """Return whether the loss is certified to be within a share of the least possible.
 
         A loss below 1, less than noise alone costs one answer, counts as 1.
         """
@@ -123,14 +123,14 @@ class Descent:
     def run(
         self, *, tolerance: float, most: int, stalled: float = 0.0, watch: Watch | None = None
     ) -> None:
-        """Go on until it is certain that the loss is within a share of the least possible.
+        """Iterate until the loss is certified to be within a share of the least possible.
 
-        Or until it has fallen by less than the share ``stalled`` since it was last looked at.
+        Also stop when it has fallen by less than the share ``stalled`` since the last check.
         """
         if not tolerance > 0 or most < 1:
             raise QuestionError(
                 "a fit needs a tolerance and a number of iterations above 0",
-                got=f"{tolerance}, {most}",
+                got=f"tolerance={tolerance}, most={most}",
             )
         begun, check, last = 0.0, min(most, CHECK_EVERY), np.inf
         with single_threaded():
@@ -151,18 +151,18 @@ class Descent:
                     self._restart()
 
     def tables(self) -> Tables:
-        """Give the marginals at x."""
+        """Return the marginals at x."""
         found = self.loss.tree.tables()
         found.flat[...] = self._x[: len(found.flat)]
         found.flat += self.loss.answers.flat[: len(found.flat)]
-        # x is a mixture of tables without a negative cell; what is below 0 is rounding.
+        # x is a mixture of non-negative tables; anything below 0 is rounding error.
         np.maximum(found.flat, 0.0, out=found.flat)
         if self._barred is not None:
             found.flat[self._barred] = 0.0
         return found
 
     def _advance(self) -> None:
-        """Take one step: the gradient between x and z, z against it, x towards z."""
+        """Take one step: gradient between x and z, move z against it, and x towards z."""
         loss, share = self.loss, self._share
         np.multiply(self._z.flat, share, out=self._slope.flat)
         add(self._x, 1 - share, onto=self._slope.flat)
@@ -181,7 +181,7 @@ class Descent:
             self._restart()
 
     def _restart(self) -> None:
-        """Put z where x is, without momentum."""
+        """Move z to x, and drop the momentum."""
         self.potentials.flat[...] = potentials_of(
             self.loss.tree, self.tables(), floor=SMALLEST
         ).flat
@@ -192,11 +192,11 @@ class Descent:
         self._share = 1.0
 
     def _certify(self) -> None:
-        """Raise the least possible loss, from the mean of where gradients were taken or from x.
+        """Raise the lower bound, from the mean of the points where gradients were taken or from x.
 
-        The mean is mostly the better place to look from: its costs are those that z's
-        potentials have gathered, so they are even over all cells that z holds likely.  Where
-        answers can be met exactly it lags behind x, so the two take turns.
+        The mean usually gives the better bound: its costs are those that z's potentials have
+        gathered, so they are even over all cells that are likely under z.  Where the answers can
+        be met exactly it lags behind x, so the two take turns.
         """
         self._from_mean = not self._from_mean
         place = self._mean if self._from_mean else self._x
@@ -229,13 +229,13 @@ class Descent:
 
 
 def check_total(total: float) -> None:
-    """Refuse a total that no model has."""
+    """Raise unless a model's total is positive."""
     if not 0 < total < np.inf:
         raise QuestionError("a model's total must be above 0", got=total)
 
 
 def potentials_of(tree: JunctionTree, tables: Tables, *, floor: float) -> Tables:
-    """Give potentials whose model has some tables; no cell's share is taken below the floor."""
+    """Return potentials whose model has the given tables, each cell's share at least ``floor``."""
     held = tree.tables()
     for clique in tree.cliques:
         held[clique][...] = tables[clique] / tables[clique].sum()

@@ -31,22 +31,22 @@ if TYPE_CHECKING:
     from understudy.schema.domain import Domain
 
 FAINT = 1e-6
-"""A start gives no possible cell less than this share of what a uniform model gives it."""
+"""A start gives every possible cell at least this share of its uniform probability."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Fit:
-    """A model, how well it fits, and how sure it is that none fits better."""
+    """A model, its loss, and a certificate of how much better any model could fit."""
 
     model: Model
     loss: float
     gap: float
     """The loss is at most this much above the least possible."""
     certain: bool
-    """Whether that is within the tolerance asked for; else the iterations ran out."""
+    """Whether the gap is within the tolerance; if not, the iterations ran out."""
     iterations: int
     factors: dict[str, float]
-    """What share of the model's total each group of measurements counts."""
+    """The share of the model's total that each group of measurements counts."""
 
 
 def estimate(
@@ -65,12 +65,12 @@ def estimate(
 ) -> Fit:
     """Fit a model to measurements.
 
-    ``total``: the model's, where it is known; else it is estimated too.  ``zeros``: cells
-    that cannot be.  ``start``: a model to begin from, such as a smaller one.  ``order`` and
-    ``limit``: see ``junction_tree``.  It stops when the loss is certainly within a share
+    ``total``: the model's total, if known; otherwise it is estimated.  ``zeros``: impossible
+    cells.  ``start``: a model to start from, such as a smaller one.  ``order`` and ``limit``:
+    see ``junction_tree``.  The fit stops when the loss is certified to be within a share
     ``tolerance`` of the least possible, when it falls by less than the share ``stalled``
-    between two looks (ten iterations, later more), or after ``most`` iterations; ``watch`` is
-    shown where it stands.
+    between two checks (ten iterations, later more), or after ``most`` iterations; ``watch`` is
+    called with its state.
     """
     cliques = [m.clique for m in measurements] + [z.clique for z in zeros]
     tree = junction_tree(domain, cliques, order=order, limit=limit)
@@ -79,8 +79,8 @@ def estimate(
     size = read.get(None) if total is None else total
     if size is None:
         raise QuestionError(
-            "nothing says how large the model is",
-            hint="give a total, or measure a whole marginal outside any group",
+            "the measurements do not determine the model's total",
+            hint="pass total, or measure a whole marginal outside any group",
         )
     check_total(size)
     factors = {g: found / size for g, found in read.items() if g is not None}
@@ -103,13 +103,15 @@ def _divided(m: Measurement, factor: float) -> Measurement:
 
 
 def _potentials(tree: JunctionTree, start: Model | None, zeros: Sequence[Zeros]) -> Tables:
-    """Lay out potentials to begin from: even, or a model's, and −∞ where nothing can be."""
+    """Return the starting potentials: uniform or a model's, and −∞ for impossible cells."""
     held = tree.tables()
     if start is not None:
         sizes = tree.domain.sizes
         other = [n for n, size in start.tree.domain.sizes.items() if sizes.get(n, size) != size]
         if other:
-            raise QuestionError("a start that counts other values", got=", ".join(other))
+            raise QuestionError(
+                "columns of start have other sizes than those of the model", got=", ".join(other)
+            )
         known = tree.tables()
         for clique, table in start.marginals(tree.cliques).items():
             known[clique][...] = table

@@ -28,7 +28,7 @@ BYTES = 8
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A step of the tree from a clique towards the root."""
+    """An edge of the tree, from a clique towards the root."""
 
     child: Clique
     parent: Clique
@@ -37,9 +37,9 @@ class Edge:
 
 @dataclass(frozen=True)
 class JunctionTree:
-    """Cliques, the root first, and the edges in an order that leads from the leaves to it.
+    """Cliques, the root first, and the edges ordered from the leaves to the root.
 
-    The domain has the columns in the tree's own order, which is that of its tables' axes.
+    The domain lists the columns in the tree's own order, the order of its tables' axes.
     """
 
     domain: Domain
@@ -53,15 +53,15 @@ class JunctionTree:
 
     @property
     def bytes(self) -> int:
-        """The memory of one float64 table a clique."""
+        """The memory of one float64 table per clique."""
         return BYTES * self.cells
 
     def tables(self) -> Tables:
-        """Make a table of zeros for each clique."""
+        """Return a table of zeros for each clique."""
         return Tables({c: self.domain.shape(c) for c in self.cliques})
 
     def home(self, names: Iterable[str]) -> Clique | None:
-        """Give the smallest clique that holds some columns, or None where none does."""
+        """Return the smallest clique that contains some columns, or None."""
         wanted = frozenset(names)
         return next((c for c, held in self._smallest_first if wanted <= held), None)
 
@@ -71,10 +71,10 @@ class JunctionTree:
         return [(c, frozenset(c)) for c in sorted(self.cliques, key=self.domain.cells)]
 
     def bytes_with_pairs(self) -> dict[frozenset[str], int]:
-        """Give, for every pair of columns, the most memory that the tree takes with it as well.
+        """Return, for every pair of columns, an upper bound on the tree's memory with it added.
 
-        A pair is held once one of its columns is put into all cliques on the way to the other,
-        which leaves a junction tree; the best one is no larger.
+        A pair is contained once one of its columns is added to all cliques on the path to the
+        other, which leaves a junction tree; the best one is no larger.
         """
         found: dict[frozenset[str], int] = {}
         cells = {c: self.domain.cells(c) for c in self.cliques}
@@ -111,7 +111,7 @@ class JunctionTree:
 
 
 def elimination(domain: Domain, cliques: Iterable[Clique], greedy: Greedy) -> list[str]:
-    """Choose an order of elimination: least fill-in first, or lightest new clique first."""
+    """Choose an elimination order: least fill-in first, or lightest new clique first."""
     graph = _neighbours(domain, cliques)
     costs = {name: _cost(domain, graph, name, greedy) for name in graph}
     order = []
@@ -119,7 +119,7 @@ def elimination(domain: Domain, cliques: Iterable[Clique], greedy: Greedy) -> li
         name = min(graph, key=lambda n: (costs[n], n))
         around = _eliminate(graph, name) - {name}
         order.append(name)
-        # Only columns that have one of the newly joined ones beside them cost anything else.
+        # Only the costs of columns adjacent to a newly joined one change.
         for other in around.union(*(graph[n] for n in around)):
             costs[other] = _cost(domain, graph, other, greedy)
     return order
@@ -146,7 +146,7 @@ def _cost(domain: Domain, graph: dict[str, set[str]], name: str, greedy: Greedy)
 
 
 def _eliminate(graph: dict[str, set[str]], name: str) -> set[str]:
-    """Join a column's neighbours, take it out, and give the clique they made."""
+    """Join a column's neighbours, remove it, and return the clique they made."""
     around = graph.pop(name)
     for other in around:
         graph[other] |= around
@@ -157,22 +157,22 @@ def _eliminate(graph: dict[str, set[str]], name: str) -> set[str]:
 def outer_cliques(
     domain: Domain, cliques: Iterable[Clique], *, order: Sequence[str] | None = None
 ) -> list[set[str]]:
-    """Give the cliques of a junction tree, by a given order or the cheaper of two greedy ones.
+    """Return the cliques of a junction tree, by a given order or the cheaper of two greedy ones.
 
-    This is all it takes to price a model.
+    This is all it takes to compute the size of a model.
     """
     listed = [domain.clique(c) for c in cliques]
     if order is None:
         order = best_order(domain, listed)
     elif sorted(order) != sorted(domain.sizes):
-        raise QuestionError("an order of elimination names every column once", got=order)
+        raise QuestionError("an elimination order must name every column once", got=order)
     return _maximal(domain, listed, order)
 
 
 def best_order(domain: Domain, cliques: Iterable[Clique]) -> list[str]:
-    """Give the order of elimination of the cheaper of two greedy trees.
+    """Return the elimination order of the cheaper of two greedy trees.
 
-    By a given order a tree never grows when columns shrink; by one that is found anew it may.
+    With a fixed order a tree never grows when columns shrink; with a recomputed one it may.
     """
     listed = [domain.clique(c) for c in cliques]
     orders = [elimination(domain, listed, greedy) for greedy in GREEDY]
@@ -184,7 +184,7 @@ def _cells(domain: Domain, cliques: Iterable[Iterable[str]]) -> int:
 
 
 def model_bytes(domain: Domain, cliques: Iterable[Clique]) -> int:
-    """Give the memory that one table a clique of a model's tree would take.
+    """Return the memory of a model's tree, with one table per clique.
 
     >>> model_bytes(Domain({"a": 2, "b": 3, "c": 5}), [("a", "b"), ("b", "c")])
     168
@@ -201,7 +201,7 @@ def junction_tree(
 ) -> JunctionTree:
     """Build a junction tree, by a given order or the cheaper of two greedy ones.
 
-    ``limit`` is the most bytes that the tables of all cliques may take together.
+    ``limit`` is the maximum number of bytes for the tables of all cliques together.
     """
     outer = outer_cliques(domain, cliques, order=order)
     size = BYTES * _cells(domain, outer)
@@ -211,13 +211,13 @@ def junction_tree(
             f"the model would need a table over {' × '.join(worst)}",
             got=f"{size:,} bytes in all, {BYTES * domain.cells(worst):,} for that one",
             allowed=f"at most {limit:,}",
-            hint="leave out a measurement that ties these columns together",
+            hint="leave out a measurement that connects these columns",
         )
     return joined(domain, [domain.clique(c) for c in outer])
 
 
 def _maximal(domain: Domain, cliques: list[Clique], order: Sequence[str]) -> list[set[str]]:
-    """Eliminate in order, and keep the cliques that lie in no other."""
+    """Eliminate in order, and keep the maximal cliques."""
     graph = _neighbours(domain, cliques)
     made = [_eliminate(graph, name) for name in order]
     outer: list[set[str]] = []
@@ -228,10 +228,10 @@ def _maximal(domain: Domain, cliques: list[Clique], order: Sequence[str]) -> lis
 
 
 def _laid_out(domain: Domain, cliques: list[Clique]) -> Domain:
-    """Put columns that few cliques hold first.
+    """Put columns that are in few cliques first.
 
-    Separators then lie at the end of their tables, and sums over what leads to them, and
-    what is spread over it, run along memory.
+    Separators are then the last axes of their tables, so sums down to them, and broadcasts
+    from them, run over contiguous memory.
     """
     holders = {name: sum(name in c for c in cliques) for name in domain.sizes}
     order = sorted(domain.sizes, key=lambda n: (holders[n], domain.sizes[n]))
@@ -246,13 +246,13 @@ def _closeness(domain: Domain, child: Clique, parent: Clique) -> tuple[int, int]
 def joined(domain: Domain, cliques: list[Clique]) -> JunctionTree:
     """Join cliques by their largest overlaps, from the smallest clique outwards.
 
-    Leaves are cheaper than what lies between them, so the largest should be one.
+    Leaves are cheaper than inner cliques, so the largest clique should be a leaf.
     """
     domain = _laid_out(domain, cliques)
     cliques = [domain.clique(c) for c in cliques]
     root = min(cliques, key=domain.cells)
     inside, edges = [root], []
-    # The best parent so far of each clique that is not in the tree yet.
+    # The best parent so far of each clique that is not yet in the tree.
     near = {c: root for c in cliques if c != root}
     while near:
         child = max(near, key=lambda c: _closeness(domain, c, near[c]))
@@ -263,5 +263,8 @@ def joined(domain: Domain, cliques: list[Clique]) -> JunctionTree:
             near[other] = max(best, child, key=lambda p: _closeness(domain, other, p))
     for name in domain.sizes:
         if sum(name in c for c in inside) - sum(name in e.separator for e in edges) != 1:
-            raise QuestionError("cliques that make no junction tree", got=f"pieces of {name}")
+            raise QuestionError(
+                "these cliques do not make a junction tree",
+                got=f"{name} in no clique, or in cliques that are not connected",
+            )
     return JunctionTree(domain, tuple(inside), tuple(reversed(edges)))

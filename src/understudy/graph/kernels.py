@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 SMALL = 1024
 AT_ONCE = 1 << 16
-"""So many numbers are multiplied, and added while the processor still has them."""
+"""Numbers multiplied at a time, so that they are added while still in the cache."""
 PLANS = 1 << 14
 
 
@@ -64,7 +64,7 @@ def summed(table: Table, clique: Clique, keep: Clique, out: Table | None = None)
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """How to sum a table: by axes, or by runs of axes that are one axis."""
+    """How to sum a table: by axes, or by runs of adjacent axes merged into one."""
 
     axes: tuple[int, ...]
     shape: tuple[int, ...]
@@ -72,7 +72,7 @@ class _Plan:
     trailing: int
     leading: int
     middle: tuple[tuple[int, int], ...]
-    """The lengths of a run summed and of all that lies behind it, the last run first."""
+    """The lengths of a summed run and of everything after it, the last run first."""
 
 
 @lru_cache(maxsize=PLANS)
@@ -109,24 +109,24 @@ def _ones(length: int) -> Table:
 
 
 def largest(table: Table, clique: Clique, keep: Clique) -> Table:
-    """Give the maximum over all but the kept columns."""
+    """Return the maximum over all but the kept columns."""
     axes = _plan(table.shape, clique, keep).axes
     return np.asarray(np.maximum.reduce(table, axis=axes))
 
 
 def least(table: Table, clique: Clique, keep: Clique) -> Table:
-    """Give the minimum over all but the kept columns."""
+    """Return the minimum over all but the kept columns."""
     axes = _plan(table.shape, clique, keep).axes
     return np.asarray(np.minimum.reduce(table, axis=axes))
 
 
 def ratio(above: Table, below: Table) -> Table:
-    """Divide, with 0/0 = 0: what has no mass gets none."""
+    """Divide, with 0/0 = 0."""
     return np.divide(above, below, out=np.zeros(np.shape(above)), where=below > 0)
 
 
 def gather(table: Table, parts: Iterable[Table], out: Table) -> Table:
-    """Add parts that broadcast over a table to it; without any it is the table itself."""
+    """Add parts that broadcast over a table to it; without parts, return the table itself."""
     for part in parts:
         table = np.add(table, part, out=out)
     return table
@@ -150,10 +150,10 @@ def add(vector: Table, factor: float, *, onto: Table) -> None:
 
 @contextmanager
 def single_threaded() -> Iterator[None]:
-    """Keep the linear algebra library to one thread.
+    """Limit the linear algebra library to one thread.
 
-    Its threads wait for each other, spinning, after every small product; on a machine with
-    other work that takes far longer than the product itself.
+    Its threads spin while they wait for each other after every small product; on a busy
+    machine that takes far longer than the product itself.
     """
     _Limit.enter()
     try:
@@ -163,7 +163,7 @@ def single_threaded() -> Iterator[None]:
 
 
 class _Limit:
-    """The limit that all who ask for one share: it ends when the last of them leaves."""
+    """The limit that all callers share: it ends when the last of them leaves."""
 
     lock = threading.Lock()
     users = 0
@@ -192,10 +192,10 @@ def _libraries() -> ThreadpoolController:
 def product(
     a: Table, a_names: Clique, b: Table, b_names: Clique, *, keep: set[str]
 ) -> tuple[Table, Clique]:
-    """Multiply two tables and sum out what need not be kept, without their whole product.
+    """Multiply two tables and sum out what is not kept, without forming the whole product.
 
-    Columns that only one of them has, and that go, are summed first; then a stack of matrix
-    products runs over the columns both have and that stay.
+    Columns that only one of them has, and that are not kept, are summed first; then a stack of
+    matrix products runs over the shared columns that are kept.
     """
     both = set(a_names) & set(b_names)
     a_kept = tuple(n for n in a_names if n in keep or n in both)

@@ -1,13 +1,13 @@
 """Marginals over any columns of a model, by variable elimination along its tree.
 
-p(x) = ∏ cliques / ∏ separators.  A marginal is put together at one clique, its centre, from
-what the branches around it say: a branch sends the distribution of the columns asked for
-beyond it, given the separator; a branch without any sums to one and says nothing.  What a
-branch has said is kept, so that many marginals share the work.
+p(x) = ∏ cliques / ∏ separators.  A marginal is computed at one clique, its centre, from the
+messages of the branches around it: a branch sends the distribution of the requested columns
+beyond it, given the separator; a branch without any sums to one and sends nothing.  Messages
+are cached, so that many marginals share the work.
 
-Where most pairs of columns are asked for, a branch tells of all its columns in one matrix, a row
+Where most pairs of columns are requested, a branch sends all its columns in one matrix, a row
 for each cell of the separator: P(x | s) = Σ P(s′ | s)·P(x | s′) is a matrix product for all x at
-once.  Both ways are held against brute force by ``tests/graph/test_marginals.py``.
+once.  Both ways are compared with brute force by ``tests/graph/test_marginals.py``.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ if TYPE_CHECKING:
 
     Factor = tuple[Table, Clique]
     Told = tuple[Table, dict[str, slice]]
-    """What is told of many columns: their values side by side on the last axis, and where."""
+    """A message about many columns: their values side by side on the last axis, and where."""
 
 MOST_TOLD = 1 << 25
-"""The most numbers that branches may tell of all columns at once."""
+"""The most numbers that messages about all columns at once may hold."""
 
 
 class Marginals:
-    """The marginals of one model, and what its branches have said so far."""
+    """The marginals of one model, with a cache of its branches' messages."""
 
     def __init__(self, tree: JunctionTree, tables: dict[Clique, Table]) -> None:
-        """Find out which columns lie beyond which edge."""
+        """Find which columns lie beyond which edge."""
         self._tree, self._tables = tree, tables
         self._around: dict[Clique, dict[Clique, Clique]] = {c: {} for c in tree.cliques}
         self._beyond: dict[tuple[Clique, Clique], set[str]] = {}
@@ -47,7 +47,7 @@ class Marginals:
         self._told: dict[tuple[Clique, Clique], Told] = {}
         self._against: dict[tuple[str, Clique], Told] = {}
         self._all = "".join(tree.domain.sizes) + "+"
-        """The axis of all columns that a branch tells of: longer than any column's name."""
+        """The name of the axis of all columns of a message: longer than any column's name."""
         below: dict[Clique, set[str]] = defaultdict(set)
         for edge in tree.edges:
             child, parent = edge.child, edge.parent
@@ -58,7 +58,7 @@ class Marginals:
             self._beyond[parent, child] = set(tree.domain.sizes) - below[child]
 
     def all_of(self, cliques: Iterable[Clique]) -> dict[Clique, Table]:
-        """Give many marginals; pairs that no clique holds all at once, if there are many."""
+        """Return many marginals; if many are pairs that no clique holds, compute these together."""
         listed = list(cliques)
         apart = [c for c in listed if len(set(c)) == 2 and self._tree.home(c) is None]
         found: dict[Clique, Table] = {}
@@ -67,7 +67,7 @@ class Marginals:
         return {c: found[c] if c in found else self.of(c) for c in listed}
 
     def of(self, names: Iterable[str]) -> Table:
-        """Give the marginal over some columns, with an axis a column in the order given."""
+        """Return the marginal over some columns, with one axis per column in the order given."""
         asked = tuple(dict.fromkeys(names))
         clique = self._tree.domain.clique(asked)
         home = self._tree.home(clique)
@@ -79,16 +79,16 @@ class Marginals:
         return table.transpose([found.index(n) for n in asked])
 
     def _centres(self, asked: Clique) -> Iterable[Clique]:
-        """Give the cliques where a marginal may be put together; a pair's, by one of its columns.
+        """Return the cliques where a marginal may be computed; for a pair, those of one column.
 
-        Wherever a pair meets, each clique on the way is spread by one of the two; then what a
-        column's branch says is of use to all pairs of that column.
+        Wherever a pair meets, each clique on the path is extended by one of the two; this way a
+        column's messages serve all pairs of that column.
         """
         cliques = self._tree.cliques
         return cliques if len(asked) > 2 else [c for c in cliques if set(asked) & set(c)]
 
     def _cost(self, centre: Clique, asked: set[str], past: Clique | None = None) -> int:
-        """Price a centre by all the tables that it and the branches it needs may hold at once."""
+        """Return the cost of a centre: the cells of the tables that it and its branches need."""
         beyond = {
             near: part
             for near in self._around[centre]
@@ -100,7 +100,7 @@ class Marginals:
         )
 
     def _cost_beyond(self, near: Clique, part: frozenset[str], centre: Clique) -> int:
-        """Price a branch, once."""
+        """Return the cost of a branch; computed once."""
         key = near, centre, part
         if key not in self._costs:
             self._costs[key] = self._cost(near, set(part), centre)
@@ -109,7 +109,7 @@ class Marginals:
     def _joined(
         self, table: Table, centre: Clique, asked: frozenset[str], past: Clique | None = None
     ) -> Factor:
-        """Multiply a clique's table with what its branches say, and keep what is asked for."""
+        """Multiply a clique's table by its branches' messages, and keep the requested columns."""
         parts = [
             self._say(near, centre, part)
             for near in self._around[centre]
@@ -123,7 +123,7 @@ class Marginals:
         return summed(table, names, kept), kept
 
     def _say(self, near: Clique, centre: Clique, part: set[str]) -> Factor:
-        """Give the distribution of columns beyond an edge, given its separator."""
+        """Return the distribution of columns beyond an edge, given its separator."""
         key = near, centre, frozenset(part)
         if key not in self._said:
             asked = key[2] | set(self._around[near][centre])
@@ -131,12 +131,12 @@ class Marginals:
         return self._said[key]
 
     def _given(self, near: Clique, centre: Clique) -> Table:
-        """Give the distribution of a clique, given the separator of one of its edges."""
+        """Return the distribution of a clique, given the separator of one of its edges."""
         separator, table = self._around[near][centre], self._tables[near]
         return ratio(table, spread(summed(table, near, separator), separator, near))
 
     def _telling(self) -> int:
-        """Give how many numbers all branches tell of all columns beyond them."""
+        """Return how many numbers the messages about all columns would hold."""
         domain = self._tree.domain
         return sum(
             domain.cells(self._around[near][centre]) * sum(domain.sizes[n] for n in beyond)
@@ -144,7 +144,7 @@ class Marginals:
         )
 
     def _pair(self, a: str, b: str) -> Table:
-        """Give the marginal of two columns that no clique holds together."""
+        """Return the marginal of two columns that are in no common clique."""
         home = self._tree.home((a,))
         assert home is not None  # noqa: S101  every column has a clique
         near = next(n for n in self._around[home] if b in self._beyond[n, home])
@@ -157,7 +157,7 @@ class Marginals:
         return joint[:, places[b]]
 
     def _tell(self, near: Clique, centre: Clique) -> Told:
-        """Give the distribution of every column beyond an edge, given its separator."""
+        """Return the distribution of every column beyond an edge, given its separator."""
         if (near, centre) in self._told:
             return self._told[near, centre]
         separator, given = self._around[near][centre], self._given(near, centre)

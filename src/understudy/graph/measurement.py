@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 def frozen(array: object, dtype: type[np.generic]) -> NDArray[Any]:
-    """Copy an array into a plain one of a dtype that nobody can change any more."""
+    """Copy an array into a read-only one of a dtype."""
     given = np.asarray(array)
     if given.dtype.kind not in ("iu" if issubclass(dtype, np.integer) else "iuf"):
         raise QuestionError(
-            "an array of the wrong kind", got=given.dtype, allowed=np.dtype(dtype).name
+            "an array has the wrong dtype", got=given.dtype, allowed=np.dtype(dtype).name
         )
     held = np.array(given, dtype=dtype, copy=True, subok=False, order="C")
     held.setflags(write=False)
@@ -34,7 +34,7 @@ LARGEST_SCALE = 1e100
 
 
 def check_clique(clique: Clique) -> None:
-    """Refuse a clique that names a column twice."""
+    """Raise if a clique names a column twice."""
     if len(set(clique)) < len(clique):
         raise QuestionError("a clique names a column twice", got=" × ".join(clique))
 
@@ -47,7 +47,7 @@ class Rows:
     cells: NDArray[np.int64]
 
     def __post_init__(self) -> None:
-        """Keep copies that cannot change, and refuse what is not a list of sets."""
+        """Keep read-only copies, and raise unless every row is a non-empty set of cells."""
         object.__setattr__(self, "starts", frozen(self.starts, np.int64))
         object.__setattr__(self, "cells", frozen(self.cells, np.int64))
         s, c = self.starts, self.cells
@@ -59,18 +59,19 @@ class Rows:
             and np.all(np.diff(s) > 0)
         ):
             raise QuestionError(
-                "rows must be non-empty sets of cells", hint="int64 starts from 0 to len(cells)"
+                "rows must be non-empty sets of cells",
+                hint="starts must be int64, one-dimensional and rise from 0 to len(cells)",
             )
         span = int(c.max()) + 1
         pairs = np.repeat(np.arange(len(s) - 1), np.diff(s)) * span + c
         if not np.all(pairs[1:] > pairs[:-1]):
             pairs.sort()
         if c.min() < 0 or np.any(pairs[1:] == pairs[:-1]):
-            raise QuestionError("a row names a cell twice, or a negative one")
+            raise QuestionError("a row of a query names a cell twice, or a negative cell")
 
     @property
     def count(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return len(self.starts) - 1
 
     def sums(self, marginal: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -80,28 +81,30 @@ class Rows:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Measurement:
-    """What came back for one query: noisy values in table rows, and their noise's scale."""
+    """The answer to one query: noisy counts of table rows, and the scale of their noise."""
 
     clique: Clique
     values: NDArray[np.float64]
     scale: float
     rows: Rows | None = None
-    """The sums that the values are of; None where every cell is a value of its own."""
+    """The sums of cells that the values estimate; None where every cell has its own value."""
     weights: NDArray[np.float64] | None = None
-    """What each cell of ``rows.cells`` counts for in its row; None where it is 1."""
+    """The weight of each cell of ``rows.cells`` in its row; None where all are 1."""
     group: str | None = None
-    """Measurements of one group count one weighted table: values ≈ t × sums, t unknown."""
+    """Measurements of one group count the same weighted table: values ≈ t × sums, t unknown."""
     counted: str = "rows"
     """What is counted, in words."""
     merged: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
-    """What each code is counted as, of columns whose codes were put together."""
+    """The merged code of each code, for columns with merged codes."""
 
     def __post_init__(self) -> None:
-        """Refuse a column named twice, noise without a scale, and weights without rows."""
+        """Raise on a column named twice, a scale out of range, and weights without rows."""
         check_clique(self.clique)
         if not 1 / LARGEST_SCALE < self.scale < LARGEST_SCALE:
             raise QuestionError(
-                "a measurement's noise needs a scale above 0", got=self.scale, allowed="1e±100"
+                "a measurement's noise needs a scale above 0",
+                got=self.scale,
+                allowed="1e-100 to 1e100",
             )
         for name in ("values", "weights"):
             if getattr(self, name) is not None:
@@ -112,17 +115,17 @@ class Measurement:
         if self.weights is not None and (
             self.rows is None or self.weights.shape != self.rows.cells.shape
         ):
-            raise QuestionError("weights of a measurement go with the cells of its rows")
+            raise QuestionError("a measurement's weights must be one for each cell of its rows")
 
     def matrix(self, cells: int) -> Sums:
-        """Give the rows as a matrix over the clique's cells, of which there are so many."""
+        """Return the rows as a matrix over the clique's ``cells`` cells."""
         assert self.rows is not None  # noqa: S101  the caller has looked
         held = self.rows.cells
         if len(self.values) != self.rows.count or held.max() >= cells:
             raise QuestionError(
                 f"rows over {' × '.join(self.clique)} do not fit their values or its cells",
                 got=f"{self.rows.count} rows up to cell {held.max()}, {len(self.values)} values",
-                allowed=f"a value a row, cells up to {cells - 1}",
+                allowed=f"one value per row, cells up to {cells - 1}",
             )
         weights = np.ones(len(held)) if self.weights is None else self.weights
         return Sums(self.rows.starts, held, weights, cells)
@@ -130,12 +133,12 @@ class Measurement:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Zeros:
-    """Cells of a clique that cannot be."""
+    """Impossible cells of a clique (structural zeros)."""
 
     clique: Clique
     cells: NDArray[np.int64]
 
     def __post_init__(self) -> None:
-        """Keep a copy that cannot change, and refuse a column named twice."""
+        """Keep a read-only copy, and raise if a column is named twice."""
         check_clique(self.clique)
         object.__setattr__(self, "cells", frozen(self.cells, np.int64))

@@ -1,4 +1,4 @@
-"""A model: consistent marginals on a junction tree, and what follows from them."""
+"""A model: consistent marginals on a junction tree, and what is computed from them."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ GIVEN_LIMIT = 1 << 32
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Model:
-    """A tree, and a marginal a clique, all of one total: p(x) = ∏ cliques / ∏ separators."""
+    """A tree with one marginal per clique, all of one total: p(x) = ∏ cliques / ∏ separators."""
 
     tree: JunctionTree
     tables: dict[Clique, Table]
 
     def __repr__(self) -> str:
-        """Tell how large the model is; the tables themselves may be huge."""
+        """Describe the model's size; the tables themselves may be huge."""
         columns, cliques = len(self.tree.domain.sizes), len(self.tables)
         cells = sum(table.size for table in self.tables.values())
         largest = max(self.tables, key=lambda clique: self.tables[clique].size)
@@ -45,26 +45,26 @@ class Model:
         )
 
     def _repr_html_(self) -> str:
-        """Tell the same in a notebook."""
+        """Describe it in a notebook."""
         return f"<p>{escape(repr(self))}</p>"
 
     @property
     def total(self) -> float:
-        """The mass of the whole model."""
+        """The model's total mass."""
         return float(self.tables[self.tree.cliques[0]].sum())
 
     def marginal(self, names: Iterable[str]) -> Table:
-        """Give the marginal over any columns, with an axis a column in the order given."""
+        """Return the marginal over any columns, with one axis per column in the order given."""
         clique = tuple(names)
         return self.marginals([clique])[clique]
 
     def marginals(self, cliques: Iterable[Clique]) -> dict[Clique, Table]:
-        """Give the marginals over many sets of columns, which share their work."""
+        """Return the marginals over many sets of columns, which share their work."""
         with single_threaded():
             return Marginals(self.tree, self.tables).all_of(cliques)
 
     def on(self, tree: JunctionTree) -> Model:
-        """Give what another tree can hold of the same distribution."""
+        """Return the model's marginals on another tree."""
         found = self.marginals(tree.cliques)
         return Model(tree, {c: np.ascontiguousarray(t) for c, t in found.items()})
 
@@ -77,12 +77,11 @@ class Model:
         way: Way = "rounded",
         limit: int | None = GIVEN_LIMIT,
     ) -> dict[str, Codes]:
-        """Draw rows, all their columns or those that are not given.
+        """Draw rows: all columns, or those that are not given.
 
-        ``rounded`` rows have counts in every clique that are the model's but for rounding,
-        by less than one a step from the root;
-        ``multinomial`` rows are independent of each other.  Columns that are given and that
-        no clique holds together need a larger tree, of at most ``limit`` bytes.
+        ``rounded`` rows have the model's counts in every clique, up to a rounding error of less
+        than one for each step from the root; ``multinomial`` rows are independent of each other.
+        Given columns that are in no common clique need a larger tree, of at most ``limit`` bytes.
         """
         given = given or {}
         check_given(self.tree.domain, given, rows)
@@ -93,6 +92,6 @@ class Model:
         return draw(model.tree, model.tables, given, rows=rows, way=way, rng=rng)
 
     def urn(self, rows: int, rng: np.random.Generator) -> Urn:
-        """Give rows to draw batch by batch, whose counts are together those of `sample`."""
+        """Return rows to draw batch by batch, which together have the counts of `sample`."""
         check_given(self.tree.domain, {}, rows)
         return Urn.of(self.tree, self.tables, rows=rows, rng=rng)

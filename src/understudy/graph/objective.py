@@ -41,23 +41,23 @@ class Objective:
 
     tree: JunctionTree
     answers: Tables
-    """Merged answers: of the tree's cliques, of smaller ones, of blocks of rows."""
+    """Merged answers for the tree's cliques, for smaller ones, and for blocks of rows."""
     precisions: dict[Key, float]
     """1/σ² of every answer."""
     stretches: list[tuple[slice, float]]
-    """The same by stretches of the vector; 0 where nothing was measured."""
+    """The precisions by slices of the vector; 0 where nothing was measured."""
     sources: dict[Clique, Clique]
-    """Where each marginal that is no clique of the tree is summed from."""
+    """The marginal that each marginal outside the tree's cliques is summed from."""
     parts: dict[Clique, list[Clique]]
-    """Which marginals are summed from each that others are summed from, the smallest first."""
+    """The marginals that are summed from each source, the smallest source first."""
     blocks: dict[Clique, list[Clique]]
-    """Which of its parts, or itself, were measured cell by cell, for each clique of the tree."""
+    """For each clique of the tree, which of it and its parts were measured cell by cell."""
     rows: dict[int, tuple[Clique, Sums | ParcelSums]]
     constant: float
-    """What merging has left of the loss, whatever the marginals."""
+    """The part of the loss that merging makes constant."""
 
     def tables(self) -> Tables:
-        """Make a vector for a residual or a gradient."""
+        """Return a vector for a residual or a gradient."""
         return Tables(self.answers.shapes)
 
     def leave(self, tables: Tables) -> None:
@@ -69,11 +69,11 @@ class Objective:
         add(self.answers.flat, -1.0, onto=tables.flat)
 
     def value(self, residual: Table) -> float:
-        """Give the loss."""
+        """Return the loss."""
         return self.constant + self.bend(residual)
 
     def bend(self, change: Table) -> float:
-        """Give the loss beyond its tangent, when a residual changes by as much."""
+        """Return the second-order part of the loss for a change of the residual."""
         return sum(
             0.5 * precision * float(change[part] @ change[part])
             for part, precision in self.stretches
@@ -101,7 +101,9 @@ def objective(tree: JunctionTree, measurements: Sequence[Measurement]) -> Object
     for m in measurements:
         clique, precision = tree.domain.clique(m.clique), 1 / m.scale**2
         if tree.home(clique) is None:
-            raise QuestionError("no clique of the model holds", got=" × ".join(m.clique))
+            raise QuestionError(
+                "no clique of the model contains the measured columns", got=" × ".join(m.clique)
+            )
         key: Key = clique
         if m.rows is None:
             values = _in_order(tree.domain, m)
@@ -109,7 +111,7 @@ def objective(tree: JunctionTree, measurements: Sequence[Measurement]) -> Object
             key, values = len(rows), m.values
             rows[key] = clique, shortened(_sums(tree.domain, m))
         if key in answers:
-            # Two answers of precisions p and q weigh as one at their mean, less a constant.
+            # Two answers of precisions p and q equal one of p + q at their mean, up to a constant.
             both, off = precisions[key] + precision, values - answers[key]
             constant += 0.5 * precisions[key] * precision / both * float((off**2).sum())
             values, precision = answers[key] + off * (precision / both), both
@@ -136,7 +138,7 @@ def _laid_out(
     rows: dict[int, tuple[Clique, Sums | ParcelSums]],
     answers: dict[Key, Table],
 ) -> Tables:
-    """Lay answers out in one vector, the tree's cliques first."""
+    """Lay out the answers in one vector, the tree's cliques first."""
     shapes: dict[Key, tuple[int, ...]] = {
         c: tree.domain.shape(c) for c in (*tree.cliques, *sources)
     }
@@ -147,7 +149,7 @@ def _laid_out(
 
 
 def _stretches(tables: Tables, precisions: dict[Key, float]) -> list[tuple[slice, float]]:
-    """Join neighbouring tables of one precision."""
+    """Join adjacent tables of equal precision."""
     stretches = []
     start = 0
     for precision, run in groupby(tables.views, key=lambda key: precisions.get(key, 0.0)):
@@ -161,7 +163,7 @@ def _parts(sources: dict[Clique, Clique]) -> dict[Clique, list[Clique]]:
     parts: dict[Clique, list[Clique]] = {}
     for clique in reversed(sources):
         parts.setdefault(sources[clique], []).append(clique)
-    # A source comes after all those that are summed from it.
+    # A source comes after everything that is summed from it.
     order = [c for c in reversed(sources) if c in parts]
     return {c: parts[c] for c in (*order, *(c for c in parts if c not in sources))}
 
@@ -179,11 +181,11 @@ def _blocks(
 
 
 def _in_order(domain: Domain, m: Measurement) -> Table:
-    """Lay cell-by-cell values out in the domain's order of columns."""
+    """Reorder cell-by-cell values to the domain's order of columns."""
     cells = domain.cells(m.clique)
     if m.values.shape != (cells,):
         raise QuestionError(
-            f"a measurement of {' × '.join(m.clique)} has a value a cell",
+            f"a measurement of {' × '.join(m.clique)} must have one value per cell",
             got=m.values.shape,
             allowed=f"({cells},)",
         )
@@ -192,7 +194,7 @@ def _in_order(domain: Domain, m: Measurement) -> Table:
 
 
 def _sums(domain: Domain, m: Measurement) -> Sums:
-    """Give a measurement's rows over cells in the domain's order of columns."""
+    """Return a measurement's rows over cells in the domain's order of columns."""
     cells, ordered = domain.cells(m.clique), domain.clique(m.clique)
     given = m.matrix(cells)
     numbers = np.arange(cells).reshape(domain.shape(ordered))
@@ -201,10 +203,10 @@ def _sums(domain: Domain, m: Measurement) -> Sums:
 
 
 def _sources(tree: JunctionTree, cliques: list[Clique]) -> dict[Clique, Clique]:
-    """Plan where each measured marginal is summed from: the smallest table that holds it."""
+    """Find the source of each measured marginal: the smallest table that contains it."""
     known = list(tree.cliques)
     plan: dict[Clique, Clique] = {}
-    # Ties by name, so that the same measurements are always added up in the same order.
+    # Ties are broken by name, so that the same measurements are always summed in one order.
     for clique in sorted(set(cliques), key=lambda c: (-tree.domain.cells(c), c)):
         if clique not in known:
             holders = [k for k in known if set(clique) < set(k)]

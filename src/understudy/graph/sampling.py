@@ -25,26 +25,26 @@ if TYPE_CHECKING:
 
     Codes = NDArray[np.int32]
     Counts = NDArray[np.int64]
-    Whole = NDArray[np.signedinteger[Any]]
+    Ints = NDArray[np.signedinteger[Any]]
 
 Way = Literal["rounded", "multinomial"]
 
 
 def check_given(domain: Domain, given: Mapping[str, Codes], rows: int) -> None:
-    """Refuse a number of rows, or given columns, that cannot be."""
+    """Raise on a negative number of rows, and on given columns that the model cannot have."""
     if rows < 0:
         raise QuestionError("the number of rows must not be negative", got=rows)
     for name in domain.clique(given):
         codes, size = np.asarray(given[name]), domain.sizes[name]
         if codes.shape != (rows,) or codes.dtype.kind not in "iu":
             raise QuestionError(
-                f"the given column {name} needs a whole number a row",
+                f"the given column {name} must have one integer code per row",
                 got=f"{codes.dtype} of shape {codes.shape}",
                 allowed=f"shape ({rows},)",
             )
         if rows and not 0 <= codes.min() <= codes.max() < size:
             raise QuestionError(
-                f"the given column {name} has values that the model does not",
+                f"the given column {name} has codes outside the model's domain",
                 got=f"{codes.min()} to {codes.max()}",
                 allowed=f"0 to {size - 1}",
             )
@@ -59,7 +59,7 @@ def draw(
     way: Way,
     rng: np.random.Generator,
 ) -> dict[str, Codes]:
-    """Draw the columns of rows that are not given, where one clique holds all that are."""
+    """Draw the columns that are not given, where one clique contains all given ones."""
     drawn = {name: np.asarray(codes, dtype=np.int32) for name, codes in given.items()}
     for known, new, table in steps(tree, tables, given):
         group, wanted = grouped(tree.domain, drawn, known, rows)
@@ -73,9 +73,9 @@ def draw(
 def steps(
     tree: JunctionTree, tables: Mapping[Clique, Table], given: Iterable[str] = ()
 ) -> Iterator[tuple[Clique, Clique, Table]]:
-    """Walk the tree: give the columns that a clique shares with what was there, and its new ones.
+    """Walk the tree: yield the columns that a clique shares with those known, and its new ones.
 
-    Its table comes with them, with the cells of the former down and of the latter across.
+    Its table comes with them, with the shared cells as rows and the new cells as columns.
     """
     there = set(given)
     for clique in tree.walk(tree.home(there) or tree.cliques[0]):
@@ -89,7 +89,7 @@ def steps(
 def grouped(
     domain: Domain, drawn: Mapping[str, Codes], known: Clique, rows: int
 ) -> tuple[Counts, Counts]:
-    """Give every row its cell of the columns that are known, and count the rows of each."""
+    """Return every row's cell of the known columns, and the number of rows in each cell."""
     group = np.zeros(rows, dtype=np.int64)
     if known:
         group = np.ravel_multi_index([drawn[n] for n in known], domain.shape(known))
@@ -97,22 +97,22 @@ def grouped(
 
 
 def check_possible(table: Table, wanted: Counts, known: Clique) -> None:
-    """Refuse rows of a group that has no mass."""
+    """Raise if rows are wanted of a group that has no mass."""
     if np.any(wanted[table.sum(axis=1) == 0]):
         raise QuestionError(
-            f"given rows that the model holds impossible, by {' × '.join(known)}",
-            hint="leave such rows out, or give fewer columns",
+            f"given rows are impossible under the model, by {' × '.join(known)}",
+            hint="leave out such rows, or fix fewer columns",
         )
 
 
-def dealt(kinds: Whole, counts: Counts, group: Counts, rng: np.random.Generator) -> Counts:
-    """Deal the cells that each group is to have to its rows, in a random order.
+def dealt(kinds: Ints, counts: Counts, group: Counts, rng: np.random.Generator) -> Counts:
+    """Assign each group's cells to its rows, in a random order.
 
-    ``counts`` says how many rows of each kind there are, group after group; ``kinds`` is the
-    cell of each, or of each in every group.
+    ``counts`` is the number of rows of each kind, group after group; ``kinds`` is the cell of
+    each kind, or of each kind in every group.
     """
     rows = len(group)
-    # Keys that all differ are sorted alike by every machine, and faster than by a stable sort.
+    # Distinct keys sort the same way on every machine, and faster than with a stable sort.
     shuffled = np.argsort(group * rows + rng.permutation(rows))
     cells = np.empty(rows, dtype=np.int64)
     each = np.broadcast_to(kinds, counts.shape).reshape(-1)
@@ -121,16 +121,16 @@ def dealt(kinds: Whole, counts: Counts, group: Counts, rng: np.random.Generator)
 
 
 def unravelled(domain: Domain, names: Clique, cells: Counts) -> dict[str, Codes]:
-    """Give the codes of columns from the numbers of their cells."""
+    """Return the codes of columns from their cell numbers."""
     codes = np.unravel_index(cells, domain.shape(names))
     return {n: c.astype(np.int32) for n, c in zip(names, codes, strict=True)}
 
 
 def _rounded(table: Table, wanted: Counts, rng: np.random.Generator) -> Counts:
-    """Share each group's rows among its cells, each by its part rounded up or down.
+    """Share each group's rows among its cells, each count rounded up or down.
 
-    Systematic sampling: a count is rounded up with the probability of its own fraction.  A
-    cell without mass moves no edge, so it gets no row.
+    Systematic sampling: a count is rounded up with a probability of its fractional part.  A
+    cell without mass gets no row.
     """
     edges = np.cumsum(table, axis=1)
     mass = edges[:, -1:].copy()
@@ -143,12 +143,12 @@ def _rounded(table: Table, wanted: Counts, rng: np.random.Generator) -> Counts:
 
 
 def _multinomial(table: Table, wanted: Counts, rng: np.random.Generator) -> Counts:
-    """Draw each group's counts as if every row were drawn by itself."""
+    """Draw each group's counts as if every row were drawn independently."""
     shares = np.full(table.shape, 1 / table.shape[1])
     mass = table.sum(axis=1, keepdims=True)
     np.divide(table, mass, out=shares, where=mass > 0)
     counts = rng.multinomial(wanted, shares)
-    # Rounding can leave a row for the last cell that has no mass: the likeliest has it.
+    # Rounding can leave a row to a last cell without mass: it goes to the likeliest cell.
     stray = np.where(table == 0, counts, 0)
     counts -= stray
     counts[np.arange(len(table)), table.argmax(axis=1)] += stray.sum(axis=1)

@@ -32,16 +32,16 @@ UNREADABLE = (
     BadZipFile,
     zlib.error,
 )
-"""What reading a file that is no model can raise."""
+"""The exceptions that reading a file that is not a model can raise."""
 
 
 def save(model: Model, path: Path) -> None:
-    """Write a model to a file, in place of one that is there."""
+    """Write a model to a file, replacing an existing one."""
     tree = model.tree
     header = {"format": FORMAT, "columns": tree.domain.sizes, "cliques": tree.cliques}
     held = {str(i): model.tables[c] for i, c in enumerate(tree.cliques)}
     held["header"] = np.array(json.dumps(header))
-    # Beside it first: a disk that fills up leaves the old one as it was.
+    # Written beside it first: a full disk leaves the old file intact.
     partial = path.with_name(f"{path.name}.partial")
     try:
         with partial.open("wb") as file:
@@ -52,7 +52,7 @@ def save(model: Model, path: Path) -> None:
 
 
 def load(path: Path) -> Model:
-    """Read a model; refuse a file that holds anything else."""
+    """Read a model; raise on any other file."""
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as held:
             header = json.loads(str(held["header"]))
@@ -64,16 +64,16 @@ def load(path: Path) -> Model:
         model = Model(joined(Domain(sizes), cliques), tables)
         _check(model)
     except (FileNotFoundError, PermissionError, IsADirectoryError) as error:
-        raise MissingFileError("there is no model that can be read", got=path) from error
+        raise MissingFileError("the model file cannot be read", got=path) from error
     except (*UNREADABLE, QuestionError) as error:
         raise MalformedFileError(
-            f"{path} is not a model of ours, or is damaged", hint="save the model again"
+            f"{path} is not an Understudy model, or is damaged", hint="save the model again"
         ) from error
     return model
 
 
 def _check(model: Model) -> None:
-    """Refuse tables that are not those of one distribution."""
+    """Raise unless the tables are the marginals of one distribution."""
     for clique in model.tree.cliques:
         table = model.tables[clique]
         whole = table.dtype == np.float64 and table.shape == model.tree.domain.shape(clique)

@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
     from understudy.graph.kernels import Table
 
-    Whole = NDArray[np.int64]
+    Ints = NDArray[np.int64]
 
 DEEPEST = 64
-"""Cells in more rows than this are not sought to be alike."""
+"""No parcels are looked for where a cell is in more rows than this."""
 LARGEST = 2**62
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sums:
-    """Rows that hold a cell or more each, and what each cell counts for in its row.
+    """Rows of one or more cells each, and the weight of each cell in its row.
 
     >>> sums = Sums(np.array([0, 2, 3]), np.array([0, 2, 2]), np.array([1.0, 0.5, 3.0]), 4)
     >>> sums.forward(np.array([1.0, 5.0, 2.0, 7.0])).tolist()
@@ -35,20 +35,20 @@ class Sums:
     [1.0, 0.0, 30.5, 0.0]
     """
 
-    starts: Whole
+    starts: Ints
     """Row i holds the cells from ``starts[i]`` to ``starts[i + 1]``."""
-    cells: Whole
+    cells: Ints
     weights: Table
     width: int
-    """How many cells there are."""
+    """The number of cells."""
 
     @property
     def rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return len(self.starts) - 1
 
     def forward(self, table: Table) -> Table:
-        """Sum up cells, row by row."""
+        """Sum the cells of each row."""
         counted = table[self.cells]
         counted *= self.weights
         if self.rows == len(self.cells):
@@ -56,13 +56,13 @@ class Sums:
         return np.add.reduceat(counted, self.starts[:-1])
 
     def backward(self, values: Table) -> Table:
-        """Give every cell the values of its rows, each by its weight there."""
+        """Return, for every cell, the weighted sum of its rows' values (the transpose)."""
         if self.rows != len(self.cells):
             values = np.repeat(values, np.diff(self.starts))
         return _sums_by(self.cells, values * self.weights, self.width)
 
     def toarray(self) -> Table:
-        """Write the matrix out, rows × cells."""
+        """Return the dense matrix, rows × cells."""
         dense = np.zeros((self.rows, self.width))
         dense[np.repeat(np.arange(self.rows), np.diff(self.starts)), self.cells] = self.weights
         return dense
@@ -70,37 +70,37 @@ class Sums:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ParcelSums:
-    """The same sums, of parcels."""
+    """The same sums, over parcels."""
 
-    parcels: Whole
+    parcels: Ints
     """The parcel of each cell."""
     sums: Sums
 
     def forward(self, table: Table) -> Table:
-        """Sum up cells, row by row."""
+        """Sum the cells of each row."""
         return self.sums.forward(_sums_by(self.parcels, table, self.sums.width))
 
     def backward(self, values: Table) -> Table:
-        """Give every cell the values of its rows, each by its weight there."""
+        """Return, for every cell, the weighted sum of its rows' values (the transpose)."""
         return self.sums.backward(values)[self.parcels]
 
 
-def _sums_by(number: Whole, values: Table, count: int) -> Table:
+def _sums_by(number: Ints, values: Table, count: int) -> Table:
     return np.asarray(np.bincount(number, weights=values, minlength=count), dtype=np.float64)
 
 
 def shortened(sums: Sums) -> Sums | ParcelSums:
-    """Sum up parcels instead of cells, where that is less work."""
+    """Sum parcels instead of cells, where that is less work."""
     return sums if len(sums.cells) <= sums.width else in_parcels(sums)
 
 
 def in_parcels(sums: Sums) -> Sums | ParcelSums:
-    """Sum up parcels instead of cells, unless cells lie in too many rows to tell."""
+    """Sum parcels instead of cells, unless cells are in too many rows to find them."""
     depth = np.bincount(sums.cells, minlength=sums.width)
     if depth.max() > DEEPEST:
         return sums
     parcels = _parcels(sums, depth)
-    # Each parcel counts as the last of its cells does.
+    # Each parcel has the weights of the last of its cells.
     cell = np.zeros(int(parcels.max()) + 1, dtype=np.int64)
     cell[parcels] = np.arange(sums.width)
     chosen = cell[parcels[sums.cells]] == sums.cells
@@ -109,11 +109,11 @@ def in_parcels(sums: Sums) -> Sums | ParcelSums:
     return ParcelSums(parcels, held)
 
 
-def _parcels(sums: Sums, depth: Whole) -> Whole:
-    """Number cells so that those with one number lie in the same rows with the same weights.
+def _parcels(sums: Sums, depth: Ints) -> Ints:
+    """Number cells so that those with equal numbers are in the same rows with the same weights.
 
-    A cell's number has a digit for each of its rows, by order: which stretch of entries of one
-    row and one weight it is in, or 0.  Before numbers grow too long they are numbered anew.
+    A cell's number has a digit for each of its rows, in order: which run of entries of one row
+    and one weight it is in, or 0.  Before numbers overflow they are renumbered.
     """
     new = np.ones(len(sums.cells), dtype=bool)
     new[1:] = sums.weights[1:] != sums.weights[:-1]

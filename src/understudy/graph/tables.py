@@ -1,4 +1,4 @@
-"""Tables side by side in one vector, so that what is done to all of them is one operation."""
+"""Tables side by side in one vector, so that an operation on all of them is one call."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Tables:
     __slots__ = ("flat", "shapes", "views")
 
     def __init__(self, shapes: Mapping[Key, tuple[int, ...]]) -> None:
-        """Lay out tables of zeros in the order given."""
+        """Allocate tables of zeros in the order given."""
         self.shapes = shapes
         sizes = [math.prod(shape) for shape in shapes.values()]
         self.flat: Table = np.zeros(sum(sizes))
@@ -41,5 +41,5 @@ class Tables:
         }
 
     def __getitem__(self, key: Key) -> Table:
-        """Give one table; to write into it is to write into the vector."""
+        """Return one table, as a view: writing to it writes to the vector."""
         return self.views[key]

@@ -28,15 +28,15 @@ DROWNED = 1e-6
 DENSE_CELLS = 1 << 22
 MOST_STEPS = 1000
 FLAT = 1e-14
-"""Steps end where the slope has fallen to this share of what it was."""
+"""Iterations stop when the slope has fallen to this share of its first value."""
 FEW_CELLS = 1000
-"""Up to here the best weights of a single measurement's answers are worth their work."""
+"""Up to this many cells, a single measurement's optimal weights are worth computing."""
 
 
 def totals(domain: Domain, measurements: Sequence[Measurement]) -> dict[str | None, float]:
     """Estimate the total of the table that each group of measurements counts.
 
-    The measurements that are in no group may say nothing of it; then None has no total.
+    Measurements in no group may not determine a total; then there is none for None.
     """
     found: dict[str | None, float] = {}
     for group in {m.group for m in measurements}:
@@ -48,18 +48,18 @@ def totals(domain: Domain, measurements: Sequence[Measurement]) -> dict[str | No
         if known:
             weight = sum(1 / variance for _, variance in known)
             mean = sum(value / variance for value, variance in known) / weight
-            # Noise can drown a small total: then it is taken to be far below its noise.
+            # A small total can be lost in its noise: it is then taken to be far below the noise.
             found[group] = max(mean, DROWNED / math.sqrt(weight))
         elif group is not None:
             raise QuestionError(
-                f"nothing says how large the table is that group {group} counts",
-                hint="measure a whole marginal in it, or its total",
+                f"the measurements do not determine the total of group {group}",
+                hint="measure a whole marginal in that group, or its total",
             )
     return found
 
 
 def _readings(domain: Domain, ms: Sequence[Measurement]) -> list[tuple[float, float]]:
-    """Give the totals that measurements of one clique add up to, with their variances."""
+    """Return the totals that measurements of one clique add up to, with their variances."""
     if len(ms) == 1 and domain.cells(ms[0].clique) <= FEW_CELLS:
         alone = _read(domain, ms[0])
         return [] if alone is None else [alone]
@@ -70,9 +70,9 @@ def _readings(domain: Domain, ms: Sequence[Measurement]) -> list[tuple[float, fl
 
 
 def _together(domain: Domain, ms: Sequence[Measurement]) -> tuple[float, float] | None:
-    """Add all answers up, each by a power of its precision, if every cell then counts alike.
+    """Sum all answers, each weighted by a power of its precision, if cells then count equally.
 
-    So it is for queries whose columns all have norm 1, in L2 or in L1 (AdaGrid's).
+    This holds for queries whose columns all have norm 1, in L2 or in L1 (AdaGrid's).
     """
     for power in (2, 1):
         cover = np.zeros(domain.cells(ms[0].clique))
@@ -94,11 +94,11 @@ def _together(domain: Domain, ms: Sequence[Measurement]) -> tuple[float, float] 
 
 
 def _read(domain: Domain, m: Measurement) -> tuple[float, float] | None:
-    """Give the total that a measurement's answers add up to, and its variance."""
+    """Return the total that a measurement's answers add up to, and its variance."""
     cells = domain.cells(m.clique)
     if m.rows is None:
         return float(m.values.sum()), cells * m.scale**2
-    # The lightest weights of the answers in which every cell counts once.
+    # The weights of least norm with which every cell counts once.
     every = np.ones(cells)
     sums = m.matrix(cells)
     if sums.rows * cells <= DENSE_CELLS:
@@ -112,10 +112,10 @@ def _read(domain: Domain, m: Measurement) -> tuple[float, float] | None:
 
 
 def _lightest(sums: Sums, wanted: Table) -> Table:
-    """Find the lightest weights of rows that come closest to what is wanted of each cell.
+    """Return the least-norm weights of rows that come closest to the target for each cell.
 
-    Conjugate gradients for least squares (Hestenes and Stiefel 1952): from 0 they never leave
-    the span of the rows, in which the lightest solution lies.
+    Conjugate gradients for least squares (Hestenes and Stiefel 1952): started at 0, they stay
+    in the span of the rows, which contains the least-norm solution.
     """
     weights, left = np.zeros(sums.rows), wanted.copy()
     way = slope = sums.forward(left)

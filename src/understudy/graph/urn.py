@@ -1,4 +1,4 @@
-"""Urns: the rows of a model in whole numbers, drawn without replacement, so many at a time.
+"""Urns: the rows of a model in whole numbers, drawn without replacement, batch by batch.
 
 A model's cliques are rounded to whole rows once, for all rows that will be drawn.  A batch is
 then drawn from what is left of them: within each group of rows every kind gives its share,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Step:
-    """What one clique adds to rows: how many of each kind there are, by what is known of them."""
+    """One clique's new columns: the number of rows of each kind, by the columns already known."""
 
     known: Clique
     new: Clique
@@ -41,11 +41,11 @@ class Step:
     cells: Small
     """The cell of each kind in the new columns."""
     counts: Small
-    """How many rows of each kind there are."""
+    """The number of rows of each kind."""
 
     @classmethod
     def of(cls, known: Clique, new: Clique, counts: Counts) -> Step:
-        """Keep the cells that have any rows, of a table of groups by cells."""
+        """Keep the non-empty cells of a table of groups × cells."""
         kinds = np.flatnonzero(counts)
         starts = np.searchsorted(kinds, counts.shape[1] * np.arange(len(counts) + 1))
         cells = (kinds % counts.shape[1]).astype(np.int32)
@@ -68,7 +68,7 @@ class Urn:
         rows: int,
         rng: np.random.Generator,
     ) -> Urn:
-        """Round a model to so many rows."""
+        """Round a model to a number of rows."""
         found, whole = [], _Whole(tree.domain, rows)
         for known, new, table in steps(tree, tables):
             wanted = whole.summed(known)
@@ -80,14 +80,14 @@ class Urn:
 
     @classmethod
     def counted(cls, domain: Domain, cells: Counts, counts: Counts) -> Urn:
-        """Fill an urn with so many rows of some cells of all columns."""
+        """Fill an urn with given counts of cells of all columns."""
         every = tuple(domain.sizes)
         one = np.array([0, len(cells)])
         step = Step((), every, one, cells.astype(np.int32), counts.astype(np.int32))
         return cls(domain, (step,))
 
     def begin(self) -> Draw:
-        """Begin to draw: what is given draws so many rows of those that are left."""
+        """Return a function that draws a number of the rows that are left."""
         left = [step.counts.astype(np.int64) for step in self.steps]
 
         def draw(rows: int, rng: np.random.Generator) -> dict[str, Codes]:
@@ -104,7 +104,7 @@ class Urn:
 
 
 class _Whole:
-    """Counts of whole rows in the cliques that were walked, and what they sum to."""
+    """Whole-number counts in the cliques walked so far, and their sums."""
 
     def __init__(self, domain: Domain, rows: int) -> None:
         self._domain, self._rows = domain, rows
@@ -114,7 +114,7 @@ class _Whole:
         self._tables[names] = counts.astype(np.int32).reshape(self._domain.shape(names))
 
     def summed(self, wanted: Clique) -> Counts:
-        """Count the rows by columns that one clique holds."""
+        """Count the rows by columns that one clique contains."""
         if not wanted:
             return np.array([self._rows])
         names = next(names for names in self._tables if set(wanted) <= set(names))
@@ -125,7 +125,7 @@ class _Whole:
 
 
 def _taken(starts: Counts, left: Counts, wanted: Counts, rng: np.random.Generator) -> Counts:
-    """Say how many of each kind are drawn, where so many of each group are wanted.
+    """Return how many of each kind are drawn, where ``wanted`` of each group are.
 
     Systematic sampling in whole numbers.  A group's kinds lie one after the other on a line, a
     unit a row that is left; marks come at even steps, from a random place; a kind is drawn as

@@ -1,8 +1,7 @@
 """Synthetic rows in codes, about a million at a time.
 
-They are held, or drawn anew each time they are gone through.  Batch i is drawn from a seed of
-its own, which follows from the run's, so that whoever goes through them again, or resumes the
-run, finds the same rows.
+They are held in memory, or drawn anew on each iteration.  Batch i is drawn from a seed of its
+own, derived from the run's, so that iterating again, or resuming the run, gives the same rows.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     People = NDArray[np.int64]
 
 AT_ONCE = 1_000_000
-"""About how many rows are held at a time."""
+"""About how many rows a batch has."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,32 +36,32 @@ class Batch:
 
 
 Draw = Callable[[int, np.random.Generator], Batch]
-"""Draws so many rows more; a person may have rows in several batches."""
+"""Draws the next n rows; a person may have rows in several batches."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Batches:
-    """A synthetic table in codes, to be gone through as often as one likes."""
+    """A synthetic table in codes, to be iterated over any number of times."""
 
     sizes: tuple[int, ...]
-    """The rows of each batch."""
+    """The number of rows of each batch."""
     people: int | None
-    """About how many people the rows are of; None where each row is one."""
+    """The approximate number of people; None where each row is a person."""
     begin: Callable[[], Draw]
-    """Begins with the first row, whatever was drawn before."""
+    """Starts again from the first row."""
     seed: int = 0
 
     @classmethod
     def drawn(
         cls, rows: int, begin: Callable[[], Draw], *, people: int | None, rng: np.random.Generator
     ) -> Batches:
-        """Draw so many rows whenever they are gone through; only a batch of them is ever held."""
+        """Draw ``rows`` rows on each iteration, holding only one batch of them at a time."""
         seed = int(rng.integers(2**63))
         return cls(sizes=in_parts(rows), people=people, begin=begin, seed=seed)
 
     @classmethod
     def held(cls, codes: Mapping[str, Codes], people: People | None = None) -> Batches:
-        """Hold all rows, each code in as few bytes as its column needs."""
+        """Hold all rows in memory, each code in as few bytes as its column needs."""
         small = {n: c.astype(np.min_scalar_type(c.max(initial=0))) for n, c in codes.items()}
         count = None if people is None else int(people.max(initial=-1)) + 1
 
@@ -83,18 +82,18 @@ class Batches:
 
     @property
     def rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return sum(self.sizes)
 
     def __iter__(self) -> Iterator[Batch]:
-        """Go through the rows from the first one on."""
+        """Iterate over the batches from the first."""
         draw = self.begin()
         for i, size in enumerate(self.sizes):
             yield draw(size, np.random.default_rng((self.seed, i)))
 
 
 def in_parts(rows: int) -> tuple[int, ...]:
-    """Share rows out evenly to batches; no rows are one batch, so that its columns are seen.
+    """Split rows evenly into batches; no rows are one empty batch, so that there are columns.
 
     >>> in_parts(2_000_001), in_parts(0)
     ((666667, 666667, 666667), (0,))

@@ -1,8 +1,8 @@
 """A public table of another time: last year's months are read as the private table's.
 
-Codes of months count from the first one that is declared.  Where a public table lies outside of
-that, all of its rows would be in the nearest month, and say nothing of seasons.  So its months are
-moved: by whole years, where that brings as many of them in as any other number of months does.
+Codes of months count from the first declared month.  Where a public table lies outside the declared
+period, all of its rows would be clipped to the nearest month and show no seasons.  So its months
+are shifted, by whole years where that brings in as many of them as any other shift does.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def moved(data: object, schema: Schema) -> Schema:
-    """Return the schema by which a public table is read: its own months, as many as declared."""
+    """Return the schema to read a public table with: as many months as declared, but its own."""
     if not schema.timestamps or read_once(data):
         return schema
     with closing(engine_for(data)) as engine:

@@ -1,8 +1,8 @@
 """Archetypes of a public table: its rows clustered, its people by their most common cluster.
 
 A mixture of Gaussians is fitted to the feature columns' codes, scaled to mean 0 and deviation 1;
-scaler and mixture stay together.  What they come to is a label for every cell of the features,
-which is all that the vault needs, and how public people of each archetype are.  Saved as JSON
+scaler and mixture stay together.  The result is a label for every cell of the features, which is
+all that the vault needs, and a description of the public people of each archetype.  Saved as JSON
 and Parquet, which hold no code; and no id of a public person is kept.
 """
 
@@ -35,32 +35,32 @@ if TYPE_CHECKING:
     from understudy.graph import Clique
     from understudy.public.table import PublicTable
 
-    Numbers = NDArray[np.float64]
-    Whole = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
 
 MOST_CELLS = 2_000_000
 """The most cells of the feature columns."""
 ENOUGH_ROWS = 200_000
-"""A mixture is fitted to so many public rows at most."""
+"""The most public rows that a mixture is fitted to."""
 TRIED = (2, 5, 10, 20, 40)
-"""How many archetypes are tried, where their number is left open."""
+"""The numbers of archetypes that are tried where none is given."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Mixture:
     """A mixture of Gaussians over scaled features."""
 
-    mean: Numbers
-    deviation: Numbers
-    """Of the features, before scaling."""
-    weights: Numbers
-    centres: Numbers
-    factors: Numbers
+    mean: Floats
+    deviation: Floats
+    """The standard deviation of each feature, before scaling."""
+    weights: Floats
+    centres: Floats
+    factors: Floats
     """The upper Cholesky factor of each precision: z = (x − centre) @ factor is standard."""
 
     @classmethod
-    def fitted(cls, features: Numbers, count: int) -> Mixture:
-        """Fit so many Gaussians; the same every time, so that a run can be resumed."""
+    def fitted(cls, features: Floats, count: int) -> Mixture:
+        """Fit ``count`` Gaussians, deterministically, so that a run can be resumed."""
         try:
             from sklearn.mixture import GaussianMixture  # noqa: PLC0415
         except ImportError:
@@ -70,9 +70,9 @@ class Mixture:
         mean, deviation = features.mean(axis=0), features.std(axis=0)
         deviation = np.where(deviation > 0, deviation, 1.0)
         model = GaussianMixture(count, random_state=0, reg_covar=1e-4)
-        # Threads of the linear algebra library wait for each other longer than they work.
+        # The linear algebra library's threads would wait for each other longer than they work.
         with threadpool_limits(1), warnings.catch_warnings():
-            # A fit that has not settled is as public as one that has.
+            # A fit that has not converged is as public as one that has.
             warnings.simplefilter("ignore")
             model.fit((features - mean) / deviation)
         return cls(
@@ -83,8 +83,8 @@ class Mixture:
             factors=model.precisions_cholesky_,
         )
 
-    def logs(self, features: Numbers) -> Numbers:
-        """Give the log-density of every component at every point."""
+    def logs(self, features: Floats) -> Floats:
+        """Return the log-density of every component at every point."""
         scaled = (features - self.mean) / self.deviation
         found = []
         for weight, centre, factor in zip(self.weights, self.centres, self.factors, strict=True):
@@ -93,8 +93,8 @@ class Mixture:
             found.append(np.log(weight) + volume - 0.5 * apart.sum(axis=1))
         return np.stack(found, axis=1)
 
-    def likelihood(self, features: Numbers) -> float:
-        """Give the mean log-likelihood of points."""
+    def likelihood(self, features: Floats) -> float:
+        """Return the mean log-likelihood of points."""
         logs = self.logs(features)
         top = logs.max(axis=1)
         return float((top + np.log(np.exp(logs - top[:, None]).sum(axis=1))).mean())
@@ -107,25 +107,25 @@ class Shapes:
     features: Clique
     sizes: tuple[int, ...]
     mixture: Mixture
-    labels: Whole
-    """The archetype of every cell of the features, the last column fastest."""
-    people: Whole
-    """How many public people are of each archetype."""
-    rows: Whole
-    """How many rows they have."""
-    joint: Numbers
+    labels: Ints
+    """The archetype of every cell of the features, the last column varying fastest."""
+    people: Ints
+    """The number of public people of each archetype."""
+    rows: Ints
+    """The number of rows of each archetype's people."""
+    joint: Floats
     """The share of each feature cell in an archetype's rows: archetypes × cells."""
-    others: dict[str, Numbers]
-    """The same for every other column by itself."""
+    others: dict[str, Floats]
+    """The same for every other column separately."""
 
     @property
     def count(self) -> int:
-        """How many archetypes there are."""
+        """The number of archetypes."""
         return len(self.people)
 
     @classmethod
     def of(cls, public: PublicTable, features: Clique, count: int | None) -> Shapes:
-        """Find the archetypes of a public table; their number by held-out people, if it is open."""
+        """Find the archetypes of a public table, their number by held-out people if it is None."""
         people = public.known_people("what kinds of people there are")
         sizes, cells = public.schema.domain.shape(features), public.schema.domain.cells(features)
         if cells > MOST_CELLS:
@@ -137,7 +137,9 @@ class Shapes:
         everyone = int(people[-1]) + 1
         if count is not None and count > everyone:
             raise UsageError(
-                "there are more archetypes than public people", got=count, allowed=f"≤ {everyone}"
+                "there are more archetypes than public people",
+                got=count,
+                allowed=f"at most {everyone}",
             )
         points = np.stack([public.codes[n].astype(np.float64) for n in features], axis=1)
         mixture = Mixture.fitted(_some(points), count or _best(points, people))
@@ -152,7 +154,7 @@ class Shapes:
         features: Clique,
         sizes: tuple[int, ...],
         mixture: Mixture,
-        labels: Whole,
+        labels: Ints,
     ) -> Shapes:
         count, cells = len(mixture.weights), public.cells(features)
         kind = kinds(public, features, labels, count)
@@ -175,15 +177,15 @@ class Shapes:
             },
         )
 
-    def kinds(self, public: PublicTable) -> Whole:
-        """Give the archetype of every public person."""
+    def kinds(self, public: PublicTable) -> Ints:
+        """Return the archetype of every public person."""
         return kinds(public, self.features, self.labels, self.count)
 
     def save(self, folder: str | Path) -> Path:
-        """Write the archetypes to a new folder: shapes.json, labels.parquet and joint.parquet."""
+        """Save the archetypes to a new folder: shapes.json, labels.parquet and joint.parquet."""
         target = Path(folder)
         if target.exists():
-            raise OutputExistsError(f"{target} exists already", hint="name another place")
+            raise OutputExistsError(f"{target} exists already", hint="choose another folder")
         target.mkdir(parents=True)
         kind, cell = np.nonzero(self.joint)
         with closing(DuckDB()) as engine:
@@ -204,12 +206,14 @@ class Shapes:
 
     @classmethod
     def load(cls, folder: str | Path) -> Shapes:
-        """Read archetypes that were saved."""
+        """Load saved archetypes."""
         source = Path(folder)
         try:
             facts = json.loads((source / "shapes.json").read_text(encoding="utf-8"))
         except (OSError, ValueError):
-            raise MissingFileError(f"{source} holds no archetypes", allowed="shapes.json") from None
+            raise MissingFileError(
+                f"{source} holds no saved archetypes", allowed="a folder with shapes.json"
+            ) from None
         labels = read_public(source / "labels.parquet")["archetype"].astype(np.int64)
         shares = read_public(source / "joint.parquet")
         joint = np.zeros((len(facts["people"]), len(labels)))
@@ -226,26 +230,26 @@ class Shapes:
         )
 
 
-def kinds(public: PublicTable, features: Clique, labels: Whole, count: int) -> Whole:
-    """Give every public person their most common label, the first of several."""
+def kinds(public: PublicTable, features: Clique, labels: Ints, count: int) -> Ints:
+    """Return every public person's most common label, the first in case of ties."""
     people = public.known_people("what kinds of people there are")
     keys = people * count + labels[public.cells(features)]
     counts = np.bincount(keys, minlength=(int(people[-1]) + 1) * count).reshape(-1, count)
-    most: Whole = counts.argmax(axis=1)
+    most: Ints = counts.argmax(axis=1)
     return most
 
 
-def _shares(kinds: Whole, codes: Whole, count: int, size: int) -> Numbers:
+def _shares(kinds: Ints, codes: Ints, count: int, size: int) -> Floats:
     counts = np.bincount(kinds * size + codes, minlength=count * size).reshape(count, size)
     return np.asarray(counts / np.maximum(counts.sum(axis=1, keepdims=True), 1))
 
 
-def _some(points: Numbers) -> Numbers:
+def _some(points: Floats) -> Floats:
     return points[:: 1 + len(points) // ENOUGH_ROWS]
 
 
-def _best(points: Numbers, people: Whole) -> int:
-    """Find the number of archetypes under which the rows of held-out people are likeliest."""
+def _best(points: Floats, people: Ints) -> int:
+    """Return the number of archetypes with the best likelihood on held-out people."""
     held = people % 2 == 1
     if not held.any():
         return 1

@@ -1,4 +1,4 @@
-"""What a mechanism makes: synthetic rows in codes, and what they rest on."""
+"""What a mechanism returns: synthetic rows in codes, and what they were made from."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ if TYPE_CHECKING:
     from understudy.public.within_bins import Within
 
 Progress = Callable[[str, float], None]
-"""Told a stage's name and how much of it is done, from 0 to 1."""
+"""Called with a stage's name and how much of it is done, from 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Synthesis:
-    """A synthetic table in codes.  All of it follows from noisy answers and public data."""
+    """A synthetic table in codes, computed from noisy answers and public data only."""
 
     batches: Batches
-    """The rows, and whose they are."""
+    """The rows, with their synthetic people."""
     measurements: tuple[Measurement, ...]
     notes: tuple[str, ...] = ()
     """What a reader of the release should know, in sentences."""
     within: Mapping[str, Within] = field(default_factory=dict)
-    """Public values to draw from within the bins of a column; evenly where there are none."""
+    """Public values to draw from within a column's bins; uniform where there are none."""
     details: Mapping[str, Any] = field(default_factory=dict)
     """What the mechanism did, as plain data for the manifest."""
     model: Model | None = None
-    """What the rows were drawn from, where more can be drawn from it."""
+    """The model that the rows were drawn from, where more rows can be drawn from it."""
     merged: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
-    """What each code is in the model, of columns whose codes were put together."""
+    """The merged code of each code, for columns that the model has merged codes of."""

@@ -1,4 +1,4 @@
-"""A public table: read and encoded by the same engine as a private one, free of charge."""
+"""A public table: read and encoded by the same engine as a private one, at no privacy cost."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def read_public(data: object, *, delimiter: str = ",", quote: str = '"') -> dict[str, Array]:
-    """Read a file or a table in memory that anyone may see, as column name → array.
+    """Read a public file or in-memory table, as column name → array.
 
     >>> sorted(read_public({"hour": [1, 2], "colour": ["red", "blue"]}))
     ['colour', 'hour']
@@ -36,9 +36,9 @@ def read_public(data: object, *, delimiter: str = ",", quote: str = '"') -> dict
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PublicTable:
-    """Rows that anyone may see, as codes, those of one person together.
+    """Public rows as codes, grouped by person.
 
-    `open` reads one by itself; to read it yourself spares that where many sessions share it:
+    `open` reads a public table itself; read it once where several sessions share it:
     ``us.PublicTable.read("last-year.parquet", schema=schema, unit=unit)``.
     """
 
@@ -46,13 +46,13 @@ class PublicTable:
     codes: dict[str, Array]
     """The codes of every modelled column."""
     people: NDArray[np.int64] | None
-    """The number of each row's person, rising from 0; None where the table does not tell."""
+    """The number of each row's person, rising from 0; None without the unit's columns."""
     numbers: dict[str, NDArray[np.float64]]
-    """What numeric columns read, NaN where it is no number."""
+    """The values of numeric columns, NaN where there is no number."""
 
     @classmethod
     def read(cls, data: object, *, schema: Schema, unit: AnyUnit) -> PublicTable:
-        """Read and encode a table; without the unit's columns its people are not known."""
+        """Read and encode a table; without the unit's columns its people are unknown."""
         own = moved(data, schema)
         try:
             return replace(cls._read(data, own, unit, told=True), schema=schema)
@@ -65,8 +65,8 @@ class PublicTable:
     def _read(cls, data: object, schema: Schema, unit: AnyUnit, *, told: bool) -> PublicTable:
         with closing(engine_for(data)) as engine:
             table = CodedTable(engine, data, schema=schema, unit=unit, numbers=True)
-            # By id and codes, so that the order of a file decides nothing; rows that are people
-            # have no id but their place.
+            # Sorted by id and codes, so that the order of the file does not matter; rows that are
+            # people have no id but their position.
             order = ", ".join((*table.code.values(), *table.number.values()))
             found = engine.fetch(
                 f"SELECT * FROM rows ORDER BY {order}"
@@ -92,7 +92,7 @@ class PublicTable:
         return len(next(iter(self.codes.values())))
 
     def cells(self, clique: Clique) -> Cells:
-        """Give the number of each row's cell, the last column fastest."""
+        """Return the number of each row's cell, the last column varying fastest."""
         number = np.zeros(len(self), dtype=np.int64)
         for name in clique:
             number *= self.schema.domain[name]
@@ -108,17 +108,17 @@ class PublicTable:
         return np.bincount(self.known_people("how many rows people have"))
 
     def known_people(self, what: str) -> NDArray[np.int64]:
-        """Give the number of each row's person, or say what cannot be had without."""
+        """Return the number of each row's person; raise if unknown, saying ``what`` needs it."""
         if self.people is None:
             raise UsageError(
-                f"the public table does not tell {what}",
-                got="no column of the unit in it",
-                hint="give a public table with the unit's columns, or none",
+                f"the public table does not show {what}",
+                got="a table without the unit's columns",
+                hint="use a public table with the unit's columns, or none",
             )
         return self.people
 
     def take(self, rows: Array) -> PublicTable:
-        """Keep some rows, given by their places or a mask; people keep their order."""
+        """Keep some rows, given by positions or a mask; people keep their order."""
         people = (
             None if self.people is None else np.unique(self.people[rows], return_inverse=True)[1]
         )

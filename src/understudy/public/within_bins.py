@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Within:
-    """The public values of a column of numbers, bin by bin."""
+    """The public values of a numeric column, bin by bin."""
 
     values: Array
     starts: NDArray[np.int64]
@@ -24,7 +24,7 @@ class Within:
 
     @classmethod
     def of(cls, public: PublicTable, name: str) -> Within:
-        """Gather a column's values; one that the schema does not hold itself is left out."""
+        """Collect a column's values, leaving out those that the schema would change."""
         column = public.schema[name]
         assert column.span is not None  # noqa: S101  the table keeps numbers of no others
         values, codes = public.numbers[name], public.codes[name]
@@ -36,13 +36,13 @@ class Within:
         values, codes = values[kept], codes[kept]
         if whole:
             values = values.astype(np.int64)
-        # Within a bin the order is the table's, which a file's order does not change.
+        # Within a bin the order is the table's, which does not depend on the file's order.
         order = np.argsort(codes, kind="stable")
         counts = np.bincount(codes, minlength=column.values_count)
         return cls(values[order], np.concatenate(([0], np.cumsum(counts))))
 
     def redraw(self, drawn: Array, codes: Codes, rng: np.random.Generator) -> Array:
-        """Put public values in place of drawn ones, in the bins that have any."""
+        """Replace drawn values by public ones, in the bins that have any."""
         bins = np.minimum(codes, len(self.starts) - 1)
         counts = np.append(np.diff(self.starts), 0)[bins]
         places = self.starts[bins] + np.floor(rng.random(len(codes)) * counts).astype(np.int64)
@@ -53,5 +53,5 @@ class Within:
 
 
 def bins_within(public: PublicTable) -> dict[str, Within]:
-    """Gather the values of every column with bins."""
+    """Collect the values of every column with bins."""
     return {name: Within.of(public, name) for name in public.numbers}

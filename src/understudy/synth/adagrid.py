@@ -3,13 +3,13 @@
 After "Adaptive Granularity Mechanism" (the NIST contest's sprint 3; `docs/adagrid.md`, and
 `docs/corrections.md` for what is put right).  Outer cliques and all of their subsets are
 measured, the smallest first.  A cell is counted by itself where every smaller marginal found
-it large enough to be told from noise, and within coarser sums elsewhere
+it large enough to stand out of the noise, and within coarser sums elsewhere
 (`measure.granularity`); a graphical model is fitted to all of it, rows are drawn from it, and
-people are given to the rows with the help of public data.
+the rows are assigned to people with the help of public data.
 
-Privacy: one door call a round, whose prices add up to the run's budget less what the number of
-rows, the number of rows a person, or the choice of cliques took of it; composition by the
-ledger, adaptively.  Everything else is public or post-processing.
+Privacy: one door call per round; the prices add up to the run's budget less the cost of the
+number of rows, the number of rows per person, or the choice of cliques.  The ledger composes
+them adaptively.  Everything else is public or post-processing.
 
 The config, the plan, the run.
 """
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from understudy.synth.measure.rounds import Answers
 
 MOST_ITERATIONS = 300
-"""Sums of cells have a loose certificate, so most fits end here and not certified."""
+"""Sums of cells have a loose certificate, so most fits stop here, uncertified."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,8 +64,8 @@ class AdaGrid(PopulationSettings):
     """Adaptive granularity: marginals round by round, fine where counts can be large.
 
     The flagship for tables where people have many rows, and best with public data, which show
-    which columns go together and how long people are (`docs/adagrid.md`).  ``AdaGrid()`` chooses
-    the marginals itself; name the outer ones where you know what matters:
+    which columns are correlated and how large users' contributions are (`docs/adagrid.md`).
+    ``AdaGrid()`` chooses the marginals itself; name the outer ones where you know what matters:
 
     >>> AdaGrid(cliques=(("pickup", "dropoff", "hour"), ("hour", "fare"))).cliques[1]
     ('hour', 'fare')
@@ -74,38 +74,38 @@ class AdaGrid(PopulationSettings):
     name: ClassVar[str] = "adagrid"
 
     cliques: tuple[Clique, ...] = ()
-    """The outer cliques; chosen from public data, or under DP, where there are none."""
+    """The outer cliques; chosen from public data, or under DP, if empty."""
     copies: tuple[tuple[Clique, int], ...] = ()
-    """How often some cliques are asked in place of once; more is less noise for them."""
+    """How often some cliques are measured, in place of once; more means less noise for them."""
     targets: tuple[str, ...] = ()
-    """Columns that belong in every clique, where cliques are chosen; and by which rows are given to
-    public people, where ``ids_by`` is empty."""
+    """Columns that belong in every clique, where cliques are chosen; also used to assign rows to
+    public people if ``ids_by`` is empty."""
     more_pairs: float = 1.0
-    """Where pairs are chosen under DP, how many more than a tree of them, a column."""
+    """Where pairs are chosen under DP, how many beyond a tree, per column."""
     threshold: float = 5.0
-    """A cell is plausible if it is this many times its noise."""
+    """A cell is plausible if its noisy count is at least this many times its noise."""
     most_cells: int = 2_000_000
-    """The most cells of a clique."""
+    """The maximum number of cells of a clique."""
     model_limit: int | None = None
-    """The most bytes of all tables of the model; where it is None, 400 MB for cliques that are
-    given, and 8 MB for cliques that are chosen."""
+    """The maximum size of the model's tables in bytes; if None, 400 MB for given cliques and 8 MB
+    for chosen ones."""
     selection_share: float = 0.1
-    """The share for choosing cliques, where none are given and there is no public table."""
+    """The share of the budget for choosing cliques under DP."""
     published: bool = False
-    """Calibrate by Rényi's conversion as the document's figures do, not by its formula."""
+    """Calibrate by the Rényi conversion, as the document's figures do, not by its formula."""
 
     def __post_init__(self) -> None:
-        """Refuse settings that cannot be, and take lists for tuples."""
+        """Raise on settings out of bounds, and turn lists into tuples."""
         set_tuples(self, "cliques", "copies", "targets", "ids_by")
         check_shares(self, "rows_share", "people_share", "selection_share")
         self.check_population()
         check_at_least(self, 0, "threshold", "more_pairs")
         check_finite(self, "more_pairs")
         if any(times < 1 for _, times in self.copies):
-            raise BudgetError("a clique is asked once at least", got=self.copies)
+            raise BudgetError("copies must be at least 1 for every clique", got=self.copies)
 
     def weights(self, public: PublicTable, *, budget: Budget) -> Weights:
-        """Choose a cap for `Weights` from public data, by noise plus bias."""
+        """Choose a cap for `Weights` from public data, to minimise noise plus bias."""
         domain = public.schema.domain
         cliques = closure(self._cliques(domain, public) or [(name,) for name in domain])
         grids = [Grid.of(c, domain.shape(c), []) for c in cliques]
@@ -114,7 +114,7 @@ class AdaGrid(PopulationSettings):
         return Weights(public_cap(public, grids, times=times, budget=budget))
 
     def fits(self, public: PublicTable) -> bool:
-        """Say whether the cliques that a public table suggests make a small enough model."""
+        """Return whether the cliques that a public table suggests make a small enough model."""
         try:
             self._cliques(public.schema.domain, public)
         except QuestionError:
@@ -129,7 +129,7 @@ class AdaGrid(PopulationSettings):
         rng: np.random.Generator,
         progress: Progress,
     ) -> Synthesis:
-        """Ask round by round, fit, draw rows, and give them to people."""
+        """Measure round by round, fit a model, draw rows, and assign them to people."""
         crowd, answers = self._ask(door, public, progress)
         door.close()
         model = self._fitted(door.schema, answers, progress)
@@ -150,7 +150,7 @@ class AdaGrid(PopulationSettings):
     def _ask(
         self, door: Door, public: PublicTable | None, progress: Progress
     ) -> tuple[Crowd, Answers]:
-        """Settle what is asked, refusing what cannot be before anything is spent, and ask it."""
+        """Decide what to measure, raising before anything is spent, and measure it."""
         _check_settings(self, door, public)
         cliques = self._cliques(door.schema.domain, public)
         prices = self._prices(door, public, selected=cliques is None)
@@ -178,7 +178,7 @@ class AdaGrid(PopulationSettings):
         return fit.model
 
     def _cliques(self, domain: Domain, public: PublicTable | None) -> list[Clique] | None:
-        """Settle the outer cliques, None where they are to be selected under DP."""
+        """Return the outer cliques, or None if they are to be selected under DP."""
         cliques = list(self.cliques)
         if cliques:
             covered = {name for clique in cliques for name in clique}
@@ -202,7 +202,7 @@ class AdaGrid(PopulationSettings):
     def _prices(
         self, door: Door, public: PublicTable | None, *, selected: bool
     ) -> dict[str, float]:
-        """Share the budget out among kinds of questions."""
+        """Split the budget among kinds of queries."""
         shares = shares_of_people(door, public, self, published=self.published)
         if selected and len(door.schema.domain) > 1:
             shares["selection"] = self.selection_share
@@ -226,20 +226,20 @@ class AdaGrid(PopulationSettings):
 
 
 def _check_settings(settings: AdaGrid, door: Door, public: PublicTable | None) -> None:
-    """Refuse settings that do not fit the schema, the bounding or the public table."""
+    """Raise on settings that do not fit the schema, the bounding or the public table."""
     if settings.published and not (
         isinstance(door.bounding, Weights) and door.currency is Currency.GDP
     ):
         raise UsageError(
-            "the document bounds people by weights, with Gaussian noise",
+            "published = True needs Weights bounding and Gaussian noise, as in the document",
             got=f"{door.bounding.kind}, {door.currency}",
-            hint="use Weights and a delta above 0, or leave published out",
+            hint="use Weights and a delta above 0, or leave out published",
         )
     named = {*settings.targets, *settings.ids_by, *(n for c, _ in settings.copies for n in c)}
     check_columns(named, door.schema.domain)
     if settings.copies and not settings.cliques and public is None:
         raise UsageError(
-            "copies need cliques that are known beforehand",
-            hint="name the cliques, give a public table, or leave copies out",
+            "copies cannot be used where cliques are chosen under DP",
+            hint="name the cliques, use a public table, or leave out copies",
         )
     check_public(public, settings)

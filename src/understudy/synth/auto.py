@@ -1,8 +1,9 @@
 """Auto: a mechanism and its settings, chosen by what there is; and why, in words.
 
-Public people show which columns go together and how long people are, for nothing: then adaptive
-granularity makes the most of them.  Without them `Pairs` asks for as much as there are people for,
-and decides that from its own noisy answers (`docs/auto.md`).
+Public people show, at no privacy cost, which columns are correlated and how large users'
+contributions are: then adaptive granularity makes the most of them.  Without them `Pairs` measures
+as much as the number of people allows, which it decides from its own noisy answers
+(`docs/auto.md`).
 
 Privacy: the choice follows from the schema, the unit and the public table.  Then the run is that of
 the mechanism that was chosen.
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from understudy.schema import Schema
 
 STEADY = 0.95
-"""The share of rows that must be alike for people to keep to a column's value."""
+"""The share of equal rows from which a column counts as constant within a person."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,13 +37,13 @@ class Choice:
     why: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Write it as plain data, for a manifest."""
+        """Return it as plain data, for a manifest."""
         chosen = {"name": self.mechanism.name, "settings": asdict(self.mechanism)}
         return {"chosen": chosen, "why": self.why}
 
 
 def auto(schema: Schema, *, unit: AnyUnit, public: PublicTable | None = None) -> Choice:
-    """Choose a mechanism for a table, and say why; it costs nothing.
+    """Choose a mechanism for a table, with the reason; it costs no budget.
 
     >>> from understudy.budget import Unit
     >>> from understudy.schema import Integer, Schema
@@ -57,28 +58,28 @@ def auto(schema: Schema, *, unit: AnyUnit, public: PublicTable | None = None) ->
         if grid.fits(public):
             return Choice(
                 mechanism=grid,
-                why=f"{told} and a public table of people, which shows for nothing which columns "
-                "go together and what people keep to: adaptive granularity makes the most of that "
-                "(adagrid).",
+                why=f"{told} and a public table of people, which shows at no privacy cost which "
+                "columns are correlated and which are constant within a person: adaptive "
+                "granularity makes the most of that (adagrid).",
             )
-        told += ", and public people suggest too large a model of them"
+        told += ", and the public table suggests a model of them that is too large"
     elif public is None:
         told += " and no public table"
     else:
-        told += ", and the public table does not tell of people with several rows"
+        told += ", and the public table does not show people with several rows"
     return Choice(
         mechanism=Pairs(within=within),
-        why=f"{told}: a tree of pairs is asked for, and as many pairs more as are worth their "
+        why=f"{told}: a tree of pairs is measured, and as many further pairs as are worth their "
         "noise (pairs).",
     )
 
 
 def steady(public: PublicTable) -> tuple[str, ...]:
-    """Name the columns in which a public person's rows are nearly all alike, and people differ.
+    """Return the columns that are nearly constant within a public person, but differ among people.
 
-    Rows are given to people by them, so that synthetic people have one value there too.
+    Rows are assigned to people by them, so that synthetic people have one value there too.
     """
-    people, names = public.known_people("what people keep to"), []
+    people, names = public.known_people("which columns are constant within a person"), []
     for name, size in public.schema.domain.items():
         pairs, counts = np.unique(people * size + public.codes[name], return_counts=True)
         most = np.zeros(int(people[-1]) + 1, dtype=np.int64)
@@ -91,9 +92,9 @@ def steady(public: PublicTable) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Auto:
-    """The mechanism that fits the table.
+    """Choose the mechanism that fits the table.
 
-    The choice and the reason for it are in the release's manifest (`docs/auto.md`); `auto` gives
+    The choice and the reason for it are in the release's manifest (`docs/auto.md`); `auto` returns
     them beforehand.
 
     >>> Auto()
@@ -110,7 +111,7 @@ class Auto:
         rng: np.random.Generator,
         progress: Progress,
     ) -> Synthesis:
-        """Choose, and run what was chosen."""
+        """Choose a mechanism and run it."""
         choice = auto(door.schema, unit=door.unit, public=public)
         progress(f"chose {choice.mechanism.name}", 0)
         made = choice.mechanism.run(door, public=public, rng=rng, progress=progress)

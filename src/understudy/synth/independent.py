@@ -1,8 +1,8 @@
-"""Independent: every column's own marginal, and nothing of how columns hang together.
+"""Independent: every column's one-way marginal, and no correlations.
 
-The plainest mechanism, and the yardstick of the others.  It asks for the number of people,
-the number of rows and all one-way marginals, in that order.  Where no cap is given, it asks
-how many rows people have, and takes a cap from that.
+The plainest mechanism, and the baseline of the others.  It measures the number of people,
+the number of rows and all one-way marginals, in that order.  Where no cap is given, it measures
+how many rows people have, and derives a cap from that.
 
 Privacy: three door calls whose prices are shares of the run's budget, composed by the
 ledger; everything after them is post-processing.
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Independent:
-    """Every column by itself: all one-way marginals, and nothing of how columns hang together.
+    """Every column by itself: all one-way marginals, and no correlations.
 
-    The plainest mechanism, the quickest, and the yardstick of the others; also what is left where
-    there are too few people for pairs of columns to be told from noise.
+    The plainest mechanism, the quickest, and the baseline of the others; also the one to use where
+    there are too few people for pairs of columns to stand out of the noise.
 
     >>> Independent(rows_share=0.05).people_share
     0.02
@@ -53,7 +53,7 @@ class Independent:
     """The share of the budget for the number of rows."""
 
     def __post_init__(self) -> None:
-        """Refuse shares that leave nothing for the marginals."""
+        """Raise on shares that leave nothing for the marginals."""
         check_shares(self, "people_share", "rows_share")
 
     def run(
@@ -64,7 +64,7 @@ class Independent:
         rng: np.random.Generator,
         progress: Progress,
     ) -> Synthesis:
-        """Ask, fit each marginal, and draw rows."""
+        """Measure, fit each marginal, and draw rows."""
         del public
         currency = door.currency
         shares = [self.people_share, self.rows_share, 1 - self.people_share - self.rows_share]
@@ -94,7 +94,7 @@ class Independent:
     def _crowd(
         self, door: Door, people_price: float, rows_price: float, *, price: float
     ) -> tuple[int, int, Given]:
-        """Ask for rows and people; return the rows, whom marginals are to count, and whose rows."""
+        """Measure rows and people; return the number of rows, the cap, and the assignment."""
         if isinstance(door.bounding, Norm):
             crowd = meet(
                 door,
@@ -120,6 +120,6 @@ class Independent:
         return (
             "Columns are independent of each other in the synthetic rows; only their one-way "
             "counts follow the private table.",
-            f"Counts are of bounded rows, at most {cap} a person: standard errors tell of the "
-            "noise only, not of what the bound left out.",
+            f"Contributions are bounded, at most {cap} rows a person: standard errors cover the "
+            "added noise, not the bias of contribution bounding.",
         )

@@ -1,4 +1,4 @@
-"""What every mechanism is."""
+"""The interface of every mechanism."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Mechanism(Protocol):
         rng: np.random.Generator,
         progress: Progress,
     ) -> Synthesis:
-        """Ask questions and make a synthetic table.
+        """Query the door and return a synthetic table.
 
-        Every question must follow from the settings, the schema, the public table and earlier
-        answers alone, so that a run can be resumed; ``rng`` is for drawing rows.
+        Every query must depend on the settings, the schema, the public table and earlier answers
+        alone, so that a run can be resumed; ``rng`` is for drawing rows.
         """

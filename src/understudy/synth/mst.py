@@ -1,9 +1,9 @@
 """MST: a tree of pairs, chosen under differential privacy, and a model of them.
 
 After "Winning the NIST Contest" (McKenna, Miklau, Sheldon, arXiv 2108.04978; `docs/mst.md`).  A
-third of the budget asks for every column, and rare codes are put together; a third chooses the
-pairs that columns taken as independent get most wrong, one at a time, so that they make a tree; a
-third asks for these pairs.  A graphical model is fitted, and rows are drawn from it.
+third of the budget measures every column, and rare codes are merged; a third chooses the pairs
+that columns taken as independent get most wrong, one at a time, so that they make a tree; a third
+measures these pairs.  A graphical model is fitted, and rows are drawn from it.
 
 Privacy: noise as in `measure.weighted_round`; every choice is one `select`, whose score a person
 moves by at most the cap, up or down (`docs/proofs/select.md`).  All of it composes adaptively, by
@@ -23,7 +23,7 @@ from understudy.errors import BudgetError, QuestionError, UsageError
 from understudy.graph import Domain, estimate
 from understudy.synth.measure.compression import Compressed, CompressionSettings
 from understudy.synth.measure.population import check_public, shares_of_people
-from understudy.synth.measure.weighted_round import Asked, weighted_round
+from understudy.synth.measure.weighted_round import WeightedMarginal, weighted_round
 from understudy.synth.select.cliques import (
     CHOSEN_LIMIT,
     check_cliques,
@@ -52,8 +52,8 @@ MOST_ITERATIONS = 1000
 class MST(CompressionSettings):
     """A tree of pairs of columns, chosen under differential privacy, and a model of them.
 
-    Sound for most tables, and quick; columns that are not neighbours in the tree are tied only
-    through those between them (`docs/mst.md`).
+    Sound for most tables, and quick; columns that are not neighbours in the tree are correlated
+    only through those between them (`docs/mst.md`).
 
     >>> MST(targets=("income",)).targets
     ('income',)
@@ -62,25 +62,27 @@ class MST(CompressionSettings):
     name: ClassVar[str] = "mst"
 
     targets: tuple[str, ...] = ()
-    """Columns that are asked with every other one; the rest of the tree is chosen."""
+    """Columns that are measured with every other column; the rest of the tree is chosen."""
     weights: tuple[tuple[Clique, float], ...] = ()
-    """Weights of columns and pairs, 1 for all others: more is less noise, and sooner chosen."""
+    """Weights of columns and pairs, by default 1; a larger one is chosen sooner and less noisy."""
     most_cells: int = 1_000_000
-    """The most cells of a pair."""
+    """The maximum number of cells of a pair."""
     model_limit: int = CHOSEN_LIMIT
-    """The most bytes of all tables of the model, where targets make it more than a tree."""
+    """The maximum size of the model's tables in bytes, where targets make it more than a tree."""
     shares: tuple[float, float, float] = (1 / 3, 1 / 3, 1 / 3)
-    """The shares of what is left: for columns, for choosing pairs, and for the pairs."""
+    """The shares of the remaining budget: for columns, for choosing pairs, and for the pairs."""
 
     def __post_init__(self) -> None:
-        """Refuse settings that cannot be, and take lists for tuples."""
+        """Raise on settings out of bounds, and turn lists into tuples."""
         set_tuples(self, "targets", "weights", "ids_by", "shares")
         check_shares(self, "rows_share", "people_share")
         check_weights("weights", self.weights)
         large = [clique for clique, _ in self.weights if len(clique) > 2]
         if large:
             raise UsageError(
-                "weights are of columns and of pairs", got=" × ".join(large[0]), hint="see aim"
+                "weights can only be set for columns and pairs",
+                got=" × ".join(large[0]),
+                hint="use aim with a workload for larger marginals",
             )
         self.check_compression()
         check_at_least(self, 1, "most_cells", "model_limit")
@@ -95,7 +97,7 @@ class MST(CompressionSettings):
         rng: np.random.Generator,
         progress: Progress,
     ) -> Synthesis:
-        """Ask for columns, choose pairs and ask for them, fit, draw rows, give them to people."""
+        """Measure columns and chosen pairs, fit a model, draw rows, and assign them to people."""
         begun = self._begin(door, public)
         columns, pairs = self._ask(door, public, begun, progress)
         door.close()
@@ -110,7 +112,7 @@ class MST(CompressionSettings):
         return columns.synthesis(fit.model, pairs, settings=self, rng=rng)
 
     def _begin(self, door: Door, public: PublicTable | None) -> list[Clique]:
-        """Give the targets' pairs; refuse settings that do not fit, before anything is spent."""
+        """Return the targets' pairs; raise before anything is spent if settings do not fit."""
         named = {*self.targets, *self.ids_by, *(n for clique, _ in self.weights for n in clique)}
         check_columns(named, door.schema.domain)
         check_names([clique for clique, _ in self.weights], door.schema.domain)
@@ -136,7 +138,7 @@ class MST(CompressionSettings):
     def _ask(
         self, door: Door, public: PublicTable | None, begun: list[Clique], progress: Progress
     ) -> tuple[Compressed, list[Measurement]]:
-        """Ask for every column, choose pairs, and ask for these."""
+        """Measure every column, choose pairs, and measure these."""
         prices = self._prices(door, public)
         columns = Compressed.ask(
             door,
@@ -165,19 +167,19 @@ class MST(CompressionSettings):
         return columns, weighted_round(
             small,
             [self._asked(pair) for pair in pairs],
-            # What choices did not need, where targets leave none, is theirs too.
+            # The pairs also get what selection did not need, where targets leave nothing to choose.
             price=price_lower(door.grains, door.currency),
             crowd=columns.crowd,
             public=columns.small_public(),
         )
 
-    def _asked(self, clique: Clique) -> Asked:
+    def _asked(self, clique: Clique) -> WeightedMarginal:
         same = frozenset(clique)
         weight = next((w for c, w in self.weights if frozenset(c) == same), 1.0)
-        return Asked(clique=clique, weight=weight)
+        return WeightedMarginal(clique=clique, weight=weight)
 
     def _prices(self, door: Door, public: PublicTable | None) -> dict[str, float]:
-        """Share the budget out among kinds of questions."""
+        """Split the budget among kinds of queries."""
         shares = shares_of_people(door, public, self)
         rest = 1 - sum(shares.values())
         first, *later = (rest * share / sum(self.shares) for share in self.shares)

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def mechanism_to_dict(mechanism: Mechanism) -> dict[str, Any]:
-    """Write a mechanism and its settings as plain data."""
+    """Return a mechanism and its settings as plain data."""
     return {"name": mechanism.name, "settings": asdict(mechanism)}  # type: ignore[call-overload]
 
 
 def mechanism_from_dict(data: dict[str, Any]) -> Mechanism:
-    """Make a mechanism from plain data, as TOML or JSON gives it."""
+    """Return a mechanism from plain data, as read from TOML or JSON."""
     if data["name"] not in MECHANISMS:
         raise UsageError("unknown mechanism", got=data["name"], allowed=", ".join(MECHANISMS))
     kind = MECHANISMS[data["name"]]
@@ -28,8 +28,8 @@ def mechanism_from_dict(data: dict[str, Any]) -> Mechanism:
 
 
 def _check_settings(kind: type[Mechanism], given: dict[str, Any]) -> None:
-    """Refuse settings that a mechanism does not have, and values of another type."""
-    # A mechanism needs the name of a clique for its types only, and does not import it.
+    """Raise on unknown settings, and on values of another type."""
+    # Mechanisms import Clique for type checking only.
     hints = get_type_hints(kind, localns={"Clique": tuple[str, ...]})
     known = [field.name for field in fields(kind)]  # type: ignore[arg-type]
     unknown = [name for name in given if name not in known]
@@ -42,14 +42,14 @@ def _check_settings(kind: type[Mechanism], given: dict[str, Any]) -> None:
     for name, value in given.items():
         if not _fits(value, hints[name]):
             raise UsageError(
-                f"the setting {name} of {kind.name} cannot be this",
+                f"the setting {name} of {kind.name} has the wrong type",
                 got=_shown(value),
                 allowed=_in_words(hints[name]),
             )
 
 
 def _fits(value: Any, hint: Any) -> bool:  # noqa: ANN401  any value, any type
-    """Say whether plain data are of a type, with lists for tuples and whole numbers for floats."""
+    """Return whether plain data fit a type, with lists for tuples and integers for floats."""
     origin, parts = get_origin(hint), get_args(hint)
     if origin is Literal:
         return value in parts
@@ -62,15 +62,15 @@ def _fits(value: Any, hint: Any) -> bool:  # noqa: ANN401  any value, any type
         return len(value) == len(wanted) and all(map(_fits, value, wanted))
     if hint is float:
         hint = (int, float)
-    # True is an int to Python, and no number to anyone else.
+    # True is an int in Python, but not a number in a settings file.
     return isinstance(value, hint) and (hint is bool or not isinstance(value, bool))
 
 
 def _in_words(hint: Any) -> str:  # noqa: ANN401  any type
-    """Name a type for people.
+    """Describe a type in words.
 
     >>> _in_words(tuple[str, ...]), _in_words(tuple[tuple[tuple[str, ...], int], ...])
-    ('[a text, …]', '[[[a text, …], a whole number], …]')
+    ('[a string, …]', '[[[a string, …], an integer], …]')
     """
     origin, parts = get_origin(hint), get_args(hint)
     if origin is Literal:
@@ -79,7 +79,7 @@ def _in_words(hint: Any) -> str:  # noqa: ANN401  any type
         return " or ".join(_in_words(part) for part in parts if part is not types.NoneType)
     if origin is tuple:
         return f"[{', '.join('…' if p is Ellipsis else _in_words(p) for p in parts)}]"
-    names = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
+    names = {str: "a string", int: "an integer", float: "a number", bool: "true or false"}
     return names.get(hint, str(hint))
 
 

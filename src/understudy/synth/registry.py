@@ -1,6 +1,6 @@
 """The registry of mechanisms: exports, command line, audit, contract tests and docs all read it.
 
-A mechanism is imported when it is asked for, so that help is quick.
+A mechanism is imported when it is looked up, so that ``--help`` is quick.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 
 
 class Registry(MutableMapping[str, "type[Mechanism]"]):
-    """Mechanisms by their names, each a class or the place of one: ``module:class``."""
+    """Mechanisms by name, each a class or the location of one: ``module:class``."""
 
     def __init__(self, places: dict[str, str]) -> None:
-        """Take the places of classes that are imported later."""
+        """Start with the locations of classes, which are imported later."""
         self._held: dict[str, str | type[Mechanism]] = dict(places)
 
     @property
     def homes(self) -> dict[str, str]:
-        """The module of every class that is named by its place."""
+        """The module of every class that is given by its location."""
         places = [held.split(":") for held in self._held.values() if isinstance(held, str)]
         return {name: module for module, name in places}
 
     def __getitem__(self, name: str) -> type[Mechanism]:
-        """Import a mechanism."""
+        """Return a mechanism, importing it if necessary."""
         held = self._held[name]
         if not isinstance(held, str):
             return held
@@ -38,15 +38,15 @@ class Registry(MutableMapping[str, "type[Mechanism]"]):
         return found
 
     def __setitem__(self, name: str, mechanism: type[Mechanism]) -> None:
-        """Register a mechanism of one's own."""
+        """Register a mechanism."""
         self._held[name] = mechanism
 
     def __delitem__(self, name: str) -> None:
-        """Forget a mechanism."""
+        """Remove a mechanism."""
         del self._held[name]
 
     def __iter__(self) -> Iterator[str]:
-        """Go through the names."""
+        """Iterate over the names."""
         return iter(self._held)
 
     def __len__(self) -> int:
@@ -68,4 +68,4 @@ MECHANISMS = Registry(
     }
 )
 NEEDS_PUBLIC = frozenset({"archetypes"})
-"""The mechanisms that cannot do without a public table."""
+"""The mechanisms that require a public table."""

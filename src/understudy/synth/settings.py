@@ -29,7 +29,7 @@ def set_tuples(settings: object, *names: str) -> None:
 
 
 def check_columns(named: Iterable[str], domain: Mapping[str, int]) -> None:
-    """Refuse settings that name columns which the schema does not model."""
+    """Raise on columns that the schema does not model."""
     unknown = sorted(set(named) - set(domain))
     if unknown:
         raise QuestionError(
@@ -40,7 +40,7 @@ def check_columns(named: Iterable[str], domain: Mapping[str, int]) -> None:
 
 
 def check_shares(settings: object, *names: str, below: float = 1.0) -> None:
-    """Refuse shares of the budget that are not between 0 and 1, or together leave nothing."""
+    """Raise on shares of the budget that are not between 0 and 1, or add up to too much."""
     for name in names:
         if not 0 < getattr(settings, name) < 1:
             raise BudgetError(
@@ -53,7 +53,7 @@ def check_shares(settings: object, *names: str, below: float = 1.0) -> None:
 
 
 def check_at_least(settings: object, least: int, *names: str) -> None:
-    """Refuse numbers below a bound; None stands for a default."""
+    """Raise on numbers below a bound; None stands for a default."""
     for name in names:
         value = getattr(settings, name)
         if value is not None and not value >= least:
@@ -61,13 +61,13 @@ def check_at_least(settings: object, least: int, *names: str) -> None:
 
 
 def check_finite(settings: object, name: str) -> None:
-    """Refuse an infinite number."""
+    """Raise on an infinite number."""
     if math.isinf(getattr(settings, name)):
         raise UsageError(f"{name} must be finite", got=repr(getattr(settings, name)))
 
 
 def check_weights(name: str, weights: Iterable[tuple[Clique, float]]) -> None:
-    """Refuse weights that are not above 0, or not finite."""
+    """Raise on weights that are not above 0, or not finite."""
     for clique, weight in weights:
         if not 0 < weight < math.inf:
             raise BudgetError(
@@ -77,7 +77,7 @@ def check_weights(name: str, weights: Iterable[tuple[Clique, float]]) -> None:
 
 
 def check_word(settings: object, name: str, *allowed: str) -> None:
-    """Refuse a word that a setting does not know."""
+    """Raise on a value that is not among those allowed."""
     if getattr(settings, name) not in allowed:
         listed = " or ".join(map(repr, allowed))
         raise UsageError(f"{name} must be {listed}", got=repr(getattr(settings, name)))

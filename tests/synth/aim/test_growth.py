@@ -21,7 +21,7 @@ from understudy.graph import Domain, Fit, Model, estimate, model_bytes
 from understudy.synth.aim import growth
 from understudy.synth.aim.growth import Growth
 from understudy.synth.measure.compression import Compressed
-from understudy.synth.measure.weighted_round import Asked
+from understudy.synth.measure.weighted_round import WeightedMarginal
 from understudy.synth.select.workload import candidates
 
 CHAIN = {"a": None, "b": "a", "c": "b", "d": "c", "e": "d"}
@@ -71,7 +71,7 @@ def grown(door: Heard, settings: us.AIM | None = None, *, rounds: int = 10) -> N
     columns = Compressed.ask(
         door,
         None,
-        [Asked(clique=(name,)) for name in door.schema.domain],
+        [WeightedMarginal(clique=(name,)) for name in door.schema.domain],
         prices=aim._prices(door, None),
         rule=aim.rule,
         progress=silent,

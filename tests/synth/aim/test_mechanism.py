@@ -177,7 +177,7 @@ def test_the_table_is_let_go_before_the_last_fit() -> None:
     assert seen == {
         "counting rows": {False},
         "round 1, columns": {False},
-        "asking what the model gets most wrong": {False},
+        "measuring what the model gets most wrong": {False},
         "fitting the model": {True},
         "drawing rows": {True},
     }
@@ -222,7 +222,7 @@ CLIQUE = "a clique names columns that the schema does not model (got "
             {"within": "public"},
             {},
             UsageError,
-            "within = 'public' needs a public table. Hint: give one, or use 'evenly'",
+            "within = 'public' needs a public table. Hint: use one, or 'evenly'",
         ),
         (
             {"workload": ((("sex", "age"), 1.0), (("sex", "road"), 1.0))},
@@ -248,8 +248,9 @@ CLIQUE = "a clique names columns that the schema does not model (got "
                 settings,
                 {},
                 QuestionError,
-                "the workload leaves nothing to ask for (allowed: marginals of two columns or "
-                f"more, of at most {most} cells). Hint: single columns are asked for in any case",
+                "the workload has no marginal that can be measured (allowed: marginals of two "
+                f"columns or more, of at most {most} cells). "
+                "Hint: single columns are always measured",
             )
             for settings, most in (
                 ({"workload": ((("sex",), 1.0), (("age",), 2.0))}, "100,000"),
@@ -261,8 +262,8 @@ CLIQUE = "a clique names columns that the schema does not model (got "
             {"model_limit": 535},
             {},
             QuestionError,
-            "the model may not be as large as columns and one marginal make it (got 535 bytes; "
-            "allowed: from 536 up). Hint: raise model_limit",
+            "model_limit is too small for all columns and one marginal (got 535 bytes; "
+            "allowed: at least 536). Hint: raise model_limit",
         ),
         (
             {"rounds": 10**14},
@@ -270,7 +271,7 @@ CLIQUE = "a clique names columns that the schema does not model (got "
             BudgetError,
             "more rounds than the budget allows (got 100,000,000,000,000 rounds, with noise of "
             "2.67e+07 rows in each; allowed: noise of at most 1,000,000 rows). "
-            "Hint: ask for fewer rounds, or raise epsilon",
+            "Hint: lower rounds, or raise epsilon",
         ),
         # Noise for a million rows a person cannot be drawn of any size.
         (
@@ -279,7 +280,7 @@ CLIQUE = "a clique names columns that the schema does not model (got "
             BudgetError,
             "more rounds than the budget allows (got 100,000,000,000 rounds, with noise of "
             "8.43e+05 rows in each; allowed: noise of at most 17,180 rows). "
-            "Hint: ask for fewer rounds, or raise epsilon",
+            "Hint: lower rounds, or raise epsilon",
         ),
         (
             {"rounds": 2},
@@ -287,7 +288,7 @@ CLIQUE = "a clique names columns that the schema does not model (got "
             BudgetError,
             "more rounds than the budget allows (got 2 rounds, with noise of 2.86e+06 rows in "
             "each; allowed: noise of at most 1,000,000 rows). "
-            "Hint: ask for fewer rounds, or raise epsilon",
+            "Hint: lower rounds, or raise epsilon",
         ),
     ],
 )

@@ -586,19 +586,21 @@ def test_published_takes_public_people_and_a_firm_for_every_row() -> None:
 @pytest.mark.parametrize(
     ("mechanism", "other", "refusal"),
     [
-        ({}, {"public": None}, UsageError("archetypes are those of a public table", got="none")),
+        ({}, {"public": None}, UsageError("archetypes needs a public table", got="none")),
         (
             {},
             {"public": {n: c for n, c in PUBLIC.items() if n != "taxi"}},
             UsageError(
-                "the public table does not tell what kinds of people there are",
-                got="no column of the unit in it",
+                "the public table does not show what kinds of people there are",
+                got="a table without the unit's columns",
             ),
         ),
         (
             {"kinds": 61},
             {},
-            UsageError("there are more archetypes than public people", got=61, allowed="≤ 60"),
+            UsageError(
+                "there are more archetypes than public people", got=61, allowed="at most 60"
+            ),
         ),
         (
             {"features": ("area", "week")},
@@ -635,12 +637,16 @@ def test_published_takes_public_people_and_a_firm_for_every_row() -> None:
         (
             {"published": True},
             {"budget": PURE},
-            UsageError("the document counts an attribute too, with Gaussian noise"),
+            UsageError(
+                "published = True needs an attribute and Gaussian noise, as in the document"
+            ),
         ),
         (
             {"published": True, "attribute": None},
             {},
-            UsageError("the document counts an attribute too, with Gaussian noise"),
+            UsageError(
+                "published = True needs an attribute and Gaussian noise, as in the document"
+            ),
         ),
     ],
     ids=[

@@ -23,7 +23,7 @@ from understudy.synth.archetypes.resampling import (
 
 SIZES = {"a": 3, "b": 4}
 noisy = st.lists(st.floats(-200, 5000), min_size=1, max_size=20).map(np.array)
-Numbers = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 
 def rng(seed: int = 0) -> np.random.Generator:
@@ -35,7 +35,7 @@ def rng(seed: int = 0) -> np.random.Generator:
 
 @given(noisy, noisy, st.floats(0.1, 100), st.floats(0.1, 100))
 def test_counts_are_not_negative_and_have_one_total_between_theirs(
-    one: Numbers, other: Numbers, sigma: float, tau: float
+    one: Floats, other: Floats, sigma: float, tau: float
 ) -> None:
     found = consistent([one, other], [sigma, tau])
     totals = [float(c.sum()) for c in found]
@@ -122,7 +122,7 @@ def test_nobody_wanted_is_nobody() -> None:
 # Rows
 
 
-def measured(values: Numbers, scale: float, *clique: str) -> Measurement:
+def measured(values: Floats, scale: float, *clique: str) -> Measurement:
     return Measurement(clique=clique, values=values, scale=scale)
 
 

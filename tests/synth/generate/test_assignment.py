@@ -31,7 +31,7 @@ from understudy.synth.measure.sizes import Sizes
 
 SIZES = {"a": 3, "b": 4}
 Profile = tuple[tuple[int, int], ...]
-Whole = NDArray[np.int64]
+Ints = NDArray[np.int64]
 
 
 def rng(seed: int = 0) -> np.random.Generator:
@@ -40,7 +40,7 @@ def rng(seed: int = 0) -> np.random.Generator:
 
 def public_people(
     codes: Mapping[str, Codes], *, public: PublicTable, by: Sequence[str], rng: np.random.Generator
-) -> Whole:
+) -> Ints:
     """Give all rows at once, to people of public sizes."""
     donors = Donors(public, by, rng)
     sizes = Sizes.public(public, len(codes["a"])).each(len(codes["a"]))
@@ -49,11 +49,11 @@ def public_people(
     return given_
 
 
-def capped(people: Whole, most: int) -> Whole:
+def capped(people: Ints, most: int) -> Ints:
     return Caps(most).of(people)
 
 
-def in_batches(give: Give, codes: Mapping[str, Codes], sizes: Sequence[int], seed: int) -> Whole:
+def in_batches(give: Give, codes: Mapping[str, Codes], sizes: Sequence[int], seed: int) -> Ints:
     """Give rows so many at a time."""
     parts, last, draws = [], 0, rng(seed)
     for size in sizes:
@@ -188,7 +188,7 @@ def test_a_table_of_no_rows_has_nobody() -> None:
 def test_people_are_needed_for_people() -> None:
     plain = random_crowd(rng(8), SIZES, 5)
     public = PublicTable(schema=plain.schema, codes=plain.codes, people=None, numbers={})
-    with pytest.raises(UsageError, match="does not tell whose rows are whose"):
+    with pytest.raises(UsageError, match="does not show which rows belong to one person"):
         public_people(public.codes, public=public, by=("a",), rng=rng())
 
 

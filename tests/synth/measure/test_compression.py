@@ -16,7 +16,7 @@ from understudy.graph import Domain, Measurement, totals
 from understudy.public import PublicTable
 from understudy.synth.measure.compression import Compressed, joined
 from understudy.synth.measure.support import Rule
-from understudy.synth.measure.weighted_round import Asked, weighted_round
+from understudy.synth.measure.weighted_round import WeightedMarginal, weighted_round
 
 TREE = {"a": None, "b": "a", "c": "a"}
 TABLE = planted(TREE) | {"a": planted(TREE)["a"] * 5}
@@ -32,7 +32,7 @@ def asked(
     return Compressed.ask(
         door,
         public,
-        [Asked(clique=(name,)) for name in SIZES],
+        [WeightedMarginal(clique=(name,)) for name in SIZES],
         prices={"first": door.budget.price / 2} | prices,
         rule=lambda _: Rule(threshold=threshold, rare="other", most=250, bins=32),
         progress=silent,
@@ -45,7 +45,11 @@ def test_columns_are_seen_by_the_codes_that_are_left_everywhere_alike() -> None:
         columns = asked(door, public=public)
         small = columns.small()
         (answer,) = weighted_round(
-            small, [Asked(clique=("a", "b"))], price=1.0, crowd=columns.crowd, public=None
+            small,
+            [WeightedMarginal(clique=("a", "b"))],
+            price=1.0,
+            crowd=columns.crowd,
+            public=None,
         )
     left = {"a": 5, "b": 4, "c": 4}
     assert columns.domain.sizes == left
@@ -120,7 +124,7 @@ def test_noise_is_about_that_of_the_round_that_is_asked(
     with listening(TABLE, sizes=SIZES, people=PEOPLE, bounding=bounding, budget=budget) as door:
         columns = asked(door, rows=0.1, people=0.1)
         cliques = (("a", "b"), ("a", "c"), ("b", "c"), ("a", "b", "c"))[:count]
-        round_ = [Asked(clique=clique) for clique in cliques]
+        round_ = [WeightedMarginal(clique=clique) for clique in cliques]
         small, crowd = columns.small(), columns.crowd
         found = weighted_round(small, round_, price=0.25, crowd=crowd, public=None)
     told = columns.noise(count, price=0.25) / math.sqrt(2 / math.pi)

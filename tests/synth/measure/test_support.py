@@ -28,7 +28,7 @@ from understudy.schema import (
 )
 from understudy.synth.measure.support import FAINT, Rare, Rule, Support, find_support, merged_public
 
-Numbers = NDArray[np.float64]
+Floats = NDArray[np.float64]
 RARES: tuple[Rare, ...] = ("neighbours", "other")
 
 
@@ -49,7 +49,7 @@ def ordered(column: Column, rare: Rare) -> int:
 
 def supported(
     column: Column,
-    noisy: list[float] | Numbers,
+    noisy: list[float] | Floats,
     *,
     scale: float = 1.0,
     by: Rule | None = None,
@@ -166,7 +166,7 @@ scales = st.sampled_from([0.03, 1.0, 7.5, 300.0])
 
 
 @st.composite
-def cases(draw: st.DrawFn) -> tuple[Column, Numbers, float, Rule, PublicTable | None]:
+def cases(draw: st.DrawFn) -> tuple[Column, Floats, float, Rule, PublicTable | None]:
     """A column, a noisy marginal of it with its noise, a rule, and perhaps public rows."""
     column = draw(columns)
     scale = draw(scales)
@@ -183,7 +183,7 @@ def cases(draw: st.DrawFn) -> tuple[Column, Numbers, float, Rule, PublicTable | 
     return column, np.array(noisy) * scale, scale, draw(rules), public
 
 
-Case = tuple[Column, Numbers, float, Rule, PublicTable | None]
+Case = tuple[Column, Floats, float, Rule, PublicTable | None]
 
 
 def found(case: Case) -> Support:
@@ -521,7 +521,7 @@ def test_rare_codes_share_evenly_where_nothing_is_known_of_them() -> None:
     )
 
 
-def shares_off(true: Numbers, *, scale: float, currency: Currency, seed: int) -> list[float]:
+def shares_off(true: Floats, *, scale: float, currency: Currency, seed: int) -> list[float]:
     """How far off shares are, as they are found, evenly, and by noisy counts as they are."""
     rng = np.random.default_rng(seed)
     column = Categorical(
@@ -637,7 +637,7 @@ def test_a_column_of_which_nothing_is_supported_becomes_any_of_its_values(thresh
 # Restated
 
 
-def restating(support: Support, clique: tuple[str, ...]) -> Numbers:
+def restating(support: Support, clique: tuple[str, ...]) -> Floats:
     """The matrix that restating is: what it makes of an answer of 1 for one code, 0 for others."""
     units = [Measurement(clique=clique, values=u, scale=2.5) for u in np.eye(len(support.codes))]
     return np.array([support.restated(unit).values for unit in units]).T

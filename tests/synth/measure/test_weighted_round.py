@@ -43,7 +43,7 @@ from understudy.public import PublicTable
 from understudy.synth.measure.noise_levels import norm_scales
 from understudy.synth.measure.population import Crowd
 from understudy.synth.measure.rules import SLACK
-from understudy.synth.measure.weighted_round import Asked, _rows, weighted_round
+from understudy.synth.measure.weighted_round import WeightedMarginal, _rows, weighted_round
 from understudy.vault import PrivateDoor, PrivateTable
 from understudy.vault.counts import exact
 
@@ -84,7 +84,7 @@ def watched(
 
 def ask(
     door: PrivateDoor | MergedDoor,
-    asked: Sequence[Asked],
+    asked: Sequence[WeightedMarginal],
     price: float,
     *,
     public: PublicTable | None = None,
@@ -109,7 +109,7 @@ def allowed(price: float, currency: Currency) -> Fraction:
 class Round:
     """What is asked, for a price, of which merged codes."""
 
-    asked: tuple[Asked, ...]
+    asked: tuple[WeightedMarginal, ...]
     price: float
     merged: tuple[Merge, ...] = ()
 
@@ -128,7 +128,7 @@ def rounds(draw: st.DrawFn) -> Round:
             if draw(st.booleans()):
                 starts[name] = (0, *sorted(n for n in draw(inner) if n < sizes[name]))
         weight = draw(st.one_of(st.just(1.0), st.floats(0.01, 100)))
-        asked.append(Asked(clique=clique, weight=weight, starts=starts))
+        asked.append(WeightedMarginal(clique=clique, weight=weight, starts=starts))
     return Round(tuple(asked), 10 ** draw(st.floats(-2, 2)), merged)
 
 
@@ -165,10 +165,10 @@ def test_one_person_more_moves_a_whole_round_by_no_more_than_its_price(
 ONE_ROW: list[Row] = [(1, 0, 2)]
 ROUND = Round(
     (
-        Asked(clique=("a",), weight=3.0),
-        Asked(clique=("c", "a"), starts={"c": (0, 1)}),
-        Asked(clique=("a", "b", "c"), weight=0.2, starts={"a": (0,), "c": (0, 2, 3)}),
-        Asked(clique=("b",)),
+        WeightedMarginal(clique=("a",), weight=3.0),
+        WeightedMarginal(clique=("c", "a"), starts={"c": (0, 1)}),
+        WeightedMarginal(clique=("a", "b", "c"), weight=0.2, starts={"a": (0,), "c": (0, 2, 3)}),
+        WeightedMarginal(clique=("b",)),
     ),
     0.7,
 )
@@ -220,8 +220,8 @@ def test_under_norm_nobody_moves_a_round_by_more_than_its_price(
 WEIGHTED = [[1.0], [1.0] * 7, [2.0, 2.0, 1.0], [0.1, 0.7, 3.3, 1e-3], [1e3, 1e-3]]
 
 
-def asked_with(weights: Sequence[float]) -> list[Asked]:
-    return [Asked(clique=c, weight=w) for c, w in zip(CLIQUES, weights, strict=False)]
+def asked_with(weights: Sequence[float]) -> list[WeightedMarginal]:
+    return [WeightedMarginal(clique=c, weight=w) for c, w in zip(CLIQUES, weights, strict=False)]
 
 
 @pytest.mark.parametrize("price", [0.01, 0.7, 30.0])
@@ -331,7 +331,7 @@ def test_under_norm_a_heavier_clique_has_less_noise_and_another_number_of_rows_i
     found = []
     for weight, rows in ((1.0, None), (4.0, None), (4.0, 1.0)):
         crowd = replace(CROWD, rows=rows)
-        asked = [Asked(clique=("a",), weight=weight), Asked(clique=("b",))]
+        asked = [WeightedMarginal(clique=("a",), weight=weight), WeightedMarginal(clique=("b",))]
         with watched(EXTREME, bounding=Norm()) as door:
             one, other = weighted_round(door, asked, price=1.0, crowd=crowd, public=None)
         found.append(one.scale / other.scale)
@@ -343,7 +343,7 @@ def test_under_norm_a_heavier_clique_has_less_noise_and_another_number_of_rows_i
 
 
 @st.composite
-def grids(draw: st.DrawFn) -> tuple[Asked, dict[str, int]]:
+def grids(draw: st.DrawFn) -> tuple[WeightedMarginal, dict[str, int]]:
     names = draw(st.permutations("abc"))[: draw(st.integers(1, 3))]
     sizes = {name: draw(st.integers(1, 5)) for name in names}
     starts = {}
@@ -351,10 +351,10 @@ def grids(draw: st.DrawFn) -> tuple[Asked, dict[str, int]]:
         if draw(st.booleans()):
             inner = draw(st.sets(st.integers(1, 4)))
             starts[name] = (0, *sorted(n for n in inner if n < sizes[name]))
-    return Asked(clique=tuple(names), starts=starts), sizes
+    return WeightedMarginal(clique=tuple(names), starts=starts), sizes
 
 
-def slow_rows(asked: Asked, sizes: Mapping[str, int]) -> list[list[int]]:
+def slow_rows(asked: WeightedMarginal, sizes: Mapping[str, int]) -> list[list[int]]:
     """The cells of every combination of groups, in order, the last column fastest."""
     groups = []
     for name in asked.clique:
@@ -370,7 +370,7 @@ def slow_rows(asked: Asked, sizes: Mapping[str, int]) -> list[list[int]]:
 @given(grids())
 @settings(max_examples=200, deadline=None)
 def test_coarse_rows_are_the_combinations_of_groups_and_every_cell_is_in_one(
-    case: tuple[Asked, dict[str, int]],
+    case: tuple[WeightedMarginal, dict[str, int]],
 ) -> None:
     asked, sizes = case
     grid, slow = asked.grid(sizes), slow_rows(*case)
@@ -387,12 +387,12 @@ def test_coarse_rows_are_the_combinations_of_groups_and_every_cell_is_in_one(
 
 def test_coarse_answers_are_sums_of_fine_ones_and_come_in_the_order_asked() -> None:
     with watched(EXTREME, bounding=Weights(1000)) as door:
-        fine = ask(door, [Asked(clique=("c", "a"))], 1e8)[0].values.reshape(4, 3)
+        fine = ask(door, [WeightedMarginal(clique=("c", "a"))], 1e8)[0].values.reshape(4, 3)
         one, both = ask(
             door,
             [
-                Asked(clique=("a",), starts={"a": (0, 1)}),
-                Asked(clique=("c", "a"), starts={"c": (0, 2), "a": (0, 2)}),
+                WeightedMarginal(clique=("a",), starts={"a": (0, 1)}),
+                WeightedMarginal(clique=("c", "a"), starts={"c": (0, 2), "a": (0, 2)}),
             ],
             1e8,
         )
@@ -409,6 +409,6 @@ def test_a_clique_in_groups_has_the_noise_of_one_that_is_not(currency: Currency)
     scales_ = []
     for starts in ({}, {"a": (0, 2)}):
         with watched(EXTREME, bounding=Sample(2), currency=currency) as door:
-            found = ask(door, [Asked(clique=c, starts=starts) for c in cliques], 0.3)
+            found = ask(door, [WeightedMarginal(clique=c, starts=starts) for c in cliques], 0.3)
             scales_.append([m.scale for m in found])
     assert scales_[0] == scales_[1]

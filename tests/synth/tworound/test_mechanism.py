@@ -36,7 +36,7 @@ from understudy.synth.measure.support import find_support
 from understudy.synth.measure.weighted_round import weighted_round
 from understudy.synth.select.cliques import select_pairs
 from understudy.synth.tworound import mechanism as tworound
-from understudy.synth.tworound.plan import Plan
+from understudy.synth.tworound.plan import RoundsPlan
 
 CITIES = tuple(f"{state}{i}" for state in "nsw" for i in range(4))
 SCHEMA = Schema(
@@ -277,7 +277,7 @@ def test_a_plan_is_for_the_most_codes_that_can_be_left() -> None:
     """32 groups of ages, 4 cities of a state, the one of none and one for the rest."""
     sizes = {"sex": 2, "age": 32, "city": 6, "tens": 10, "rest": 11, "rent": 4}
     assert {c.name: GIVEN.rule(c.name).most_codes(c) for c in SCHEMA.modelled} == sizes
-    plan = Plan.of(GIVEN, SCHEMA, None)
+    plan = RoundsPlan.of(GIVEN, SCHEMA, None)
     assert (plan.cliques, plan.notes) == ([*CLIQUES], ())
     outer = outer_cliques(Domain(sizes), CLIQUES)
     assert plan.size.startswith(
@@ -304,8 +304,8 @@ def test_cliques_of_too_many_cells_are_left_out_with_a_note(tmp_path: Path) -> N
     release = session(tmp_path).run(mechanism)
     assert second_of(release) == [*(c for c in CLIQUES if c != ("age", "city")), ("rent", "age")]
     assert release.manifest["notes"] == [
-        "age × city was not asked for: with up to 192 cells it is over the 150 allowed.",
-        "age × tens × rest was not asked for: with up to 3,520 cells it is over the 150 allowed.",
+        "age × city was not measured: it may have 192 cells, more than most_cells (150).",
+        "age × tens × rest was not measured: it may have 3,520 cells, more than most_cells (150).",
     ]
     check_spent(tmp_path)
 
@@ -313,7 +313,7 @@ def test_cliques_of_too_many_cells_are_left_out_with_a_note(tmp_path: Path) -> N
 def test_cells_are_counted_as_they_are_asked_at_most(tmp_path: Path) -> None:
     """age × city is 32 × 6 cells at most; one cell less, and it is left out."""
     for most, kept in ((192, 4), (191, 3)):
-        plan = Plan.of(us.TwoRound(cliques=CLIQUES, most_cells=most), SCHEMA, None)
+        plan = RoundsPlan.of(us.TwoRound(cliques=CLIQUES, most_cells=most), SCHEMA, None)
         assert plan.cliques is not None
         assert (len(plan.cliques), len(plan.notes)) == (kept, 4 - kept)
 
@@ -368,13 +368,13 @@ def test_megabytes_are_told_where_there_are_any() -> None:
     )
     ring = (("a", "b"), ("b", "c"), ("c", "d"), ("d", "a"))
     with pytest.raises(QuestionError) as caught:
-        Plan.of(us.TwoRound(cliques=ring, model_limit=100_000_000), wide, None)
+        RoundsPlan.of(us.TwoRound(cliques=ring, model_limit=100_000_000), wide, None)
     assert str(caught.value) == (
         "the cliques make too large a model together, with a table over a × b × d "
         "(got 253 MB; allowed: 100 MB). Hint: drop a × b, which leaves 2 MB, or raise model_limit"
     )
     # 400 MB are enough for those who gave the cliques themselves.
-    assert Plan.of(us.TwoRound(cliques=ring), wide, None).cliques == [*ring]
+    assert RoundsPlan.of(us.TwoRound(cliques=ring), wide, None).cliques == [*ring]
 
 
 # Noise: the document's, the exact one, and weights
@@ -542,7 +542,7 @@ def test_cliques_are_chosen_from_public_data(tmp_path: Path) -> None:
 
 def test_what_is_chosen_from_public_data_is_no_matter_of_the_private_table(tmp_path: Path) -> None:
     public = PublicTable.read(PUBLIC, schema=SCHEMA, unit=us.Unit.each_row())
-    plan = Plan.of(us.TwoRound(), SCHEMA, public)
+    plan = RoundsPlan.of(us.TwoRound(), SCHEMA, public)
     for name, private in (("its own", PRIVATE), ("another", town(9, rows=300))):
         release = session(tmp_path / name, public=PUBLIC, private=private).run(us.TwoRound())
         assert second_of(release) == plan.cliques
@@ -781,8 +781,8 @@ def test_people_of_several_rows_are_bounded_and_given_rows_again(
     if not isinstance(bounding, us.Norm):
         assert often.max() <= 10
     assert release.manifest["notes"] == [
-        "Counts are of bounded rows: standard errors tell of the noise only, not of what the "
-        f"bound left out ({bounding})."
+        "Standard errors cover the added noise, not the bias of contribution bounding "
+        f"({bounding})."
     ]
 
 
@@ -1019,16 +1019,14 @@ def test_settings_that_are_none(
 
 KNOWN = "sex, age, city, tens, rest, rent"
 NAMED = "settings name columns that the schema does not model (got road; allowed: " + KNOWN + ")"
-DOCUMENT = "the document has Gaussian noise, and people of one row (got "
-HINT = "). Hint: use Weights and a delta above 0, or leave published out"
+DOCUMENT = "published = True needs Weights bounding and Gaussian noise, as in the document (got "
+HINT = "). Hint: use Weights and a delta above 0, or leave out published"
 IDS_BY = (
     "ids_by needs a public table with the unit's columns. "
-    "Hint: give one, or leave ids_by out: people then follow a noisy distribution"
+    "Hint: use one, or leave out ids_by: people then follow a noisy distribution"
 )
-FITS = (
-    "; allowed: a column of a clique of two or more; first codes that rise, from 0, all below 10)"
-)
-GROUPS = "groups of tens in sex × tens do not fit it (got "
+FITS = "; allowed: a column of a clique of two or more; rising first codes, from 0, all below 10)"
+GROUPS = "coarse has invalid groups of tens in sex × tens (got "
 
 
 def grouped(*starts: int) -> dict[str, Any]:
@@ -1060,8 +1058,8 @@ REFUSED: list[tuple[dict[str, Any], dict[str, Any], type[UnderstudyError], str]]
         {"coarse": ((("sex", "tens"), "rest", (0, 4)),)},
         {},
         QuestionError,
-        "groups of rest in sex × tens do not fit it (got 0, 4"
-        "; allowed: a column of a clique of two or more; first codes that rise, from 0, all "
+        "coarse has invalid groups of rest in sex × tens (got 0, 4"
+        "; allowed: a column of a clique of two or more; rising first codes, from 0, all "
         "below 11)",
     ),
     ({"ids_by": ("sex",)}, {}, UsageError, IDS_BY),
@@ -1069,7 +1067,7 @@ REFUSED: list[tuple[dict[str, Any], dict[str, Any], type[UnderstudyError], str]]
         {"within": "public"},
         {},
         UsageError,
-        "within = 'public' needs a public table. Hint: give one, or use 'evenly'",
+        "within = 'public' needs a public table. Hint: use one, or 'evenly'",
     ),
     (
         {"cliques": (("sex", "road"), ("path",))},
@@ -1093,15 +1091,15 @@ REFUSED: list[tuple[dict[str, Any], dict[str, Any], type[UnderstudyError], str]]
         {"cliques": (("sex", "age"),), "weights": ((("sex", "city"), 2.0),)},
         {},
         QuestionError,
-        "weights or groups are given for a clique that is not asked (got sex × city; "
-        "allowed: those of round 2, and single columns for weights)",
+        "weights or coarse name a clique that is not measured (got sex × city; "
+        "allowed: cliques of round 2; for weights also single columns)",
     ),
     (
         {"cliques": (("sex", "age"),), "coarse": ((("city", "age"), "age", (0, 1)),)},
         {},
         QuestionError,
-        "weights or groups are given for a clique that is not asked (got city × age; "
-        "allowed: those of round 2, and single columns for weights)",
+        "weights or coarse name a clique that is not measured (got city × age; "
+        "allowed: cliques of round 2; for weights also single columns)",
     ),
 ]
 

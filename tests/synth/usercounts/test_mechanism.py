@@ -34,7 +34,7 @@ from understudy.ledger import Ledger, State
 from understudy.public import PublicTable
 from understudy.schema import Id, Integer, Schema
 from understudy.synth import mechanism_from_dict, mechanism_to_dict
-from understudy.synth.usercounts.mechanism import Plan
+from understudy.synth.usercounts.mechanism import CountsPlan
 from understudy.synth.usercounts.posterior import posterior
 from understudy.vault import PrivateDoor
 from understudy.vault.counts import exact
@@ -130,7 +130,7 @@ def told(release: us.Release) -> dict[str, Any]:
     return details
 
 
-def plan_of(mechanism: us.UserCounts, public: PublicTable | None, budget: Budget) -> Plan:
+def plan_of(mechanism: us.UserCounts, public: PublicTable | None, budget: Budget) -> CountsPlan:
     schema = SCHEMA if public is None else public.schema
     door: Any = SimpleNamespace(schema=schema, budget=budget, unit=UNIT)
     return mechanism._plan(door, public)
@@ -254,7 +254,7 @@ def test_noise_for_twenty_cells_is_twenty_times_as_large_or_its_root(
 # End to end
 
 
-def slow_rows(plan: Plan, release: us.Release, currency: Currency) -> NDArray[np.float64]:
+def slow_rows(plan: CountsPlan, release: us.Release, currency: Currency) -> NDArray[np.float64]:
     """The rows that a release's measurements lead to expect, before they are rounded."""
     scale, rows = float(told(release)["scale"]), np.zeros(144)
     for group, measured in enumerate(release.measurements):
@@ -518,10 +518,30 @@ def test_what_is_given_is_asked() -> None:
 @pytest.mark.parametrize(
     ("settings_", "what", "got", "allowed"),
     [
-        ({"times": (0, 1)}, "times must be positive and rise", (0, 1), "1, 2, …"),
-        ({"times": (2, 1)}, "times must be positive and rise", (2, 1), "1, 2, …"),
-        ({"groups": (1, 1)}, "groups must be positive and rise", (1, 1), "1, 2, …"),
-        ({"groups": (-3,)}, "groups must be positive and rise", (-3,), "1, 2, …"),
+        (
+            {"times": (0, 1)},
+            "times must be positive and increasing",
+            (0, 1),
+            "integers such as 1, 2, 5",
+        ),
+        (
+            {"times": (2, 1)},
+            "times must be positive and increasing",
+            (2, 1),
+            "integers such as 1, 2, 5",
+        ),
+        (
+            {"groups": (1, 1)},
+            "groups must be positive and increasing",
+            (1, 1),
+            "integers such as 1, 2, 5",
+        ),
+        (
+            {"groups": (-3,)},
+            "groups must be positive and increasing",
+            (-3,),
+            "integers such as 1, 2, 5",
+        ),
         ({"most": 0}, "most must be at least 1", 0, None),
         ({"most_each": 0}, "most_each must be at least 1", 0, None),
         ({"neighbours": -1}, "neighbours must be at least 0", -1, None),
@@ -572,13 +592,17 @@ TOO_MANY = "the histogram of all columns has too many cells"
             {"schema": wide(500, 500, 50), "public": PUBLIC},
             QuestionError(TOO_MANY, got="12,500,000", allowed="at most 10,000,000"),
         ),
-        ({"published": True}, {}, UsageError("the document asks about what a public table has")),
+        (
+            {"published": True},
+            {},
+            UsageError("published = True needs a public table, as in the document"),
+        ),
         (
             {},
             {"public": {n: c for n, c in PUBLIC.items() if n != "resident"}},
             UsageError(
-                "the public table does not tell how often people are in a cell",
-                got="no column of the unit in it",
+                "the public table does not show how often people are in a cell",
+                got="a table without the unit's columns",
             ),
         ),
     ],

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from understudy.schema import Domain
-from understudy.synth.usercounts.plausible import Space, whole_numbers
+from understudy.synth.usercounts.plausible import TimedDomain, whole_numbers
 
-Numbers = NDArray[np.float64]
+Floats = NDArray[np.float64]
 Cell = dict[str, int]
 
 
@@ -23,22 +23,22 @@ def rng(seed: int = 0) -> np.random.Generator:
 
 
 @st.composite
-def spaces(draw: st.DrawFn) -> Space:
+def spaces(draw: st.DrawFn) -> TimedDomain:
     """Up to four columns in any order, of which some tell the period, in any order too."""
     names = draw(st.permutations(["area", "year", "month", "kind"]))
     kept = names[: draw(st.integers(1, 4))]
     domain = {name: draw(st.integers(1, 4)) for name in kept}
     time = draw(st.permutations([n for n in kept if n in {"year", "month"}]))
-    return Space(Domain(domain), tuple(time[: draw(st.integers(0, 2))]))
+    return TimedDomain(Domain(domain), tuple(time[: draw(st.integers(0, 2))]))
 
 
-def cells(space: Space) -> list[Cell]:
+def cells(space: TimedDomain) -> list[Cell]:
     """All cells, in the order of their numbers."""
     ranges = [range(size) for size in space.domain.values()]
     return [dict(zip(space.domain, values, strict=True)) for values in product(*ranges)]
 
 
-def period(space: Space, cell: Cell) -> int:
+def period(space: TimedDomain, cell: Cell) -> int:
     """The number of a cell's period, the last column of time fastest."""
     number = 0
     for name in space.time:
@@ -46,11 +46,11 @@ def period(space: Space, cell: Cell) -> int:
     return number
 
 
-def kind(space: Space, cell: Cell) -> Cell:
+def kind(space: TimedDomain, cell: Cell) -> Cell:
     return {n: v for n, v in cell.items() if n not in space.time}
 
 
-def slow_support(space: Space, there: list[Cell], neighbours: int) -> list[bool]:
+def slow_support(space: TimedDomain, there: list[Cell], neighbours: int) -> list[bool]:
     """Look, for every cell, for one that agrees with a public one and is near enough."""
     matched = [
         cell
@@ -70,7 +70,7 @@ def slow_support(space: Space, there: list[Cell], neighbours: int) -> list[bool]
 @given(spaces(), st.integers(0, 5), st.data())
 @settings(max_examples=100, deadline=None)
 def test_the_support_is_that_of_the_slow_way(
-    space: Space, neighbours: int, data: st.DataObject
+    space: TimedDomain, neighbours: int, data: st.DataObject
 ) -> None:
     # A public table of other years: only the matched columns are looked at.
     public = data.draw(st.lists(st.sampled_from(cells(space)), max_size=4))
@@ -84,7 +84,7 @@ def test_the_support_is_that_of_the_slow_way(
 
 def test_a_month_is_near_those_around_it_in_every_year_and_over_the_turn_of_it() -> None:
     """Public people were there in January of whatever year: month 0 of 12, in three years."""
-    space = Space(Domain({"year": 3, "month": 12}), ("year", "month"))
+    space = TimedDomain(Domain({"year": 3, "month": 12}), ("year", "month"))
     there = np.zeros(12, dtype=bool)
     there[0] = True
     found = space.near(space.spread(there), 2).reshape(3, 12)
@@ -97,17 +97,17 @@ def test_a_month_is_near_those_around_it_in_every_year_and_over_the_turn_of_it()
 
 def test_without_time_a_cell_is_near_itself_alone() -> None:
     there = np.array([True, False, False, True])
-    assert Space(Domain({"a": 4}), ()).near(there, 3).tolist() == there.tolist()
+    assert TimedDomain(Domain({"a": 4}), ()).near(there, 3).tolist() == there.tolist()
 
 
 def test_only_the_last_column_of_time_is_matched() -> None:
-    space = Space(Domain({"area": 2, "year": 5, "month": 12, "kind": 3}), ("year", "month"))
+    space = TimedDomain(Domain({"area": 2, "year": 5, "month": 12, "kind": 3}), ("year", "month"))
     assert space.matched == ("area", "month", "kind")
     assert (space.size, space.matched_size, space.last) == (360, 72, 3)
 
 
 @given(spaces(), st.integers(0, 2**32))
-def test_laying_out_by_period_and_back_changes_nothing(space: Space, seed: int) -> None:
+def test_laying_out_by_period_and_back_changes_nothing(space: TimedDomain, seed: int) -> None:
     values = rng(seed).random(space.size)
     laid = space._by_period(values)
     assert laid.shape[1] == math.prod(space.domain[n] for n in space.time)
@@ -120,7 +120,9 @@ def test_laying_out_by_period_and_back_changes_nothing(space: Space, seed: int) 
 
 
 @given(spaces(), st.integers(0, 2**32))
-def test_smoothing_keeps_the_total_and_expects_nothing_negative(space: Space, seed: int) -> None:
+def test_smoothing_keeps_the_total_and_expects_nothing_negative(
+    space: TimedDomain, seed: int
+) -> None:
     people = rng(seed).poisson(0.7, space.size).astype(float)
     smoothed = space.smooth(people)
     assert smoothed.sum() == pytest.approx(people.sum(), abs=1e-9)
@@ -131,7 +133,7 @@ def test_smoothing_keeps_the_total_and_expects_nothing_negative(space: Space, se
 
 def test_smoothing_borrows_from_other_periods_and_from_columns_on_their_own() -> None:
     """Twelve people of kind 0 in month 0; none of kind 1, but in area 1."""
-    space = Space(Domain({"area": 2, "month": 3, "kind": 2}), ("month",))
+    space = TimedDomain(Domain({"area": 2, "month": 3, "kind": 2}), ("month",))
     people = np.zeros((2, 3, 2))
     people[0, 0, 0], people[1, 1, 1] = 12, 4
     smoothed = space.smooth(people.reshape(-1)).reshape(2, 3, 2)
@@ -142,7 +144,7 @@ def test_smoothing_borrows_from_other_periods_and_from_columns_on_their_own() ->
 
 
 def slow_levelled(
-    space: Space, expected: list[float], noisy: list[float], asked: list[int], noise: float
+    space: TimedDomain, expected: list[float], noisy: list[float], asked: list[int], noise: float
 ) -> list[float]:
     """Scale by all cells together, and by each value of each column in turn."""
     held = dict(zip(asked, expected, strict=True))
@@ -162,7 +164,7 @@ def slow_levelled(
 
 @given(spaces(), st.floats(0.1, 30), st.integers(0, 2**32))
 @settings(max_examples=50, deadline=None)
-def test_levels_are_those_of_the_slow_way(space: Space, noise: float, seed: int) -> None:
+def test_levels_are_those_of_the_slow_way(space: TimedDomain, noise: float, seed: int) -> None:
     draws = rng(seed)
     asked = np.flatnonzero(draws.random(space.size) < 0.8)
     expected = draws.gamma(1, 5, len(asked)) + 0.1
@@ -172,7 +174,7 @@ def test_levels_are_those_of_the_slow_way(space: Space, noise: float, seed: int)
 
 
 @given(spaces(), st.integers(0, 2**32))
-def test_levels_go_to_totals_that_have_no_noise(space: Space, seed: int) -> None:
+def test_levels_go_to_totals_that_have_no_noise(space: TimedDomain, seed: int) -> None:
     draws = rng(seed)
     asked = np.flatnonzero(draws.random(space.size) < 0.7)
     expected, noisy = draws.gamma(3, 5, len(asked)) + 1, draws.gamma(3, 5, len(asked)) + 1
@@ -185,7 +187,7 @@ def test_levels_go_to_totals_that_have_no_noise(space: Space, seed: int) -> None
 
 
 @given(spaces(), st.integers(0, 2**32))
-def test_levels_stay_where_noise_hides_the_totals(space: Space, seed: int) -> None:
+def test_levels_stay_where_noise_hides_the_totals(space: TimedDomain, seed: int) -> None:
     draws = rng(seed)
     asked, noise = np.arange(space.size), 1e9
     expected = draws.gamma(1, 5, space.size)
@@ -194,14 +196,14 @@ def test_levels_stay_where_noise_hides_the_totals(space: Space, seed: int) -> No
 
 
 def test_levels_of_nothing_are_nothing_and_never_negative() -> None:
-    space, asked = Space(Domain({"a": 2, "b": 2}), ()), np.arange(4)
+    space, asked = TimedDomain(Domain({"a": 2, "b": 2}), ()), np.arange(4)
     assert space.levelled(np.zeros(4), np.full(4, 1e6), asked, 1.0).tolist() == [0.0] * 4
     assert space.levelled(np.ones(4), np.full(4, -1e6), asked, 1e-3).min() > 0
 
 
 @given(spaces(), st.integers(0, 2**32))
 def test_without_public_data_columns_are_expected_to_be_independent(
-    space: Space, seed: int
+    space: TimedDomain, seed: int
 ) -> None:
     draws = rng(seed)
     shape = tuple(space.domain.values())

@@ -14,7 +14,7 @@ from understudy.budget import Currency
 from understudy.synth.usercounts import posterior as module
 from understudy.synth.usercounts.posterior import SPREADS, UNFORESEEN, posterior
 
-Numbers = NDArray[np.float64]
+Floats = NDArray[np.float64]
 SHAPES: list[Currency] = [Currency.GDP, Currency.PURE]
 shapes = st.sampled_from(SHAPES)
 
@@ -97,7 +97,7 @@ def test_adding_up_and_the_straight_line_agree_where_counts_are_large(
     expected = np.linspace(300, 1000, 30)
     noisy = expected + 2 * scale * np.sin(np.arange(30))
 
-    def found() -> Numbers:
+    def found() -> Floats:
         return module._updated(noisy, expected, spread=0.1, scale=scale, currency=currency)[0]
 
     summed = found()

@@ -1,4 +1,4 @@
-"""Growth: a model that is asked, round by round, for what it gets most wrong."""
+"""Growth: a model that gains, round by round, the marginal it gets most wrong."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from understudy.budget import scale_upper, selection_epsilon_lower, split
 from understudy.door import Candidate
 from understudy.graph import estimate, model_bytes
-from understudy.synth.measure.weighted_round import Asked, weighted_round
+from understudy.synth.measure.weighted_round import WeightedMarginal, weighted_round
 from understudy.synth.select.cliques import gaining
 
 if TYPE_CHECKING:
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from understudy.synth.measure.compression import Compressed
 
 LARGER = 4
-"""How many times the budget a round has after one that told nothing."""
+"""The factor by which a round's budget grows after an uninformative round."""
 ROUND_ITERATIONS = 100
 ROUND_STALLED = 0.005
-"""A round's model is well enough when the loss falls no faster: noise is many times as much."""
+"""A round's fit stops when the loss falls more slowly: noise is many times as large."""
 MOST_ITERATIONS = 1000
 
 
 class Growth:
-    """A model over compressed columns, and what was asked of the table for it."""
+    """A model over compressed columns, and the measurements it was fitted to."""
 
     def __init__(
         self,
@@ -42,10 +42,10 @@ class Growth:
         selection_share: float,
         at_once: int | None,
     ) -> None:
-        """Begin with a model of single columns, and candidates with their weights.
+        """Start with a model of single columns, and candidates with their weights.
 
         A round chooses by noisy distances of ``at_once`` candidates, or by the exponential
-        mechanism where that is None.
+        mechanism if that is None.
         """
         self.measured: list[Measurement] = []
         self._columns, self._candidates, self._at_once = columns, candidates, at_once
@@ -57,14 +57,14 @@ class Growth:
         self.model = self._fitted(None, MOST_ITERATIONS)
 
     def grow(self, rounds: int, progress: Progress) -> None:
-        """Ask round by round, until the budget is spent, or nothing is left to ask."""
+        """Measure round by round, until the budget is spent or no candidate is left."""
         whole = self._door.grains
         each, last = whole // rounds, False
         while not last:
             left = self._door.grains
             last = left < 2 * each
             each = left if last else each
-            progress("asking what the model gets most wrong", 1 - left / whole)
+            progress("measuring what the model gets most wrong", 1 - left / whole)
             allowed = self._allowed((whole - left + each) / whole) or self._allowed(1.0)
             if not allowed:
                 return
@@ -72,19 +72,19 @@ class Growth:
                 each *= LARGER
 
     def settle(self, progress: Progress) -> Model:
-        """Fit the last model well."""
+        """Fit the final model to convergence."""
         progress("fitting the model", 0)
         self.model = self._fitted(self.model, MOST_ITERATIONS)
         return self.model
 
     @property
     def size(self) -> str:
-        """Say how large the model is."""
+        """Describe the size of the model."""
         tables = self.model.tables.values()
         return f"a model of {sum(t.size for t in tables):,} cells in {len(tables)} tables"
 
     def _allowed(self, used: float) -> list[Clique]:
-        """Give the candidates that leave the model small enough for the share of budget used."""
+        """Return the candidates that leave the model small enough for the share of budget used."""
         limit, most = self._model_limit * used, self.model.tree.bytes_with_pairs()
         return [
             clique
@@ -93,7 +93,7 @@ class Growth:
         ]
 
     def _fits(self, clique: Clique, limit: float) -> bool:
-        """Say whether a candidate leaves the model small enough; one that did not never will."""
+        """Return whether a candidate leaves the model small enough; once too large, always."""
         if self.model.tree.home(clique) is not None:
             return True
         if self._bytes.get(clique, 0) <= limit:
@@ -102,7 +102,7 @@ class Growth:
         return self._bytes[clique] <= limit
 
     def _round(self, allowed: Sequence[Clique], grains: int) -> bool:
-        """Choose a marginal and ask for it; say whether it told more than noise would."""
+        """Choose and measure a marginal; return whether it moved the model by more than noise."""
         share = self._selection_share
         choice, price = split(grains, self._door.currency, [share, 1 - share])
         noise = self._columns.noise(1, price=price)
@@ -114,7 +114,7 @@ class Growth:
         chosen = self._choose([gaining(c, noise) for c in listed], choice)
         (answer,) = weighted_round(
             self._door,
-            [Asked(clique=chosen.clique)],
+            [WeightedMarginal(clique=chosen.clique)],
             price=price,
             crowd=self._columns.crowd,
             public=self._public,
@@ -125,7 +125,7 @@ class Growth:
         return bool(moved > np.minimum(noise, chosen.expected).sum())
 
     def _choose(self, listed: Sequence[Candidate], price: float) -> Candidate:
-        """Choose what is most wrong: exponentially, or by the largest noisy distance."""
+        """Choose by the exponential mechanism, or by the largest noisy distance."""
         bounding = self._columns.crowd.bounding
         if self._at_once is None:
             epsilon = selection_epsilon_lower(price, self._door.currency)
@@ -142,7 +142,7 @@ class Growth:
         return max(asked, key=self._worth)
 
     def _worth(self, candidate: Candidate) -> float:
-        """Give what asking would mend, as far as is known; what was never asked comes first."""
+        """Return the known benefit of measuring a candidate; those never queried come first."""
         known = self._distances.get(candidate.clique, math.inf)
         return candidate.weight * (known - candidate.penalty)
 

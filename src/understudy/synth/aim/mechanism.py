@@ -1,10 +1,10 @@
 """AIM: marginals one by one, each the one that the model so far gets most wrong.
 
 After "AIM: An Adaptive and Iterative Mechanism" (McKenna, Mullins, Sheldon, Miklau, arXiv
-2201.12677; `docs/aim.md`).  Every column is asked for, and rare codes are put together.  Then round
-by round a candidate marginal is chosen by what asking for it would mend, for the workload; it is
-asked for, and the model is fitted anew, beginning from the last.  Where an answer moved the model
-by no more than its noise, rounds become larger: four times the budget each.
+2201.12677; `docs/aim.md`).  Every column is measured, and rare codes are merged.  Then, round by
+round, a candidate marginal is chosen by how much measuring it would improve the workload; it is
+measured, and the model is refitted, starting from the last.  Where an answer moved the model by no
+more than its noise, later rounds get four times the budget each.
 
 Privacy: every choice is one `select`, or noisy `distances` of which the largest is taken, whose
 score a person moves by at most the cap, up or down; it is not monotone, so the exponent has its ½
@@ -25,7 +25,7 @@ from understudy.graph import Domain, model_bytes
 from understudy.synth.aim.growth import Growth
 from understudy.synth.measure.compression import Compressed, CompressionSettings
 from understudy.synth.measure.population import check_public, shares_of_people
-from understudy.synth.measure.weighted_round import Asked
+from understudy.synth.measure.weighted_round import WeightedMarginal
 from understudy.synth.select.cliques import CHOSEN_LIMIT
 from understudy.synth.select.workload import all_of, candidates
 from understudy.synth.settings import (
@@ -47,17 +47,17 @@ if TYPE_CHECKING:
 
 ROUNDS_A_COLUMN = 2
 MOST_NOISE = 1_000_000
-"""The most noise of a round for each row of a person; beyond it no round could tell anything."""
+"""The maximum noise of a round per row of a person; beyond it rounds are uninformative."""
 FURTHEST = 2**34
-"""The most noise of a round in all, which can still be drawn."""
+"""The maximum noise of a round that can be drawn."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AIM(CompressionSettings):
     """Marginals one by one, each the one that the model so far gets most wrong.
 
-    For tables with many people for the budget: the more of them, the more rounds are worth their
-    price (`docs/aim.md`).  ``workload`` or ``targets`` say what matters, if not all alike.
+    For tables with many people for the budget: the more people, the more rounds are worth their
+    price (`docs/aim.md`).  Set ``workload`` or ``targets`` if some marginals matter more.
 
     >>> AIM(targets=("income",)).degree
     2
@@ -66,28 +66,28 @@ class AIM(CompressionSettings):
     name: ClassVar[str] = "aim"
 
     workload: tuple[tuple[Clique, float], ...] = ()
-    """The marginals that matter, with their weights; all of ``degree`` columns where empty."""
+    """The marginals that matter, with weights; if empty, all marginals of ``degree`` columns."""
     degree: int = 2
-    """Of how many columns the marginals are that matter, where no workload is given."""
+    """The number of columns of each workload marginal, if no workload is given."""
     targets: tuple[str, ...] = ()
-    """Of these marginals, those with one of these columns matter alone; all where empty."""
+    """Restrict the default workload to marginals with one of these columns; all if empty."""
     rounds: int | None = None
-    """How many rounds the budget is first shared among; two a column where it is None."""
+    """The number of rounds that the budget is first split into; if None, two per column."""
     selection: Literal["exponential", "gaussian"] = "exponential"
-    """How marginals are chosen: by the exponential mechanism, or by distances with noise."""
+    """How marginals are chosen: by the exponential mechanism, or by noisy distances."""
     at_once: int = 16
-    """Of how many candidates, the most wrong as far as is known, noisy distances are asked."""
+    """For how many candidates, the worst as far as is known, noisy distances are queried."""
     most_cells: int = 100_000
-    """The most cells of a marginal that is asked for."""
+    """The maximum number of cells of a measured marginal."""
     model_limit: int = CHOSEN_LIMIT
-    """The most bytes of all tables of the model; of less budget spent, as much less."""
+    """The maximum size of the model's tables in bytes; grows with the share of budget spent."""
     first_share: float = 0.3
-    """The share of what is left for single columns."""
+    """The share of the remaining budget for single columns."""
     selection_share: float = 0.1
-    """The share of a round's price for choosing what it asks."""
+    """The share of a round's price for choosing its marginal."""
 
     def __post_init__(self) -> None:
-        """Refuse settings that cannot be, and take lists for tuples."""
+        """Raise on settings out of bounds, and turn lists into tuples."""
         set_tuples(self, "workload", "targets", "ids_by")
         check_shares(self, "rows_share", "people_share")
         check_shares(self, "first_share")
@@ -95,7 +95,7 @@ class AIM(CompressionSettings):
         check_weights("workload", self.workload)
         if self.workload and self.targets:
             raise UsageError(
-                "targets choose among all marginals, a workload names its own", hint="give one"
+                "targets and workload cannot both be set", hint="put the marginals into workload"
             )
         self.check_compression()
         check_at_least(self, 1, "rounds", "at_once", "most_cells", "model_limit")
@@ -110,7 +110,7 @@ class AIM(CompressionSettings):
         rng: np.random.Generator,
         progress: Progress,
     ) -> Synthesis:
-        """Ask round by round what the model gets most wrong; draw rows, give them to people."""
+        """Measure round by round, fit a model, draw rows, and assign them to people."""
         self._check(door, public)
         prices = self._prices(door, public)
         rounds = self.rounds or ROUNDS_A_COLUMN * len(door.schema.domain)
@@ -119,7 +119,7 @@ class AIM(CompressionSettings):
         columns = Compressed.ask(
             door,
             public,
-            [Asked(clique=(name,)) for name in door.schema.domain],
+            [WeightedMarginal(clique=(name,)) for name in door.schema.domain],
             prices=prices,
             rule=self.rule,
             progress=progress,
@@ -144,7 +144,7 @@ class AIM(CompressionSettings):
         )
 
     def _check(self, door: Door, public: PublicTable | None) -> None:
-        """Refuse settings that do not fit the schema, before anything is spent."""
+        """Raise on settings that do not fit the schema, before anything is spent."""
         domain = door.schema.domain
         check_columns([*self.targets, *self.ids_by], domain)
         check_public(public, self)
@@ -152,16 +152,16 @@ class AIM(CompressionSettings):
         listed = candidates(self._workload(domain), space, self.most_cells)
         if not listed and len(domain) > 1:
             raise QuestionError(
-                "the workload leaves nothing to ask for",
+                "the workload has no marginal that can be measured",
                 allowed=f"marginals of two columns or more, of at most {self.most_cells:,} cells",
-                hint="single columns are asked for in any case",
+                hint="single columns are always measured",
             )
         needed = model_bytes(space, [min(listed, key=space.cells)] if listed else [])
         if needed > self.model_limit:
             raise QuestionError(
-                "the model may not be as large as columns and one marginal make it",
+                "model_limit is too small for all columns and one marginal",
                 got=f"{self.model_limit:,} bytes",
-                allowed=f"from {needed:,} up",
+                allowed=f"at least {needed:,}",
                 hint="raise model_limit",
             )
 
@@ -169,7 +169,7 @@ class AIM(CompressionSettings):
         return list(self.workload) or all_of(domain, self.degree, self.targets)
 
     def _prices(self, door: Door, public: PublicTable | None) -> dict[str, float]:
-        """Share the budget out among kinds of questions; what rounds leave goes to the last."""
+        """Split the budget among kinds of queries; what rounds leave goes to the last."""
         shares = shares_of_people(door, public, self)
         rest = 1 - sum(shares.values())
         alone = len(door.schema.domain) == 1
@@ -181,7 +181,7 @@ class AIM(CompressionSettings):
 
 
 def check_rounds(door: Door, price: float, rounds: int) -> None:
-    """Refuse more rounds than a price allows: noise of one could not be drawn, or tell anything."""
+    """Raise if a round's noise would be too large to be drawn, or to be informative."""
     noise, bounding = door.currency.root(rounds) / price, door.bounding
     cap = 1 if isinstance(bounding, Norm) else bounding.cap
     most = min(MOST_NOISE, FURTHEST / cap)
@@ -190,5 +190,5 @@ def check_rounds(door: Door, price: float, rounds: int) -> None:
             "more rounds than the budget allows",
             got=f"{rounds:,} rounds, with noise of {noise:.3g} rows in each",
             allowed=f"noise of at most {most:,.0f} rows",
-            hint="ask for fewer rounds, or raise epsilon",
+            hint="lower rounds, or raise epsilon",
         )

@@ -1,4 +1,4 @@
-"""Synthetic rows and public ones, matched by what some columns say."""
+"""Synthetic rows matched with public ones by the values of some columns."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
     from understudy.public import PublicTable
     from understudy.schema import Codes
 
-    Numbers = NDArray[np.signedinteger[Any]]
+    Ints = NDArray[np.signedinteger[Any]]
     Index = type[np.signedinteger[Any]]
 
 MOST_DENSE = 2**24
-"""Numbers up to this are counted in a table of all that could be."""
+"""Numbers up to this size are counted in a dense table."""
 
 
 def index_type(size: int) -> Index:
-    """Give a type that holds whole numbers up to a size, the smaller the better for memory."""
+    """Return the smallest integer type that holds numbers up to a size."""
     return np.int32 if size < 2**31 else np.int64
 
 
-def renumbered(numbers: Numbers, size: int) -> tuple[Numbers, int]:
-    """Number those below a size that there are anew, in order, and tell how many there are.
+def renumbered(numbers: Ints, size: int) -> tuple[Ints, int]:
+    """Renumber the distinct numbers below a size in order; return how many there are too.
 
     >>> renumbered(np.array([7, 2, 7]), 10)
     (array([1, 0, 1], dtype=int32), 2)
@@ -42,12 +42,12 @@ def renumbered(numbers: Numbers, size: int) -> tuple[Numbers, int]:
 
 
 def cells_alike(
-    codes: Mapping[str, Codes], public: PublicTable, by: Sequence[str], rows: Numbers
-) -> tuple[Numbers, Numbers, int]:
-    """Number the cells of some synthetic rows, and of all public ones, and tell how many."""
+    codes: Mapping[str, Codes], public: PublicTable, by: Sequence[str], rows: Ints
+) -> tuple[Ints, Ints, int]:
+    """Number the cells of some synthetic rows and of all public ones; return how many too."""
     cells, size = np.zeros(len(rows) + len(public), dtype=np.int64), 1
     for name in by:
-        # Numbered anew before each column, a product of many stays small.
+        # Renumbered before each column, so that a product of many stays small.
         cells, size = renumbered(cells, size)
         size *= public.schema.domain[name]
         cells = cells.astype(index_type(size))
@@ -63,11 +63,11 @@ def public_rows_alike(
     public: PublicTable,
     ways: Iterable[Sequence[str]],
     rng: np.random.Generator,
-) -> Numbers:
-    """Give every synthetic row the place of a public row that is like it, by chance.
+) -> Ints:
+    """Return, for every synthetic row, the position of a random public row that matches it.
 
-    Rows are alike in the columns of the first way; where there is none, of the next; without
-    any columns all are.
+    Rows match in the columns of the first way; where no public row does, of the next; with no
+    columns every row matches.
     """
     count = len(next(iter(codes.values())))
     left = np.arange(count, dtype=index_type(count))

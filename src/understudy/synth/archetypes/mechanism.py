@@ -4,9 +4,9 @@ After the NIST contest's "TaxiTrip-Synthesizer" (sprint 3; `docs/archetypes.md`,
 `docs/corrections.md` for what is put right).  Public rows are clustered; a person's archetype is
 the most common one of their rows.  How many private people are of each archetype, and how many
 have which value of an attribute, are noisy counts of people.  Synthetic people are public ones,
-chosen to follow these counts, with their rows; where the budget allows, rows are weighed to
-follow a few noisy marginals of private rows too.  What else is in a row, public rows like it
-tell.
+chosen to follow these counts, with their rows; where the budget allows, rows are weighted to
+follow a few noisy marginals of private rows too.  The other columns of a row are copied from
+public rows like it.
 
 Privacy: two door calls that count people, each in one cell, and perhaps the number of rows and
 one question of marginals; their prices add up to the run's budget.  Everything else is public
@@ -31,7 +31,7 @@ from understudy.graph import check_clique, totals
 from understudy.public import Batches, Shapes, Synthesis, bins_within
 from understudy.synth.archetypes.matching import public_rows_alike, renumbered
 from understudy.synth.archetypes.resampling import (
-    Asked,
+    ArchetypeCounts,
     cast,
     consistent,
     most_common,
@@ -56,16 +56,16 @@ if TYPE_CHECKING:
     from understudy.public import Progress, PublicTable
     from understudy.schema import Codes
 
-    Whole = NDArray[np.int64]
+    Ints = NDArray[np.int64]
 
 FEATURE_CELLS = 200_000
-"""Features are the first columns with no more cells than this, where none are named."""
+"""If no features are named, they are the first columns with at most this many cells."""
 FEATURES = 3
 MOST_CELLS = 2_000_000
-"""The most cells of the features, or of a marginal."""
+"""The maximum number of cells of the features, or of a marginal."""
 PUBLISHED_SHARES = (0.1, 0.9)
 NOISY = 0.3
-"""Marginals are not asked for where noise alone would be so much of them, in total variation."""
+"""Marginals are not measured where noise alone would make this total variation error."""
 LEAST = 1e-9
 
 
@@ -73,8 +73,8 @@ LEAST = 1e-9
 class Archetypes:
     """People of public kinds, as many of each kind as the private table has.
 
-    Needs a public table, from which all but those numbers comes; best where public people are like
-    private ones and the budget is small (`docs/archetypes.md`).
+    Needs a public table, the source of everything but those counts; best where public people are
+    like private ones and the budget is small (`docs/archetypes.md`).
 
     >>> Archetypes(kinds=5, attribute="company").features
     ()
@@ -83,32 +83,32 @@ class Archetypes:
     name: ClassVar[str] = "archetypes"
 
     features: Clique = ()
-    """The columns that make an archetype; the first few where none are named."""
+    """The columns that define an archetype; the first few if empty."""
     kinds: int | None = 10
-    """How many archetypes; by held-out public people where it is None."""
+    """The number of archetypes; if None, chosen on held-out public people."""
     shapes: str | None = None
-    """A folder of archetypes that were saved, to use in place of finding them."""
+    """A folder of saved archetypes, to use in place of finding them."""
     attribute: str | None = None
-    """A column that is a person's own: counted by people, and one value for all rows of one."""
+    """A column with one value per person: counted by people, the same in all rows of one."""
     conditionals: tuple[tuple[str, Clique], ...] = ()
-    """Which columns tell each of the others, in order; the features, where it is not said."""
+    """For other columns, in order, the columns they are drawn given; the features by default."""
     marginals: tuple[Clique, ...] | None = None
-    """Marginals of rows that rows are weighed to; pairs of features where it is None."""
+    """Marginals of rows that rows are weighted to match; if None, pairs of features."""
     marginals_share: float = 0.8
-    """The share of the budget for these."""
+    """The share of the budget for these marginals."""
     rows_share: float = 0.02
-    """The share for the number of rows, under `Norm`."""
+    """The share of the budget for the number of rows, under `Norm`."""
     kinds_share: float = 0.5
-    """The share of what is left for counting archetypes, and not the attribute."""
+    """The share of the remaining budget for counting archetypes rather than the attribute."""
     most_rows: int = 20_000_000
-    """With more rows than this, there are fewer people."""
+    """The maximum number of rows; people are left out beyond it."""
     most_each: int | None = None
-    """The most rows of a synthetic person."""
+    """The maximum number of rows of a synthetic person."""
     published: bool = False
-    """Do as the document's code did, its noise and its neglect of its own counts included."""
+    """Reproduce the document's code, including its noise and its neglect of its own counts."""
 
     def __post_init__(self) -> None:
-        """Refuse settings that cannot be, and take lists for tuples."""
+        """Raise on settings out of bounds, and turn lists into tuples."""
         set_tuples(self, "features", "conditionals", "marginals")
         check_shares(self, "marginals_share", "rows_share")
         check_shares(self, "kinds_share")
@@ -122,7 +122,7 @@ class Archetypes:
         rng: np.random.Generator,
         progress: Progress,
     ) -> Synthesis:
-        """Count people of each kind, choose public ones to match, and fill in their rows."""
+        """Count people by archetype, choose public people to match, and fill in their rows."""
         known = self._check(door, public)
         progress("finding archetypes", 0)
         features = self._features(door.schema.domain)
@@ -159,7 +159,7 @@ class Archetypes:
         sizes = public.schema.domain.shape(features)
         if (held.features, held.sizes) != (features, sizes):
             raise UsageError(
-                "the saved archetypes are of other features",
+                "the saved archetypes have other features than the run",
                 got=" × ".join(held.features),
                 allowed=" × ".join(features),
             )
@@ -174,14 +174,14 @@ class Archetypes:
                 names.append(name)
                 size *= values
         if not names:
-            raise UsageError("no column is small enough to make archetypes", hint="name features")
+            raise UsageError("no column is small enough to be a feature", hint="name the features")
         return tuple(names[:FEATURES])
 
     def _check(self, door: Door, public: PublicTable | None) -> PublicTable:
-        """Refuse what cannot be, before anything is spent."""
+        """Raise on settings that do not fit, before anything is spent."""
         if public is None:
             raise UsageError(
-                "archetypes are those of a public table", got="none", hint="give one: --public FILE"
+                "archetypes needs a public table", got="none", hint="use --public FILE"
             )
         public.known_people("what kinds of people there are")
         named = {*self.features, *([self.attribute] if self.attribute else [])}
@@ -201,13 +201,15 @@ class Archetypes:
             raise UsageError("the attribute cannot be a feature", got=self.attribute)
         if self.published and (door.currency is not Currency.GDP or self.attribute is None):
             raise UsageError(
-                "the document counts an attribute too, with Gaussian noise",
-                hint="name the attribute, and a delta above 0",
+                "published = True needs an attribute and Gaussian noise, as in the document",
+                hint="name the attribute, and use a delta above 0",
             )
         return public
 
-    def _ask(self, door: Door, public: PublicTable, shapes: Shapes, progress: Progress) -> Asked:
-        """Ask all there is to ask, for no more than the budget."""
+    def _ask(
+        self, door: Door, public: PublicTable, shapes: Shapes, progress: Progress
+    ) -> ArchetypeCounts:
+        """Make all measurements, for no more than the budget."""
         if self.published:
             return self._counted(door, shapes, _published_scales(door.budget))
         shares = {"people": 1.0}
@@ -233,7 +235,7 @@ class Archetypes:
             rule="gdp",
             share=self.marginals_share,
             copies={},
-            # Every cell is asked by itself, whatever a smaller marginal found.
+            # Every cell is measured by itself, whatever a smaller marginal found.
             threshold=-math.inf,
             most_cells=MOST_CELLS,
         )
@@ -241,14 +243,14 @@ class Archetypes:
         rows = crowd.rows or totals(door.schema.domain, rounds.measurements)[None]
         return replace(asked, measurements=tuple(rounds.measurements), rows=rows)
 
-    def _counted(self, door: Door, shapes: Shapes, scales: Sequence[float]) -> Asked:
+    def _counted(self, door: Door, shapes: Shapes, scales: Sequence[float]) -> ArchetypeCounts:
         """Count people by archetype, and by the attribute."""
         kinds = door.unit_mode(shapes.features, scale=scales[0], labels=shapes.labels)
         kinds = np.append(kinds, np.zeros(shapes.count - len(kinds)))
         if self.attribute is None:
-            return Asked(kinds=kinds, values=None, scales=tuple(scales))
+            return ArchetypeCounts(kinds=kinds, values=None, scales=tuple(scales))
         values = door.unit_mode((self.attribute,), scale=scales[1])
-        return Asked(kinds=kinds, values=values, scales=tuple(scales))
+        return ArchetypeCounts(kinds=kinds, values=values, scales=tuple(scales))
 
     def _noise(self, door: Door, public: PublicTable, pairs: Sequence[Clique]) -> float:
         """Estimate the noise of marginals, as a total variation, by the public table's size."""
@@ -264,9 +266,9 @@ class Archetypes:
         return float(np.mean(found))
 
     def _cast(
-        self, public: PublicTable, shapes: Shapes, asked: Asked, rng: np.random.Generator
-    ) -> tuple[dict[str, Codes], Whole]:
-        """Choose public people, and give the codes of features and attribute, and the people."""
+        self, public: PublicTable, shapes: Shapes, asked: ArchetypeCounts, rng: np.random.Generator
+    ) -> tuple[dict[str, Codes], Ints]:
+        """Choose public people; return the codes of features and attribute, and the people."""
         if self.published:
             return self._as_published(shapes, asked, rng)
         kinds = shapes.kinds(public)
@@ -298,9 +300,9 @@ class Archetypes:
         return codes, renumbered(who, len(people) + 1)[0].astype(np.int64)
 
     def _as_published(
-        self, shapes: Shapes, asked: Asked, rng: np.random.Generator
-    ) -> tuple[dict[str, Codes], Whole]:
-        """Take public numbers of people, rows by themselves, and an attribute for every row."""
+        self, shapes: Shapes, asked: ArchetypeCounts, rng: np.random.Generator
+    ) -> tuple[dict[str, Codes], Ints]:
+        """Use public numbers of people, independent rows, and an attribute for every row."""
         assert asked.values is not None  # noqa: S101  the settings were checked
         assert self.attribute is not None  # noqa: S101
         fewer = min(1.0, self.most_rows / max(int(shapes.rows.sum()), 1))
@@ -329,7 +331,7 @@ class Archetypes:
         features: Clique,
         rng: np.random.Generator,
     ) -> None:
-        """Fill in the other columns, each by public rows that are alike in what tells it."""
+        """Fill in the other columns, each from public rows with equal values of its conditional."""
         for name, keys in self._telling(public.schema.domain, codes, features).items():
             place = public_rows_alike(codes, public, (keys, features), rng)
             codes[name] = public.codes[name][place]
@@ -337,7 +339,7 @@ class Archetypes:
     def _telling(
         self, domain: Mapping[str, int], made: Iterable[str], features: Clique
     ) -> dict[str, Clique]:
-        """Settle in which order other columns are made, and by which each is told."""
+        """Return the other columns in order, with the columns that each is drawn given."""
         told, there = dict(self.conditionals), set(made)
         rest = [n for n in domain if n not in there]
         order = [*(n for n in told if n in rest), *(n for n in rest if n not in told)]
@@ -347,16 +349,16 @@ class Archetypes:
             later = sorted(set(found[name]) - there)
             if later:
                 raise UsageError(
-                    f"the conditional of {name} names columns that are not there yet",
+                    f"the conditional of {name} names columns that are made after it",
                     got=", ".join(later),
-                    hint="conditionals go in the order in which columns are made",
+                    hint="list conditionals in the order in which columns are made",
                 )
             there.add(name)
         return found
 
 
 def _published_scales(budget: Budget) -> list[float]:
-    """Calibrate as the document's code does: each by its share, by the classical formula."""
+    """Calibrate as the document's code does: each share by the classical formula."""
     parts = [
         Budget(epsilon=share * budget.epsilon, delta=share * budget.delta)
         for share in PUBLISHED_SHARES
@@ -365,6 +367,6 @@ def _published_scales(budget: Budget) -> list[float]:
 
 
 _NOTES = (
-    "Kinds of people, and what is in their rows beside the columns asked about, are a public "
-    "table's; how many there are of each kind follows the private one.",
+    "Kinds of people, and the columns of their rows that were not measured, come from a public "
+    "table; the number of people of each kind follows the private table.",
 )

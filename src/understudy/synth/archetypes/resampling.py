@@ -1,4 +1,4 @@
-"""Casting: public people who stand in for private ones, as noisy counts of these ask.
+"""Resampling: public people chosen to match noisy counts of private ones.
 
 Everything here is public or follows from noisy answers.
 """
@@ -21,34 +21,34 @@ if TYPE_CHECKING:
 
     from understudy.public import PublicTable, Shapes
 
-    Numbers = NDArray[np.float64]
-    Whole = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
 
 TINY = 1e-3
-"""What a pair that no public person has counts, in people."""
+"""The count, in people, of a pair that no public person has."""
 SWEEPS = 20
 MOST_WEIGHT = 8.0
-"""A public row stands for so many rows at most."""
+"""The maximum weight of a public row."""
 DRIFT = 0.5
-"""By how much of itself a private count may differ from what public people let expect."""
+"""The expected relative difference of a private count from the public one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Asked:
-    """What was answered."""
+class ArchetypeCounts:
+    """The noisy answers: people by archetype and by the attribute, and marginals of rows."""
 
-    kinds: Numbers
-    """How many people are of each archetype."""
-    values: Numbers | None
-    """How many have each value of the attribute."""
+    kinds: Floats
+    """The number of people of each archetype."""
+    values: Floats | None
+    """The number of people with each value of the attribute."""
     scales: tuple[float, ...]
     measurements: tuple[Measurement, ...] = ()
     """Noisy marginals of rows."""
     rows: float | None = None
-    """The number of rows, where marginals were asked."""
+    """The number of rows, if marginals were measured."""
 
     def people(self, shapes: Shapes, attribute: str | None) -> Iterator[Measurement]:
-        """Tell how many people were counted, by archetype and by the attribute."""
+        """Yield the counts of people as measurements, by archetype and by the attribute."""
         order = np.argsort(shapes.labels, kind="stable")
         sizes = np.bincount(shapes.labels, minlength=shapes.count)
         starts = np.concatenate(([0], np.cumsum(sizes[sizes > 0])))
@@ -68,8 +68,8 @@ class Asked:
             )
 
 
-def consistent(counts: Sequence[Numbers], scales: Sequence[float]) -> list[Numbers]:
-    """Give the nearest counts that are not negative and have one total, told by all of them.
+def consistent(counts: Sequence[Floats], scales: Sequence[float]) -> list[Floats]:
+    """Return the nearest non-negative counts with one total, estimated from all of them.
 
     >>> [c.tolist() for c in consistent([np.array([4.0, -1.0]), np.array([3.0])], [1.0, 1.0])]
     [[3.0, 0.0], [3.0]]
@@ -80,8 +80,8 @@ def consistent(counts: Sequence[Numbers], scales: Sequence[float]) -> list[Numbe
     return [simplex(c, total=total) for c in counts]
 
 
-def raked(table: Numbers, down: Numbers, across: Numbers) -> Numbers:
-    """Scale rows and columns of a table until their sums are those asked for, nearly."""
+def raked(table: Floats, down: Floats, across: Floats) -> Floats:
+    """Scale rows and columns of a table until their sums nearly match the targets (raking)."""
     table = table + TINY * np.outer(down, across) / max(float(down.sum()), 1.0)
     for _ in range(SWEEPS):
         table = table * (down / np.maximum(table.sum(axis=1), 1e-300))[:, None]
@@ -89,19 +89,17 @@ def raked(table: Numbers, down: Numbers, across: Numbers) -> Numbers:
     return table
 
 
-def most_common(public: PublicTable, column: str) -> Whole:
-    """Give every public person their most common value of a column."""
+def most_common(public: PublicTable, column: str) -> Ints:
+    """Return every public person's most common value of a column."""
     size = public.schema.domain[column]
     return kinds(public, (column,), np.arange(size), size)
 
 
-def cast(
-    sorts: Whole, values: Whole, wanted: Numbers, rng: np.random.Generator
-) -> tuple[Whole, Whole]:
-    """Choose public people for each kind and value of which so many are wanted.
+def cast(sorts: Ints, values: Ints, wanted: Floats, rng: np.random.Generator) -> tuple[Ints, Ints]:
+    """Choose public people: ``wanted`` of each kind and value.
 
-    Where none has both, one of the kind stands in, or anyone.  Given are the people chosen, and
-    the value that each is to have.
+    Where nobody has both, someone of the kind stands in, or anyone.  Returns the people chosen,
+    and the value that each is to have.
     """
     whole = np.floor(wanted)
     counts = (whole + (rng.random(wanted.shape) < wanted - whole)).astype(np.int64)
@@ -120,11 +118,11 @@ def cast(
 
 
 def weights(
-    public: PublicTable, times: Numbers, measured: Sequence[Measurement], rows: float
-) -> Numbers:
-    """Weigh public rows, each chosen so many times, so that they follow noisy marginals.
+    public: PublicTable, times: Floats, measured: Sequence[Measurement], rows: float
+) -> Floats:
+    """Weight public rows, each chosen ``times`` times, to match noisy marginals.
 
-    A marginal counts for as much as it can be told from noise; its total is put to ``rows``.
+    A marginal counts by its signal relative to noise; its total is scaled to ``rows``.
     """
     each = np.full(len(public), rows / max(float(times.sum()), 1e-9))
     found = []
@@ -144,10 +142,10 @@ def weights(
 
 
 def rows_of(
-    public: PublicTable, people: Whole, each: Numbers, rng: np.random.Generator
-) -> tuple[Whole, Whole]:
-    """Give the rows of the people chosen, each as often as it weighs: its place, and its person."""
-    owner = public.known_people("whose rows are whose")
+    public: PublicTable, people: Ints, each: Floats, rng: np.random.Generator
+) -> tuple[Ints, Ints]:
+    """Return the chosen people's rows, each as often as its weight: positions and people."""
+    owner = public.known_people("which rows belong to one person")
     starts = np.searchsorted(owner, np.arange(int(owner[-1]) + 2))
     sizes = np.diff(starts)[people]
     who = np.repeat(np.arange(len(people)), sizes)
@@ -157,8 +155,8 @@ def rows_of(
     return np.repeat(place, often), np.repeat(who, often)
 
 
-def within(who: Whole, most: int, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Choose rows to keep, so many at most, by leaving people out with all of their rows.
+def within(who: Ints, most: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Choose at most ``most`` rows to keep, leaving out whole people.
 
     >>> int(within(np.array([0, 0, 0, 1, 1]), 4, np.random.default_rng(0)).sum()) in (2, 3)
     True

@@ -1,1 +1,1 @@
-"""Rows of a model: counts as whole numbers, and people for the rows."""
+"""From a model to rows: counts rounded to whole numbers, and rows assigned to people."""

@@ -1,6 +1,6 @@
-"""Whose rows they are: rows are given to people batch by batch, as if it were all at once.
+"""Assignment: rows are assigned to people batch by batch, as if all at once.
 
-What has been given is remembered as little more than a number a person, never row by row.
+The state between batches is little more than a number per person, never per row.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ if TYPE_CHECKING:
     from understudy.graph import Urn
     from understudy.public import Draw, PublicTable
 
-Numbers = NDArray[np.signedinteger[Any]]
+Ints = NDArray[np.signedinteger[Any]]
 People = NDArray[np.int64]
 Give = Callable[[Mapping[str, Codes], np.random.Generator], People | None]
-"""Gives every row of the next batch a person."""
+"""Assigns every row of the next batch to a person."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Given:
-    """A way of giving so many rows to people."""
+    """A way of assigning a number of rows to people."""
 
     people: int | None
-    """About how many people there will be; None where each row is one."""
+    """The approximate number of people; None where each row is a person."""
     begin: Callable[[], Give]
-    """Begins with the first batch, whatever was given before."""
+    """Starts again from the first batch."""
 
 
 NOTHING = 1e-6
-"""How many rows somebody gets who wants none, beside others' one."""
+"""The share of rows for donors who want none, relative to one for others."""
 PARTS = 2**12
-"""How finely the rows that a donor has of several cells are mixed."""
+"""How finely a donor's rows of several cells are interleaved."""
 EACH_ITS_OWN = Given(None, lambda: lambda _codes, _rng: None)
-"""Rows that are people."""
+"""Each row is a person."""
 
 
 def drawn(
@@ -53,7 +53,7 @@ def drawn(
     rng: np.random.Generator,
     spread: Callable[[dict[str, Codes], np.random.Generator], dict[str, Codes]] | None = None,
 ) -> Batches:
-    """Draw all rows of an urn batch by batch, spread their codes, and give them to people."""
+    """Draw all rows of an urn batch by batch, spread their codes, and assign them to people."""
 
     def begin() -> Draw:
         draw, give = urn.begin(), given.begin()
@@ -69,7 +69,7 @@ def drawn(
 
 
 def evenly(rows: int, *, people: int, cap: int) -> Given:
-    """Give rows evenly to people in a random order, at most ``cap`` each."""
+    """Assign rows evenly to people in a random order, at most ``cap`` each."""
     enough = max(1, people, -(-rows // cap))
 
     def begin() -> Give:
@@ -86,19 +86,19 @@ def evenly(rows: int, *, people: int, cap: int) -> Given:
 
 
 class InTurn:
-    """People of known sizes in an order, who get all of their rows one after the other.
+    """People of known sizes, who get all of their rows one person after the other.
 
     >>> people = InTurn(np.array([2, 3]))
     >>> [(first, each.tolist()) for first, each in map(people.take, (4, 1))]
     [(0, [2, 2]), (1, [1])]
     """
 
-    def __init__(self, sizes: Numbers) -> None:
-        """Begin with the first one."""
+    def __init__(self, sizes: Ints) -> None:
+        """Start with the first person."""
         self._ends, self._given = np.cumsum(sizes), 0
 
-    def take(self, rows: int) -> tuple[int, Numbers]:
-        """Return who is the first to have some of the next rows, and how many each has of them."""
+    def take(self, rows: int) -> tuple[int, Ints]:
+        """Return the first person of the next rows, and how many of these rows each person has."""
         start, self._given = self._given, self._given + rows
         first = int(np.searchsorted(self._ends, start, side="right"))
         last = int(np.searchsorted(self._ends, self._given))
@@ -106,8 +106,8 @@ class InTurn:
         return first, np.diff(ends, prepend=start)
 
 
-def dealt(sizes: Numbers) -> Given:
-    """Give rows to people of these sizes, whichever rows they are."""
+def dealt(sizes: Ints) -> Given:
+    """Assign rows to people of these sizes, regardless of the rows' values."""
 
     def begin() -> Give:
         in_turn = InTurn(sizes)
@@ -122,22 +122,22 @@ def dealt(sizes: Numbers) -> Given:
 
 
 class Donors:
-    """Public people, whose doubles the synthetic people are.
+    """Public people, as donors: each synthetic person is the double of one.
 
-    Public people stand in a line, by the cell of some columns in which they have most rows, and
-    then by size.  From there the people of a batch are chosen, evenly along the line, as many where
-    there are many rows for their size; the larger a public person is, the larger is the double.
-    Each cell's rows are handed out to those who are there, in proportion to what they want of it;
-    then all rows are lined up as their people stand, and cut into people of the sizes that are
-    wanted.  So nobody is a fragment, and what is too much for one is a neighbour's.
+    Donors are sorted into a line by the cell of some columns in which they have most rows, then by
+    size.  The people of a batch are chosen evenly along the line, more of them where there are many
+    rows for their size; the larger a donor, the larger the double.  Each cell's rows are shared
+    among its donors, in proportion to what they want of it; then all rows are sorted in the donors'
+    order and cut into people of the wanted sizes.  So nobody is a fragment, and excess rows go to
+    a neighbour in the line.
 
-    Cuts are moved to where the line goes on with another cell, so that people keep to one if public
-    people do.  A cell that public data do not have is looked for by fewer columns; in a first
-    column, each value that they do not have stands for somebody in the line.
+    Cuts are moved to borders between cells, so that people stay in one cell if public people do.  A
+    cell that public data do not have is looked up by fewer columns; each missing value of the first
+    column gets a donor of its own in the line.
     """
 
     def __init__(self, public: PublicTable, by: Sequence[str], rng: np.random.Generator) -> None:
-        """Line up public people, and find who has how many rows in which cell."""
+        """Sort public people into a line, and count each one's rows in each cell."""
         self._columns = {name: public.schema.domain[name] for name in by}
         people, each, codes = self._everybody(public, rng)
         cells, levels = np.zeros(len(people), dtype=np.int64), [np.zeros(1, dtype=np.int64)]
@@ -147,26 +147,26 @@ class Donors:
             found.append(cells + sum(map(len, levels)))
             levels.append(keys)
         self._keys = levels[1:]
-        """By so many columns: each cell's number by one column fewer, and its code in the last."""
+        """For each number of columns: a cell's number by one column fewer, and its last code."""
         main = _commonest(people, cells)
         line = np.lexsort((rng.permutation(len(each)), each, main))
         self._each, self._main = each[line], main[line]
         place = np.argsort(line)[people]
         pairs = [np.unique(c * len(line) + place, return_counts=True) for c in found]
         where, self._donors = np.divmod(np.concatenate([pair for pair, _ in pairs]), len(line))
-        """Every cell's donors, one after the other."""
+        """The donors of every cell, cell after cell."""
         self._rows = np.concatenate([rows for _, rows in pairs])
-        """How many rows each of them has there."""
+        """The number of rows that each of these donors has in the cell."""
         self._starts = np.searchsorted(where, np.arange(sum(map(len, levels)) + 1))
 
     def _everybody(
         self, public: PublicTable, rng: np.random.Generator
-    ) -> tuple[Numbers, Numbers, dict[str, Numbers]]:
-        """Return each row's person, people's sizes, and codes, with a row for each missing value.
+    ) -> tuple[Ints, Ints, dict[str, Ints]]:
+        """Return each row's person, people's sizes, and codes, with an added row per missing value.
 
-        Somebody who stands for a value is as large as anyone.
+        A person added for a missing value has the size of a random person.
         """
-        people, each = public.known_people("whose rows are whose"), public.sizes()
+        people, each = public.known_people("which rows belong to one person"), public.sizes()
         codes = {name: public.codes[name] for name in self._columns}
         for name, size in [*self._columns.items()][:1]:
             missing = np.setdiff1d(np.arange(size), codes[name])
@@ -176,11 +176,11 @@ class Donors:
             codes[name][len(public) :] = missing
         return people, each, codes
 
-    def given(self, sizes: Numbers) -> Given:
-        """Give rows to people of these sizes, none of them with more than the largest has."""
+    def given(self, sizes: Ints) -> Given:
+        """Assign rows to people of about these sizes, nobody above the largest size."""
         return Given(len(sizes), lambda: self._begin(sizes))
 
-    def _begin(self, sizes: Numbers) -> Give:
+    def _begin(self, sizes: Ints) -> Give:
         in_turn = InTurn(sizes)
 
         def give(codes: Mapping[str, Codes], rng: np.random.Generator) -> People:
@@ -189,10 +189,10 @@ class Donors:
                 return people
             cells = self._cells(codes)
             first, each = in_turn.take(len(people))
-            # Who has rows in other batches too gets no more of them here.
+            # A person who spans several batches gets no more rows in this one.
             most = np.where(each < sizes[first : first + len(each)], each, sizes.max())
             donors = self._chosen(cells, each, rng)
-            # The larger a donor, the larger the double; those who are as large in any order.
+            # The larger a donor, the larger the double; equal sizes in any order.
             whose = np.empty(len(each), dtype=np.int64)
             whose[np.lexsort((rng.permutation(len(each)), self._each[donors]))] = np.argsort(
                 each, kind="stable"
@@ -205,8 +205,8 @@ class Donors:
 
         return give
 
-    def _cells(self, codes: Mapping[str, Codes]) -> Numbers:
-        """Find the public cell of every row, by as many columns as there is one for."""
+    def _cells(self, codes: Mapping[str, Codes]) -> Ints:
+        """Return the public cell of every row, by as many columns as public data have it for."""
         rows, first = np.arange(_length(codes)), 1
         found, inside = np.zeros((2, len(rows)), dtype=np.int64)
         for (name, size), keys in zip(self._columns.items(), self._keys, strict=True):
@@ -218,15 +218,15 @@ class Donors:
             first += len(keys)
         return found
 
-    def _chosen(self, cells: Numbers, sizes: Numbers, rng: np.random.Generator) -> Numbers:
-        """Choose the donors of people of these sizes, in line: where rows are, as many as fit."""
+    def _chosen(self, cells: Ints, sizes: Ints, rng: np.random.Generator) -> Ints:
+        """Choose donors for people of these sizes, in line order, by the rows in their cells."""
         public = np.add.reduceat(self._rows, self._starts[:-1])
         supply = np.bincount(cells, minlength=len(public)) / public
         rows = np.bincount(
             self._donors, weights=self._rows * np.repeat(supply, np.diff(self._starts))
         )
-        # If so many donors of each size, small ones first, have people of these sizes for doubles,
-        # this is the mean size of theirs.
+        # If this many donors of each size, small ones first, have doubles of these sizes, this is
+        # the mean size of their doubles.
         _, size = np.unique(self._each, return_inverse=True)
         shares = np.cumsum(np.append(0.0, np.bincount(size, weights=rows / self._each)))
         shares *= len(sizes) / shares[-1]
@@ -236,21 +236,21 @@ class Donors:
         typical = np.diff(summed) / np.maximum(np.diff(shares), NOTHING)
         people = np.cumsum(rows / np.maximum(typical, 1)[size])
         at = (np.arange(len(sizes)) + rng.random()) * (people[-1] / len(sizes))
-        chosen: Numbers = np.minimum(np.searchsorted(people, at), len(people) - 1)
+        chosen: Ints = np.minimum(np.searchsorted(people, at), len(people) - 1)
         return chosen
 
     def _lined(
-        self, cells: Numbers, wanted: NDArray[np.float64], rng: np.random.Generator
-    ) -> tuple[Numbers, Numbers]:
-        """Hand every row to a donor, by how many each wants for one row of theirs.
+        self, cells: Ints, wanted: NDArray[np.float64], rng: np.random.Generator
+    ) -> tuple[Ints, Ints]:
+        """Assign every row to a donor; ``wanted`` is how many each gets for one row of their own.
 
-        Return the rows as their donors stand in line, and the donors.  A donor's rows of any cell
-        are spread over all of theirs, so that doubles are alike.
+        Return the rows in the order of their donors in the line, and the donors.  A donor's rows of
+        any cell are spread over all of theirs, so that doubles are alike.
         """
         rows = np.argsort(cells * len(cells) + rng.permutation(len(cells)))
         cells, counts = cells[rows], np.bincount(cells)
         turns = np.arange(len(cells)) - (np.cumsum(counts) - counts)[cells] + 0.5
-        # Those who want nothing get what nobody wants.
+        # Donors who want none get the rows that nobody wants.
         shares = self._rows * np.maximum(wanted, NOTHING)[self._donors]
         ends = np.concatenate(([0.0], np.cumsum(shares)))
         low, high = self._starts[cells], self._starts[cells + 1]
@@ -258,17 +258,17 @@ class Donors:
         entry = np.clip(np.searchsorted(ends, at, side="right") - 1, low, high - 1)
         part = np.clip((at - ends[entry]) / shares[entry] * PARTS, 0, PARTS - 1)
         donors = self._donors[entry]
-        # Keys that all differ are sorted alike by every machine.
+        # Distinct keys sort the same way on every machine.
         keys = (donors * PARTS + part.astype(np.int64)) * len(rows) + np.arange(len(rows))
         line = np.argsort(keys)
         return rows[line], donors[line]
 
 
-def cut_at_borders(sizes: Numbers, groups: Numbers, most: Numbers) -> Numbers:
-    """Cut a line of rows into people of about these sizes, at borders of groups where there are.
+def cut_at_borders(sizes: Ints, groups: Ints, most: Ints) -> Ints:
+    """Cut a line of rows into people of about these sizes, at borders of groups where possible.
 
-    To each border the nearest cut is moved, or else the next one, unless that gives somebody more
-    rows than they may have; people stay in their order, and nobody gets none.
+    The nearest cut is moved to each border, or else the next one, unless that gives somebody more
+    than ``most`` rows; people stay in order, and everybody gets at least one row.
 
     >>> groups = np.repeat([0, 1, 2], [5, 3, 7])
     >>> cut_at_borders(np.array([4, 4, 4, 3]), groups, np.array([9, 9, 9, 9])).tolist()
@@ -278,15 +278,15 @@ def cut_at_borders(sizes: Numbers, groups: Numbers, most: Numbers) -> Numbers:
     borders = np.flatnonzero(np.diff(groups)) + 1
     right = np.searchsorted(cuts, borders)
     nearest = right - (borders - cuts[right - 1] < cuts[right] - borders)
-    # A cut that is the nearest one of several borders goes to the nearest of them.
+    # A cut that is nearest to several borders goes to the nearest of them.
     order = np.argsort(-np.abs(borders - cuts[nearest]), kind="stable")
     found = _moved(cuts, nearest[order], borders[order], most)
     left = borders[found[nearest] == cuts[nearest]]
     return np.diff(_moved(found, np.searchsorted(found, left), left, most))
 
 
-def _moved(cuts: Numbers, which: Numbers, borders: Numbers, most: Numbers) -> Numbers:
-    """Move some cuts to borders, but for those at both ends, and where somebody got too much."""
+def _moved(cuts: Ints, which: Ints, borders: Ints, most: Ints) -> Ints:
+    """Move some cuts to borders, except at both ends and where somebody would get too many rows."""
     moved = cuts.copy()
     moved[which] = borders
     moved[[0, -1]] = cuts[[0, -1]]
@@ -296,32 +296,32 @@ def _moved(cuts: Numbers, which: Numbers, borders: Numbers, most: Numbers) -> Nu
     return moved
 
 
-def _commonest(people: Numbers, cells: Numbers) -> Numbers:
+def _commonest(people: Ints, cells: Ints) -> Ints:
     """Return the cell in which each person has most rows."""
     size = int(cells.max()) + 1
     pairs, rows = np.unique(people * size + cells, return_counts=True)
     pairs = pairs[np.lexsort((rows, pairs // size))]
     last = np.append(np.flatnonzero(np.diff(pairs // size)), len(pairs) - 1)
-    commonest: Numbers = pairs[last] % size
+    commonest: Ints = pairs[last] % size
     return commonest
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Alone:
-    """People who keep to one cell each."""
+    """People who have all their rows in one cell."""
 
-    sizes: Numbers
-    """How many rows people of each sort have."""
+    sizes: Ints
+    """The number of rows of people of each sort."""
     shares: NDArray[np.float64]
-    """How many of all people are of each sort."""
+    """The share of people of each sort."""
 
-    def about(self, rows: Numbers) -> int:
-        """Say about how many people share so many rows of each cell: one a cell at least."""
+    def about(self, rows: Ints) -> int:
+        """Return about how many people share ``rows`` rows of each cell: at least one per cell."""
         each = float(self.sizes @ self.shares)
         return max(int(np.count_nonzero(rows)), round(int(rows.sum()) / each))
 
-    def given(self, rows: Numbers, rng: np.random.Generator) -> People:
-        """Give so many rows of each cell, which lie together, to people."""
+    def given(self, rows: Ints, rng: np.random.Generator) -> People:
+        """Assign the rows of each cell, which are adjacent, to people; ``rows`` counts them."""
         total = int(rows.sum())
         cuts = np.cumsum(rng.choice(self.sizes, size=total, p=self.shares))
         new = np.zeros(total + 1, dtype=np.int64)
@@ -332,15 +332,15 @@ class Alone:
 
 
 class Numbering:
-    """Numbers parts of things from 0 on, as they come; one that came before keeps its number."""
+    """Numbers parts of things from 0 in order of appearance; a known part keeps its number."""
 
     def __init__(self) -> None:
-        """Know of none."""
+        """Start with no parts."""
         self._keys: People = np.zeros(0, dtype=np.int64)
         self._numbers: People = np.zeros(0, dtype=np.int64)
 
-    def of(self, things: Numbers, parts: Numbers) -> People:
-        """Give the numbers of some, those that are new in order of thing and part."""
+    def of(self, things: Ints, parts: Ints) -> People:
+        """Return the numbers of parts, numbering new ones in order of thing and part."""
         keys: People = things * 2**31 + parts
         found, inverse = np.unique(keys, return_inverse=True)
         place = np.searchsorted(self._keys, found)
@@ -355,19 +355,19 @@ class Numbering:
 
 
 class Caps:
-    """Lets nobody have more than so many rows: what is beyond fills new people, up to as many each.
+    """Caps the rows of a person: excess rows go to new people, up to the cap each.
 
     >>> np.bincount(Caps(3).of(np.zeros(7, dtype=np.int64))).tolist()
     [3, 3, 1]
     """
 
     def __init__(self, most: int) -> None:
-        """Know of nobody."""
+        """Start with no people."""
         self._most, self._numbers = most, Numbering()
         self._rows = np.zeros(0, dtype=np.int64)
 
     def of(self, people: People) -> People:
-        """Give people who have no more rows than that, those of earlier batches included."""
+        """Return capped people for the rows, counting the rows of earlier batches too."""
         held = np.bincount(people, minlength=len(self._rows))
         held[: len(self._rows)] += self._rows
         before = np.append(self._rows, np.zeros(len(held) - len(self._rows), dtype=np.int64))
@@ -376,13 +376,13 @@ class Caps:
         return self._numbers.of(people, place // self._most)
 
 
-def places(groups: Numbers, order: Numbers) -> Numbers:
-    """Give every element its place among those of its group, by an order of all.
+def places(groups: Ints, order: Ints) -> Ints:
+    """Return every element's position within its group, by an order of all elements.
 
     >>> places(np.array([5, 3, 5, 5, 3]), np.arange(5)).tolist()
     [0, 0, 1, 2, 1]
     """
-    # Keys that all differ are sorted alike by every machine, and faster than by a stable sort.
+    # Distinct keys sort the same way on every machine, and faster than with a stable sort.
     ordered = np.argsort(groups.astype(np.int64) * len(groups) + order)
     inside = groups[ordered]
     first = np.flatnonzero(np.concatenate(([True], inside[1:] != inside[:-1]))[: len(groups)])

@@ -1,4 +1,4 @@
-"""From noisy counts to possible ones."""
+"""From noisy counts to valid ones."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ MOST_ROWS = 1_000_000_000
 
 
 def check_rows(rows: float) -> int:
-    """Give a noisy number of rows as one that can be made."""
+    """Round a noisy number of rows to a valid one; raise if it is too large."""
     if rows > MOST_ROWS:
         raise BudgetError(
-            "noise asks for more rows than can be made",
+            "the noisy number of rows is too large",
             got=f"{rows:.3g} rows",
             allowed=f"at most {MOST_ROWS:,}",
             hint="lower the cap on a person's rows, or raise epsilon",
@@ -28,7 +28,7 @@ def check_rows(rows: float) -> int:
 
 
 def simplex(values: NDArray[np.float64], *, total: float) -> NDArray[np.float64]:
-    """Give the nearest non-negative numbers (in L2) that sum to a total.
+    """Return the nearest non-negative numbers (in L2) that sum to a total.
 
     >>> simplex(np.array([3.0, 1.0, -2.0]), total=3).tolist()
     [2.5, 0.5, 0.0]
@@ -43,7 +43,7 @@ def simplex(values: NDArray[np.float64], *, total: float) -> NDArray[np.float64]
 
 
 def rescaled(values: NDArray[np.float64], *, total: float) -> NDArray[np.float64]:
-    """Give counts of a total, none below 0, from noisy ones that count some share of it.
+    """Return non-negative counts with a total, from noisy ones that count a share of it.
 
     >>> rescaled(np.array([3.0, 1.0, 0.0]), total=8).tolist()
     [6.0, 2.0, 0.0]

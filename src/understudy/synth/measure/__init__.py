@@ -1,1 +1,1 @@
-"""What is asked and how finely: granularity, noise levels, supports, and who there is."""
+"""What is measured and how finely: granularity, noise levels, supports, and people's sizes."""

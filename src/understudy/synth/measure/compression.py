@@ -1,9 +1,9 @@
-"""Compressed columns: one round finds each column's support, and rows find their way back from it.
+"""Domain compression: one round finds each column's support, and rows are spread back in the end.
 
 The beginning and the end that `TwoRound`, `MST`, `AIM` and `Pairs` have in common.  Every column's
-marginal is asked for; codes that cannot be told from noise are put together
-(`measure.support`).  What is asked then is asked over what is left.  In the end rows are
-drawn from a model of it, merged codes are spread again, and rows are given to people.
+marginal is measured; codes that do not stand out of the noise are merged (`measure.support`).
+Later marginals are over the compressed domain.  In the end rows are drawn from a model of it,
+merged codes are spread again, and rows are assigned to people.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from understudy.synth.measure.support import (
     merged_public,
     reconsidered,
 )
-from understudy.synth.measure.weighted_round import Asked, weighted_round
+from understudy.synth.measure.weighted_round import WeightedMarginal, weighted_round
 from understudy.synth.settings import check_at_least, check_word
 
 if TYPE_CHECKING:
@@ -47,11 +47,11 @@ class CompressionSettings(PopulationSettings):
     """The settings of a mechanism that compresses the domains of its columns."""
 
     threshold: float = 3.0
-    """A code is told from the others if it is this many times its noise."""
+    """A code is kept if its noisy count is at least this many times its noise."""
     rare: Rare = "neighbours"
-    """Whether rare codes of an ordered column go with their neighbours, or into one *other*."""
+    """Whether rare codes of an ordered column are merged with their neighbours or into *other*."""
     bins: int = 32
-    """Into how many groups of about equal mass an ordered column is put at most."""
+    """The maximum number of groups, of about equal mass, of an ordered column."""
 
     def rule(self, name: str) -> Rule:
         """Return the rule by which the support of a column is found."""
@@ -59,7 +59,7 @@ class CompressionSettings(PopulationSettings):
         return Rule(threshold=self.threshold, rare=self.rare, most=MOST_VALUES, bins=self.bins)
 
     def check_compression(self) -> None:
-        """Refuse settings out of their bounds, by name."""
+        """Raise on settings out of bounds, by name."""
         check_at_least(self, 0, "threshold")
         check_at_least(self, 1, "bins")
         check_word(self, "rare", "neighbours", "other")
@@ -68,13 +68,13 @@ class CompressionSettings(PopulationSettings):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Compressed:
-    """A door's columns with rare codes put together, and what was answered of them."""
+    """A door's columns with rare codes merged, and their measurements."""
 
     door: Door
     public: PublicTable | None
     crowd: Crowd
     measured: tuple[Measurement, ...]
-    """Every column's marginal, as it was answered; all of them again where it was asked again."""
+    """Every column's marginal as measured; once more for each time they were measured again."""
     supports: tuple[Support, ...]
 
     @classmethod
@@ -82,14 +82,14 @@ class Compressed:
         cls,
         door: Door,
         public: PublicTable | None,
-        asked: Sequence[Asked],
+        asked: Sequence[WeightedMarginal],
         *,
         prices: Mapping[str, float],
         rule: Callable[[str], Rule],
         progress: Progress,
         sigma: float | None = None,
     ) -> Compressed:
-        """Ask for people and columns, at the prices of ``rows``, ``people`` and ``first``."""
+        """Measure people and columns, at the prices of ``rows``, ``people`` and ``first``."""
         progress("counting rows", 0)
         crowd = meet(door, public, rows_price=prices.get("rows"), people_price=prices.get("people"))
         progress("round 1, columns", 0)
@@ -109,8 +109,8 @@ class Compressed:
         )
 
     def again(self, *, price: float) -> Compressed:
-        """Ask for every column again: what is put together stays so, but is shared better."""
-        asked = [Asked(clique=(s.column,)) for s in self.supports]
+        """Measure every column again: merged codes stay merged, but are spread more precisely."""
+        asked = [WeightedMarginal(clique=(s.column,)) for s in self.supports]
         more = weighted_round(self.door, asked, price=price, crowd=self.crowd, public=self.public)
         measured = (*self.measured, *more)
         both = joined(self.door.schema.domain, measured)
@@ -123,25 +123,25 @@ class Compressed:
         return replace(self, measured=measured, supports=supports)
 
     def small(self) -> MergedDoor:
-        """Give the door as it is seen with rare codes put together."""
+        """Return the door over the compressed domain."""
         return MergedDoor(self.door, [s.merge for s in self.supports])
 
     def small_public(self) -> PublicTable | None:
-        """Give the public table as it is seen with the same codes put together."""
+        """Return the public table over the compressed domain."""
         return None if self.public is None else merged_public(self.public, self.supports)
 
     @property
     def domain(self) -> Domain:
-        """The columns' sizes, with rare codes put together."""
+        """The compressed domain."""
         return Domain({s.column: s.size for s in self.supports})
 
     def evidence(self) -> list[Measurement]:
-        """Give the answers of columns for merged codes."""
+        """Return the measurements of columns, restated for merged codes."""
         known = {s.column: s for s in self.supports}
         return [known[m.clique[0]].restated(m) for m in self.measured]
 
     def ones(self) -> dict[str, NDArray[np.float64]]:
-        """Give every column's counts of merged codes, all of one total, none of them below 0."""
+        """Return every column's counts of merged codes, non-negative and all of one total."""
         read = totals(self.door.schema.domain, self.measured)
         total = max(1.0, self.crowd.rows or read[None])
         return {
@@ -150,7 +150,7 @@ class Compressed:
         }
 
     def noise(self, count: int, *, price: float) -> float:
-        """Give about what a cell is off by where so many marginals are asked for a price."""
+        """Return about the noise of a cell where ``count`` marginals are measured at a price."""
         return self.crowd.noise(count, price=price, currency=self.door.currency)
 
     def synthesis(
@@ -163,7 +163,7 @@ class Compressed:
         notes: tuple[str, ...] = (),
         details: Mapping[str, Any] | None = None,
     ) -> Synthesis:
-        """Draw rows from a model, spread merged codes, and give rows to people."""
+        """Draw rows from a model, spread merged codes, and assign rows to people."""
         rows, supports = check_rows(model.total), self.supports
         measurements = (*self.measured, *more)
         public = self.public
@@ -190,7 +190,7 @@ class Compressed:
         )
 
     def _told(self) -> dict[str, dict[str, int]]:
-        """Say what was put together, as plain data."""
+        """Describe the merged codes, as plain data."""
         return {
             s.column: {"codes": len(s.codes), "supported": int(s.supported.sum()), "left": s.size}
             for s in self.supports
@@ -198,9 +198,9 @@ class Compressed:
 
 
 def joined(domain: Domain, measured: Sequence[Measurement]) -> dict[str, Measurement]:
-    """Make one answer of all that a column has had, each by its precision.
+    """Combine all measurements of each column into one, weighted by precision.
 
-    Answers under `Norm` count a share of all rows each; they are all brought to that of the first.
+    Answers under `Norm` count a share of all rows each; they are all scaled to that of the first.
     """
     read = totals(domain, measured)
     first = max(read[measured[0].group], 1.0)
@@ -218,5 +218,5 @@ def joined(domain: Domain, measured: Sequence[Measurement]) -> dict[str, Measure
 
 
 def _told(measured: Sequence[Measurement]) -> list[dict[str, Any]]:
-    """Say what was asked, as plain data."""
+    """Describe the measurements, as plain data."""
     return [{"clique": list(m.clique), "scale": m.scale, "rows": len(m.values)} for m in measured]

@@ -2,7 +2,7 @@
 
 For a clique q with children C(q), the largest of its proper subsets that were measured:
 
-- a cell is *plausible* if every child said so; without children all are.  After its
+- a cell is *plausible* if it is in every child; without children all are.  After its
   measurement a cell stays plausible if its noisy count is at least a threshold of noise;
 - fine rows: the identity on plausible cells;
 - coarse rows: every child's own matrix lifted to q, restricted to implausible cells, times
@@ -43,14 +43,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Family:
-    """Rows that share no cell, each of them the fine row of some smaller clique, or of this one.
+    """Disjoint rows, each of them the fine row of some smaller clique, or of this one.
 
-    Of a lifted row only the implausible cells are left.
+    A lifted row keeps only the implausible cells.
     """
 
     origin: Clique
     cells: NDArray[np.int64]
-    """The cell of the origin that each row is."""
+    """The cell of the origin clique that each row stands for."""
     places: Places
     """The row of each cell, -1 for none."""
     square: int
@@ -58,23 +58,23 @@ class Family:
 
     @property
     def count(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return len(self.cells)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Grid:
-    """The rows that are asked of one clique."""
+    """The query rows of one clique."""
 
     clique: Clique
     shape: tuple[int, ...]
     plausible: Mask
     families: tuple[Family, ...]
-    """The fine rows first, where there are any."""
+    """The families of rows, the fine rows first if there are any."""
 
     @classmethod
     def of(cls, clique: Clique, shape: tuple[int, ...], children: Sequence[Grid]) -> Grid:
-        """Lay out the rows of a clique, from what its children found plausible."""
+        """Build the rows of a clique, from what its children found plausible."""
         size = math.prod(shape)
         plausible = np.ones(size, dtype=bool)
         for child in children:
@@ -90,16 +90,16 @@ class Grid:
 
     @property
     def squares(self) -> tuple[int, ...]:
-        """The different values of 1/coefficient², the fine rows' 1 first."""
+        """The distinct values of 1/coefficient², the fine rows' 1 first."""
         return tuple(sorted({f.square for f in self.families}))
 
     @property
     def rows(self) -> int:
-        """How many rows there are in all."""
+        """The total number of rows."""
         return sum(f.count for f in self.families)
 
     def norms(self) -> tuple[NDArray[np.int64], int]:
-        """Give the squared L2 norm of every column, over a common denominator."""
+        """Return the squared L2 norm of every column, over a common denominator."""
         common = math.lcm(*(f.square for f in self.families))
         total = np.zeros(len(self.plausible), dtype=np.int64)
         for f in self.families:
@@ -107,12 +107,12 @@ class Grid:
         return total, common
 
     def norm(self) -> float:
-        """Give the L2 norm that all columns have."""
+        """Return the L2 norm of all columns."""
         total, common = self.norms()
         return math.sqrt(int(total.max()) / common)
 
     def check(self) -> None:
-        """Refuse a grid of which a column's norm is not 1."""
+        """Raise unless every column has norm 1."""
         total, common = self.norms()
         if not np.all(total == common):
             raise InternalError(
@@ -120,7 +120,7 @@ class Grid:
             )
 
     def queries(self, scale: float, currency: Currency) -> list[Query]:
-        """Ask the rows with noise of a scale, a query for each coefficient."""
+        """Return the rows as queries with noise of a scale, one query per coefficient."""
         if self.plausible.all():
             return [Query(clique=self.clique, scale=scale)]
         return [
@@ -145,7 +145,7 @@ class Grid:
         return Rows(np.concatenate(starts), np.concatenate(cells))
 
     def after(self, measured: Sequence[Measurement], threshold: float) -> Grid:
-        """Keep as plausible what was counted fine and found large enough."""
+        """Keep as plausible the cells that were measured finely and found large enough."""
         left = np.zeros(len(self.plausible), dtype=bool)
         if self.plausible.any():
             fine = measured[0]
@@ -154,7 +154,7 @@ class Grid:
 
 
 def widened(scale: float, square: Fraction, currency: Currency) -> float:
-    """Give scale·√square in ``gdp`` and scale·square in ``pure``, rounded up.
+    """Return scale·√square in ``gdp`` and scale·square in ``pure``, rounded up.
 
     >>> from understudy.budget import Currency
     >>> widened(2.0, Fraction(9), Currency.GDP), widened(2.0, Fraction(9), Currency.PURE)
@@ -168,7 +168,7 @@ def widened(scale: float, square: Fraction, currency: Currency) -> float:
 
 
 def _projected(clique: Clique, shape: tuple[int, ...], child: Grid) -> NDArray[np.int64]:
-    """Give the child's cell of every cell of a clique."""
+    """Return the child's cell of every cell of a clique."""
     sizes = dict(zip(clique, shape, strict=True))
     numbers = np.arange(len(child.plausible)).reshape([sizes[n] for n in child.clique])
     order = [child.clique.index(n) for n in clique if n in child.clique]
@@ -184,7 +184,7 @@ def _fine(clique: Clique, plausible: Mask) -> Family:
 
 
 def _lifted(family: Family, at: NDArray[np.int64], coarse: Mask, children: int) -> Family:
-    """Lift a child's rows to a clique's coarse cells; rows that hold none of these go."""
+    """Lift a child's rows to a clique's coarse cells, dropping rows without any."""
     places = np.where(coarse, family.places[at], -1)
     kept = np.flatnonzero(np.bincount(places[places >= 0], minlength=family.count))
     numbers = np.full(family.count + 1, -1, dtype=np.int32)
@@ -193,7 +193,7 @@ def _lifted(family: Family, at: NDArray[np.int64], coarse: Mask, children: int) 
 
 
 def closure(cliques: Sequence[Clique]) -> list[Clique]:
-    """Give all subsets of some cliques but the empty one, the smallest first.
+    """Return all non-empty subsets of some cliques, the smallest first.
 
     >>> closure([("a", "b")])
     [('a',), ('b',), ('a', 'b')]
@@ -207,7 +207,7 @@ def closure(cliques: Sequence[Clique]) -> list[Clique]:
 
 
 def children(clique: Clique, measured: Mapping[Clique, Grid]) -> list[Grid]:
-    """Find the largest proper subsets of a clique that were measured."""
+    """Return the largest proper subsets of a clique that were measured."""
     within = [c for c in measured if set(c) < set(clique)]
     outer = [c for c in within if not any(set(c) < set(other) for other in within)]
     return [measured[c] for c in outer]

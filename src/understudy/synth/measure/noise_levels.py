@@ -1,12 +1,12 @@
-"""Levels: how much noise each clique of a round gets, and what that does, on public data.
+"""Noise levels: how much noise each clique of a round gets, and its effect on public data.
 
 `Weights` and `Sample` have one sensitivity for every clique, so noise differs only by how
-often a clique is asked.  Under `Norm` a person's length on a clique is what counts: with B² the
-squared length of most people on a clique of n rows, the noise Σ n·σ is least for a price of
-Σ B²/σ² where σ ∝ (B²/n)^⅓.  The level, between too much noise and too many people weighed
-down, is tried on public people: the error of a clique is the distance between their weighted
-and their plain marginal, plus the noise of the private table's size; a cell's error is no more
-than what it holds.  All of this is public, and none of it can break a promise.
+often a clique is measured.  Under `Norm` a person's L2 norm on a clique is what counts: with B²
+the squared norm of most people on a clique of n rows, the noise Σ n·σ is least for a price of
+Σ B²/σ² where σ ∝ (B²/n)^⅓.  The level, between too much noise and too many people clipped, is
+tried on public people: the error of a clique is the distance between their clipped and their
+plain marginal, plus the noise for the private table's size; a cell's error is no more than what
+it holds.  All of this is public, and none of it can weaken the guarantee.
 """
 
 from __future__ import annotations
@@ -28,50 +28,50 @@ if TYPE_CHECKING:
     from understudy.synth.measure.granularity import Grid
     from understudy.synth.measure.sizes import Sizes
 
-    Numbers = NDArray[np.float64]
+    Floats = NDArray[np.float64]
 
 TYPICAL = 0.9
-"""The quantile of people's lengths that noise is shaped for."""
+"""The quantile of people's L2 norms that noise is shaped for."""
 UNLIKE = 0.45
-"""How far people of different sizes are unlike each other, from 0 to 1, where nobody knows."""
+"""How much people of different sizes differ, from 0 to 1, where it is unknown."""
 DROWNED = 0.02
-"""What noise beyond all that a marginal holds still counts for."""
+"""The weight of noise beyond a marginal's whole content."""
 TRIED = 24
-"""How many levels are tried."""
+"""The number of levels that are tried."""
 FEWEST = 0.02
-"""The least share of people that a level leaves as they are."""
+"""The minimum share of people that a level leaves unclipped."""
 ENOUGH_ROWS = 400_000
-"""Of a longer public table some people are taken, with all of their rows."""
+"""A longer public table is subsampled by people, with all of their rows."""
 MEAN_SIZE = math.sqrt(2 / math.pi)
 """The mean of |z| for a standard Gaussian z."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trial:
-    """Public people, seen through the rows that a round asks."""
+    """Public people, through the query rows of a round."""
 
     public: PublicTable
     people: NDArray[np.int64]
     grids: tuple[Grid, ...]
-    plain: tuple[Numbers, ...]
-    """The share of the rows in each cell, a grid after the other."""
-    shares: tuple[tuple[tuple[int, Numbers], ...], ...]
+    plain: tuple[Floats, ...]
+    """The share of the rows in each cell, grid by grid."""
+    shares: tuple[tuple[tuple[int, Floats], ...], ...]
     """The same for the grids' rows: 1/coefficient² and the shares, family by family."""
 
     @classmethod
     def of(cls, public: PublicTable, grids: Sequence[Grid]) -> Trial:
-        """Take public people, and the rows of some grids."""
+        """Evaluate the rows of some grids on public people."""
         some = some_people(public)
-        people = some.known_people("how rows of one person go together")
+        people = some.known_people("which rows belong to one person")
         plain = tuple(some.marginal(grid.clique) / len(some) for grid in grids)
         shares = tuple(_shares(grid, cells) for grid, cells in zip(grids, plain, strict=True))
         return cls(some, people, tuple(grids), plain, shares)
 
-    def squares(self) -> Numbers:
-        """Give the squared length of every person on every grid, with noise of 1."""
+    def squares(self) -> Floats:
+        """Return the squared L2 norm of every person on every grid, for noise of scale 1."""
         return np.stack([_squares(self.public, self.people, grid) for grid in self.grids])
 
-    def error(self, weights: Numbers, scales: Numbers, *, rows: float, shares: Numbers) -> float:
+    def error(self, weights: Floats, scales: Floats, *, rows: float, shares: Floats) -> float:
         """Estimate the error of all marginals, from people's weights and the grids' noise."""
         each = weights[self.people]
         kept = max(float(each.mean()), 1e-9)
@@ -89,7 +89,7 @@ class Trial:
         return float(np.dot(errors, shares) / shares.sum())
 
 
-def _squares(public: PublicTable, people: NDArray[np.int64], grid: Grid) -> Numbers:
+def _squares(public: PublicTable, people: NDArray[np.int64], grid: Grid) -> Floats:
     cells, size = public.cells(grid.clique), int(people[-1]) + 1
     total = np.zeros(size)
     for family in grid.families:
@@ -102,23 +102,23 @@ def _squares(public: PublicTable, people: NDArray[np.int64], grid: Grid) -> Numb
     return total
 
 
-def _shares(grid: Grid, plain: Numbers) -> tuple[tuple[int, Numbers], ...]:
-    """Give the share of the table that each row of a grid counts."""
-    found: list[tuple[int, Numbers]] = []
+def _shares(grid: Grid, plain: Floats) -> tuple[tuple[int, Floats], ...]:
+    """Return the share of the table that each row of a grid counts."""
+    found: list[tuple[int, Floats]] = []
     for family in grid.families:
         held = family.places >= 0
         counted = np.bincount(family.places[held], weights=plain[held], minlength=family.count)
-        shares: Numbers = np.asarray(counted, dtype=np.float64)
-        # A row that nothing is in has no error that noise could add.
+        shares: Floats = np.asarray(counted, dtype=np.float64)
+        # An empty row has no error that noise could add.
         found.append((family.square, shares[shares > 0]))
     return tuple(found)
 
 
 def some_people(public: PublicTable) -> PublicTable:
-    """Take as many people of a long public table as are enough."""
+    """Subsample people of a long public table."""
     if len(public) <= ENOUGH_ROWS:
         return public
-    people = public.known_people("how rows of one person go together")
+    people = public.known_people("which rows belong to one person")
     count = int(people[-1]) + 1
     # The choice is public and the same every time, so that a run can be resumed.
     kept = np.random.default_rng(0).random(count) < ENOUGH_ROWS / len(public)
@@ -129,7 +129,7 @@ def some_people(public: PublicTable) -> PublicTable:
 def public_cap(
     public: PublicTable, grids: Sequence[Grid], *, times: Sequence[int], budget: Budget
 ) -> int:
-    """Choose the cap of `Weights` by noise plus bias, for a table as large as the public one."""
+    """Choose the cap of `Weights` by noise plus bias, for a table of the public one's size."""
     trial = Trial.of(public, grids)
     sizes = np.bincount(trial.people)
     often = np.array(times, dtype=np.float64)
@@ -145,20 +145,20 @@ def public_cap(
 
 def typical_size(
     sizes: Sizes,
-    shape: Numbers,
-    cells: Numbers,
+    shape: Floats,
+    cells: Floats,
     *,
     price: float,
-    weight: Numbers | None = None,
+    weight: Floats | None = None,
     repeats: float = 1.0,
 ) -> float:
-    """Choose the length of a person who is just not weighed down, by bias and noise.
+    """Choose the L2 norm to clip people to, by bias plus noise.
 
-    Marginals of so many cells each are asked with noise of a shape, for a price.  Two rows of a
-    person lie in the same cell with probability ``repeats``; if it is 1, a person of n rows is n
-    long.  People longer than t count as t: noise is t times as large as for one row a person, and
-    what is counted is off by as much as people of different sizes are unlike each other, taken to
-    be a share `UNLIKE` of how far their weights are off.
+    Marginals of ``cells`` cells each are measured with noise of a shape, for a price.  Two rows of
+    a person lie in the same cell with probability ``repeats``; if it is 1, a person of n rows has
+    norm n.  People above t are clipped to t: noise is t times as large as for one row a person, and
+    the bias is as large as people of different sizes differ, taken to be a share `UNLIKE` of how
+    far their weights are off.
     """
     weight = np.ones(len(cells)) if weight is None else weight
     each = MEAN_SIZE * cells * shape * math.sqrt(float((1 / shape**2).sum())) / price
@@ -171,7 +171,7 @@ def typical_size(
         kept = sizes.kept(length, repeats)
         bias = 0.5 * UNLIKE * float(np.abs(kept / kept.sum() - plain).sum())
         noise = 0.5 * length * each / kept.sum()
-        # Nothing is further off than everything; yet of what is drowned, less noise is better.
+        # No error exceeds the whole content; yet beyond that, less noise is still better.
         noise = np.minimum(1, noise) + DROWNED * noise
         errors.append(bias + float(np.dot(noise, weight) / weight.sum()))
     return float(tried[int(np.argmin(errors))])
@@ -190,9 +190,9 @@ def norm_scales(
 ) -> dict[Clique, float]:
     """Choose every grid's noise under `Norm`, for a price.
 
-    Without public people a person is taken to have ``cap`` rows, all in one cell: such a
-    person is just not weighed down.  Where it is known how many rows people have, that number is
-    chosen by what it does to the error.
+    Without public people a person is taken to have ``cap`` rows, all in one cell: such a person
+    is just not clipped.  Where people's sizes are known, that number is chosen to minimise the
+    error.
     """
     weight = np.array([shares[g.clique] for g in grids])
     counts = np.array([g.rows for g in grids], dtype=np.float64)
@@ -206,7 +206,7 @@ def norm_scales(
     squares = trial.squares()
     typical = np.maximum(np.quantile(squares, TYPICAL, axis=1), 1e-3)
     shape = np.cbrt(typical / (counts * weight))
-    lengths: Numbers = np.sqrt((squares / shape[:, None] ** 2).sum(axis=0))
+    lengths: Floats = np.sqrt((squares / shape[:, None] ** 2).sum(axis=0))
     quantiles = 1 - np.geomspace(1e-4, 1 - FEWEST, TRIED)
     levels = np.unique(np.quantile(lengths, [*quantiles, 1.0])) / price
     errors = [

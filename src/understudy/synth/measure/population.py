@@ -1,4 +1,4 @@
-"""Whose rows they are: synthetic people, from public ones or from a noisy distribution."""
+"""The population: synthetic people, from public ones or from a noisy distribution of sizes."""
 
 from __future__ import annotations
 
@@ -27,55 +27,55 @@ if TYPE_CHECKING:
 
 
 ROWS_OFF = 0.02
-"""By what share the number of rows of a model is taken to be off."""
+"""The assumed relative error of a model's number of rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PopulationSettings:
-    """The settings of a mechanism that say whose rows they are, and what that costs."""
+    """The settings of a mechanism for synthetic people, and their share of the budget."""
 
     ids_by: tuple[str, ...] = ()
-    """The columns by which rows are given to public people."""
+    """The columns by which rows are assigned to public people."""
     most_each: int | None = None
-    """The most rows of a synthetic person; the bounding's cap where it is None."""
+    """The maximum number of rows of a synthetic person; if None, the bounding's cap."""
     within: Literal["evenly", "public"] = "evenly"
-    """How values are drawn within a bin."""
+    """How values are drawn within a bin: uniformly, or from public values."""
     rows_share: float = 0.02
     """The share of the budget for the number of rows, under `Norm`."""
     people_share: float = 0.02
-    """The share for how many people there are, and how many rows they have."""
+    """The share of the budget for the number of people and their numbers of rows."""
 
     def check_population(self) -> None:
-        """Refuse settings out of their bounds, by name."""
+        """Raise on settings out of bounds, by name."""
         check_at_least(self, 1, "most_each")
         check_word(self, "within", "evenly", "public")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Crowd:
-    """What is known of people before any marginal is asked."""
+    """What is known about people before any marginal is measured."""
 
     rows: float | None
-    """The noisy number of rows, under `Norm`; else the marginals tell."""
+    """The noisy number of rows, under `Norm`; otherwise it follows from the marginals."""
     sizes: Sizes | None
-    """How many people have how many rows; None where public people are taken to show it."""
+    """The distribution of rows per person; None where it is taken from public people."""
     typical: int
-    """The rows of a person who is not to be weighed down, where no public people show it."""
+    """The number of rows up to which people are not clipped, without public people."""
     bounding: Capped
-    """What bounds a selection."""
+    """The bounding for selections."""
     classes: Classes | None = None
-    """What was answered of how many people have how many rows, where it was asked."""
+    """The noisy counts of people by size class, if measured."""
     error: float = 0.0
     """The standard deviation of the number of rows."""
     repeats: float = 0.5
-    """How often two rows of a person lie in the same cell, as far as is known."""
+    """The estimated probability that two rows of a person lie in the same cell."""
 
     def noise(self, count: int, *, price: float, currency: Currency) -> float:
-        """Give about what a cell is off by where so many marginals are asked for a price."""
+        """Return about the noise of a cell where ``count`` marginals are measured at a price."""
         return MEAN_SIZE * self.typical * currency.root(count) / price
 
     def to_dict(self) -> dict[str, Any]:
-        """Write what was answered of people as plain data, with standard errors."""
+        """Return the noisy answers about people as plain data, with standard errors."""
         told: dict[str, Any] = {}
         if self.classes is not None:
             told["crowd"] = self.classes.to_dict()
@@ -86,9 +86,9 @@ class Crowd:
     def typical_of(
         self, shape: NDArray[np.float64], cells: NDArray[np.float64], *, price: float
     ) -> tuple[float, float]:
-        """Give that person's length for marginals of so many cells, with noise of a shape.
+        """Return the clipping norm for marginals of ``cells`` cells, with noise of a shape.
 
-        And the share of all rows that is counted then.
+        Also return the share of all rows that is counted then.
         """
         if self.rows is None or self.sizes is None:
             return self.typical, 1.0
@@ -96,11 +96,11 @@ class Crowd:
         return length, float(self.sizes.kept(length, self.repeats).sum()) / self.sizes.rows
 
     def told(self, measured: Sequence[Measurement], *, price: float) -> Crowd:
-        """Learn from a round under `Norm` how often rows of a person lie in the same cell.
+        """Estimate from a round under `Norm` how often rows of a person lie in the same cell.
 
-        A person of n rows weighs price over their whitened length at most.  So the number of rows
-        that were counted tells how long people are; the more they repeat themselves, the longer.
-        It costs nothing.
+        A person's weight is at most the price over their whitened L2 norm.  So the number of rows
+        counted shows how large these norms are; the more often people repeat a cell, the larger.
+        It costs no budget.
         """
         if self.rows is None or self.sizes is None:
             return self
@@ -120,9 +120,9 @@ class Crowd:
         most: int | None,
         rng: np.random.Generator,
     ) -> Given:
-        """Say how so many synthetic rows are given to people, at most so many rows to each.
+        """Return how ``rows`` synthetic rows are assigned to people, at most ``most`` each.
 
-        Without a ``most``, a person has at most as many rows as the bounding's cap.
+        If ``most`` is None, a person has at most as many rows as the bounding's cap.
         """
         if door.unit.is_row:
             return EACH_ITS_OWN
@@ -131,7 +131,7 @@ class Crowd:
             cap = door.bounding.cap
             most = cap if most is None else most
             if self.classes is not None:
-                # The rows are those that the bounding left.
+                # The rows are those left by contribution bounding.
                 total = Noisy(float(rows), max(1.0, ROWS_OFF * rows))
                 sizes = self.classes.sizes(total, cap=cap).clipped(cap)
         if public is None or public.people is None:
@@ -144,9 +144,9 @@ class Crowd:
 def shares_of_people(
     door: Door, public: PublicTable | None, settings: PopulationSettings, *, published: bool = False
 ) -> dict[str, float]:
-    """Say which of the questions that `meet` asks are needed, with their shares of the budget.
+    """Return which of the queries of `meet` are needed, with their shares of the budget.
 
-    The documents take the sizes of people from public data, and so does what is published.
+    The documents take people's sizes from public data, and so do ``published`` runs.
     """
     shares = {}
     if isinstance(door.bounding, Norm):
@@ -158,26 +158,28 @@ def shares_of_people(
 
 
 def bound_notes(door: Door) -> tuple[str, ...]:
-    """Say what standard errors do not tell."""
-    told = "Counts are of bounded rows: standard errors tell of the noise only, not of what the "
-    return () if door.unit.is_row else (f"{told}bound left out ({door.bounding}).",)
+    """Return a note on what standard errors do not cover."""
+    if door.unit.is_row:
+        return ()
+    told = "Standard errors cover the added noise, not the bias of contribution bounding"
+    return (f"{told} ({door.bounding}).",)
 
 
 def check_public(public: PublicTable | None, settings: PopulationSettings) -> None:
-    """Refuse settings that need a public table, or its people, where there are none."""
+    """Raise on settings that need a public table, or its people, where there are none."""
     if settings.ids_by and (public is None or public.people is None):
         raise UsageError(
             "ids_by needs a public table with the unit's columns",
-            hint="give one, or leave ids_by out: people then follow a noisy distribution",
+            hint="use one, or leave out ids_by: people then follow a noisy distribution",
         )
     if settings.within == "public" and public is None:
-        raise UsageError("within = 'public' needs a public table", hint="give one, or use 'evenly'")
+        raise UsageError("within = 'public' needs a public table", hint="use one, or 'evenly'")
 
 
 def meet(
     door: Door, public: PublicTable | None, *, rows_price: float | None, people_price: float | None
 ) -> Crowd:
-    """Ask how many rows people have, and there are, as far as a price is given for it."""
+    """Measure people's sizes, and the number of rows, each if it has a price."""
     classes, bounding = None, door.bounding
     if people_price is not None:
         most = LARGEST if isinstance(bounding, Norm) else bounding.cap
@@ -218,7 +220,7 @@ def meet(
 
 
 def best_cap(public: PublicTable, price: float) -> int:
-    """Give the cap at which a noisy number of rows is nearest to the truth, on public people."""
+    """Return the cap with the least error of a noisy number of rows, on public people."""
     sizes = np.sort(public.sizes())
     caps = np.unique(np.quantile(sizes, np.linspace(0.5, 1, 200)).astype(np.int64))
     lost = [float(np.maximum(sizes - cap, 0).sum()) for cap in caps]

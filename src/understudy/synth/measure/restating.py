@@ -1,9 +1,9 @@
-"""Evidence: answers restated on the smallest cliques that they speak of.
+"""Evidence: answers restated on the smallest cliques that they determine.
 
 A coarse row is a cell of a smaller clique less what is counted fine above it.  Where nothing is,
 it is that cell, whole; so its answer is one of the smaller clique's, and of many such answers to
 one cell the mean by precision says all.  A model is fitted to the same likelihood, at a fraction
-of the work (``tests/synth/measure/test_restating.py`` holds both against each other).
+of the work (``tests/synth/measure/test_restating.py`` compares both).
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ if TYPE_CHECKING:
     from understudy.schema import Domain
     from understudy.synth.measure.granularity import Family, Grid
 
-    Numbers = NDArray[np.float64]
+    Floats = NDArray[np.float64]
 
 ALIKE = 1e-9
-"""Precisions that differ by no more than this share are the same."""
+"""Precisions within this relative difference count as equal."""
 
 
 class Evidence:
-    """What was answered of each clique's cells, and of sums that are no cell."""
+    """The answers for each clique's cells, and for sums that are not a single cell."""
 
     def __init__(self, domain: Domain) -> None:
-        """Begin with nothing."""
+        """Start empty."""
         self._domain = domain
-        self._cells: dict[Clique, tuple[Numbers, Numbers]] = {}
-        self._sums: dict[Clique, list[tuple[Rows, Numbers, float]]] = {}
+        self._cells: dict[Clique, tuple[Floats, Floats]] = {}
+        self._sums: dict[Clique, list[tuple[Rows, Floats, float]]] = {}
 
     def add(self, grid: Grid, measured: Sequence[Measurement], *, factor: float) -> None:
-        """Take what a grid was answered, of a table ``factor`` times as large as the model's."""
+        """Add a grid's answers, which count a table ``factor`` times as large as the model's."""
         for square, answer in zip(grid.squares, measured, strict=True):
             scale, start = answer.scale / factor, 0
             for family in (f for f in grid.families if f.square == square):
@@ -48,7 +48,7 @@ class Evidence:
                 start += family.count
                 self._add(grid.clique, family, values, scale)
 
-    def _add(self, clique: Clique, family: Family, values: Numbers, scale: float) -> None:
+    def _add(self, clique: Clique, family: Family, values: Floats, scale: float) -> None:
         held = np.flatnonzero(family.places >= 0)
         sizes = np.bincount(family.places[held], minlength=family.count)
         size = self._domain.cells(family.origin)
@@ -66,7 +66,7 @@ class Evidence:
             self._sums.setdefault(clique, []).append((rows, values[~whole], scale))
 
     def measurements(self) -> list[Measurement]:
-        """Give all of it: cells and sums of one clique together, in units of their noise."""
+        """Return everything: cells and sums of one clique together, in units of their noise."""
         found = []
         for clique, (sums, precisions) in self._cells.items():
             known = precisions > 0
@@ -88,8 +88,8 @@ class Evidence:
         return found
 
 
-def _whitened(clique: Clique, parts: Sequence[tuple[Rows, Numbers, Numbers]]) -> Measurement:
-    """Put rows together, each weighted by the root of its precision, so that all noise is 1."""
+def _whitened(clique: Clique, parts: Sequence[tuple[Rows, Floats, Floats]]) -> Measurement:
+    """Combine rows, each weighted by the root of its precision, so that all noise is 1."""
     ends = np.cumsum([0] + [len(rows.cells) for rows, _, _ in parts])
     starts = [rows.starts[:-1] + end for (rows, _, _), end in zip(parts, ends, strict=False)]
     return Measurement(

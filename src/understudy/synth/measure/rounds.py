@@ -1,4 +1,4 @@
-"""Rounds of measurements: marginals by size, each asked as the smaller ones suggest."""
+"""Rounds of measurements: marginals by size, each as finely as the smaller ones suggest."""
 
 from __future__ import annotations
 
@@ -26,25 +26,22 @@ if TYPE_CHECKING:
     from understudy.synth.measure.rules import RuleName
 
 
-"""Noise is widened by this much, so that rounding never costs more than there is."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Answers:
-    """What rounds of measurements came to."""
+    """The results of rounds of measurements."""
 
     total: float
     """The number of rows."""
     evidence: list[Measurement]
-    """All answers for a table of so many rows, restated on smaller cliques where they can be."""
+    """All answers for a table of ``total`` rows, restated on smaller cliques where possible."""
     measurements: tuple[Measurement, ...]
-    """The answers as they came."""
+    """The answers as they were measured."""
     told: list[dict[str, Any]]
-    """What was asked, as plain data."""
+    """A description of the measurements, as plain data."""
 
 
 class Rounds:
-    """What was asked of a door, and what is plausible after it."""
+    """The measurements made so far, and the cells that are plausible after them."""
 
     def __init__(
         self,
@@ -59,7 +56,7 @@ class Rounds:
         threshold: float,
         most_cells: int,
     ) -> None:
-        """Begin, with a price for all rounds together, which is a share of the budget."""
+        """Start with a price for all rounds together, which is a share of the budget."""
         self.measurements: list[Measurement] = []
         self._asked: list[tuple[Grid, list[Measurement]]] = []
         self._door, self._crowd, self._public = door, crowd, public
@@ -69,7 +66,7 @@ class Rounds:
         self._scales: dict[Clique, float] = {}
 
     def ask(self, cliques: Sequence[Clique], progress: Progress) -> None:
-        """Ask for marginals that are known beforehand, the smallest first."""
+        """Measure marginals that are known beforehand, the smallest first."""
         rounds = [list(same) for _, same in groupby(sorted(cliques, key=len), key=len)]
         times = [sum(map(self._times, cliques)) for cliques in rounds]
         for number, now in enumerate(rounds):
@@ -79,9 +76,9 @@ class Rounds:
     def select(
         self, price: float | None, progress: Progress, *, more: int = 0, limit: int = 0
     ) -> None:
-        """Ask for every column, select pairs of them under DP, and ask for these.
+        """Measure every column, select pairs under DP, and measure these.
 
-        They are a tree of pairs and so many ``more``, as far as the model stays within a limit.
+        They are a tree of pairs and ``more`` others, as far as the model stays within a limit.
         """
         domain = self._door.schema.domain
         ones = [(name,) for name in domain]
@@ -107,13 +104,13 @@ class Rounds:
         )
         if pairs:
             progress("measuring marginals", 0.5)
-            # What is left is theirs, however many there are.
+            # The pairs get all that is left, however many there are.
             self._price = price_lower(self._door.grains, self._door.currency)
             self._share = (self._price / self._door.budget.price) ** 2
             self._ask(pairs, [len(pairs)], 0)
 
     def answers(self) -> Answers:
-        """Give all that was answered."""
+        """Return all answers."""
         domain = self._door.schema.domain
         read = totals(domain, self.measurements)
         total = self._crowd.rows or read[None]
@@ -144,7 +141,7 @@ class Rounds:
         return self._copies.get(frozenset(clique), 1)
 
     def _ask(self, cliques: Sequence[Clique], times: Sequence[int], number: int) -> None:
-        """Ask one round, of which ``times`` tells how often all of them ask a marginal."""
+        """Measure one round; ``times`` is how often each marginal of all rounds is measured."""
         domain = self._door.schema.domain
         grids = [Grid.of(c, tuple(domain[n] for n in c), children(c, self._grids)) for c in cliques]
         if isinstance(self._door.bounding, Norm):
@@ -160,7 +157,7 @@ class Rounds:
                 sizes=self._crowd.sizes,
             )
         else:
-            # What it costs follows from the noise, and is no more than what is left.
+            # The cost follows from the noise, and is no more than what is left.
             price = price_lower(self._door.grains, self._door.currency)
             scales = {c: self._scale(c, sum(times)) for c in cliques}
         asked = [g.queries(scales[g.clique], self._door.currency) for g in grids]
@@ -173,7 +170,7 @@ class Rounds:
             self._scales[grid.clique] = scales[grid.clique]
 
     def _scale(self, clique: Clique, times: int) -> float:
-        """Give a clique's noise where people are bounded by a cap, ``times`` asked in all."""
+        """Return a clique's noise under a cap, with ``times`` measurements in all."""
         door = self._door
         assert not isinstance(door.bounding, Norm)  # noqa: S101  the caller has looked
         cap = door.bounding.cap

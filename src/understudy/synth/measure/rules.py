@@ -1,8 +1,8 @@
-"""Calibration rules: the σ of Gaussian noise for k equal questions under one budget.
+"""Calibration rules: the σ of Gaussian noise for k equal queries under one budget.
 
 Each is for sensitivity 1, and rounds towards more noise.  `gdp` is exact; the others are what the
-documents used, kept to reproduce their figures (`docs/corrections.md`).  Only mechanisms choose by
-these: whatever noise they ask for, the ledger charges its exact cost.
+documents used, kept to reproduce their figures (`docs/corrections.md`).  Only mechanisms use them:
+whatever noise they choose, the ledger charges its exact cost.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 RuleName = Literal["gdp", "rdp", "rdp_integer", "classical", "basic"]
 
 SLACK = 1 + 1e-12
-"""Noise is widened by this much, so that rounding never costs more than there is."""
+"""Noise is widened by this factor, so that rounding never makes a cost exceed its price."""
 
 
 def _check(budget: Budget, questions: int) -> None:
     if budget.delta == 0:
         raise BudgetError("Gaussian noise needs a delta above 0", got=0)
     if questions < 1:
-        raise BudgetError("the number of questions must be positive", got=questions)
+        raise BudgetError("the number of queries must be positive", got=questions)
 
 
 def gdp(budget: Budget, questions: int) -> float:
@@ -40,7 +40,7 @@ def gdp(budget: Budget, questions: int) -> float:
 
 
 def rdp(budget: Budget, questions: int) -> float:
-    """Calibrate by Rényi's classical conversion ε = ρ + 2√(ρ ln 1/δ), ρ = k/2σ².
+    """Calibrate by the classical Rényi conversion ε = ρ + 2√(ρ ln 1/δ), ρ = k/2σ².
 
     >>> round(150 * rdp(Budget(epsilon=1, delta=2.5e-5), 66), 2)
     5739.36
@@ -67,7 +67,7 @@ def rdp_integer(budget: Budget, questions: int) -> float:
 
 
 def classical(budget: Budget, questions: int) -> float:
-    """Calibrate one question by √(2 ln(1.25/δ))/ε, ε capped at 1; several by basic composition.
+    """Calibrate one query by √(2 ln(1.25/δ))/ε, ε capped at 1; several by basic composition.
 
     >>> round(classical(Budget(epsilon=0.1, delta=2.5e-6), 1), 2)
     51.23
@@ -78,7 +78,7 @@ def classical(budget: Budget, questions: int) -> float:
 
 
 def basic(budget: Budget, questions: int) -> float:
-    """Calibrate each question exactly at (ε/k, δ/k): basic composition."""
+    """Calibrate each query exactly at (ε/k, δ/k): basic composition."""
     _check(budget, questions)
     return SLACK / mu_lower(budget.epsilon / questions, budget.delta / questions)
 

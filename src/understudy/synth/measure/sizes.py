@@ -32,48 +32,47 @@ if TYPE_CHECKING:
     from understudy.public import PublicTable
     from understudy.synth.generate.assignment import Given
 
-    Numbers = NDArray[np.int64]
+    Ints = NDArray[np.int64]
     Floats = NDArray[np.float64]
 
 RATIO = 1.3
-"""By what classes grow."""
+"""The ratio by which classes grow."""
 LARGEST = 2**20
-"""Where no cap is given, people with more rows than this are told from each other no more."""
+"""Without a cap, people with more rows than this are all in one class."""
 STANDS_OUT: dict[Currency, float] = {Currency.GDP: 5.5, Currency.PURE: 12.0}
-"""So many standard deviations are an accident once in a hundred thousand runs, among some two
-hundred sums that are looked at; Laplace's noise goes farther out than Gauss's."""
+"""Noise alone reaches this many standard deviations once in a hundred thousand runs, among some two
+hundred sums that are looked at; Laplace noise has heavier tails than Gaussian noise."""
 NEIGHBOURS = (1, 2, 4, 8)
-"""How many classes are looked at together."""
+"""The numbers of adjacent classes that are summed."""
 NEARLY_ALL = 0.99
-"""The share of people whose rows are all counted, where noisy sizes give the cap."""
+"""The share of people whose rows are all counted, where the cap is chosen from noisy sizes."""
 HALF = 0.5
 TRIED = 101
 ROWS_OFF = (0.01, 0.02)
-"""The share of all rows that the noise of their number may have for the sake of more of them, at
-least and at most."""
+"""The relative noise in the number of rows that a larger cap may cost, at least and at most."""
 GOLDEN = (math.sqrt(5) - 1) / 2
-"""Multiples of it, less their whole parts, lie evenly between 0 and 1 wherever one begins."""
+"""The fractional parts of its multiples lie evenly between 0 and 1, from any start."""
 ONE = 2**32
-"""A row, where sizes are rounded: two thousand million rows are counted like that."""
+"""One row in fixed-point arithmetic, where sizes are rounded; up to two thousand million rows."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sizes:
-    """How many rows people have: the number of people with 1, 2, … rows."""
+    """The distribution of rows per person: the number of people with 1, 2, … rows."""
 
-    people: NDArray[np.float64]
+    people: Floats
 
     def quantile(self, share: float) -> int:
-        """Return the number of rows that this share of people does not pass."""
+        """Return the number of rows that this share of people does not exceed."""
         return int(np.searchsorted(np.cumsum(self.people), share * self.people.sum())) + 1
 
     @property
     def rows(self) -> float:
-        """How many rows there are in all."""
+        """The total number of rows."""
         return float(self.people @ np.arange(1, len(self.people) + 1))
 
     def lengths(self, repeats: float) -> Floats:
-        """Return how long people of each size are where two rows agree with this probability.
+        """Return the L2 norm of people of each size, if two rows agree with this probability.
 
         Of n rows, v_c in each cell c, Σ v_c² is the number of pairs of rows that agree, each row
         with itself too: n + n·(n − 1)·repeats on average.
@@ -85,7 +84,7 @@ class Sizes:
         return np.sqrt(each + each * (each - 1) * repeats)
 
     def kept(self, most: float, repeats: float = 1.0) -> Floats:
-        """Return how many rows of people of each size count where nobody is longer than so much.
+        """Return how many rows of people of each size count if L2 norms are clipped to ``most``.
 
         >>> Sizes(np.array([4.0, 0.0, 2.0])).kept(2).tolist()
         [4.0, 0.0, 4.0]
@@ -94,9 +93,9 @@ class Sizes:
         return self.people * each * np.minimum(1.0, most / self.lengths(repeats))
 
     def repeats(self, counted: Noisy, most: float) -> float:
-        """Return how often rows of a person agree, if so many rows were counted under a bound.
+        """Return how often rows of a person agree, given the rows counted with norms clipped.
 
-        All that could be is as likely beforehand: where noise leaves it open, the answer is a half.
+        The prior is uniform: where noise leaves it open, the answer is a half.
 
         >>> sizes = Sizes(np.array([5.0, 4.0, 3.0, 2.0, 1.0]))
         >>> [round(sizes.repeats(Noisy(sizes.kept(1.5, 0.4).sum(), e), 1.5), 2) for e in (0.01, 99)]
@@ -109,7 +108,7 @@ class Sizes:
         return float(tried @ likely / likely.sum())
 
     def clipped(self, most: int) -> Sizes:
-        """Let those with more than so many rows have just so many.
+        """Clip the number of rows of every person to ``most``.
 
         >>> Sizes(np.array([0.0, 3.0, 1.0, 0.0, 1.0])).clipped(2).people.tolist()
         [0.0, 5.0]
@@ -120,15 +119,15 @@ class Sizes:
 
     @classmethod
     def public(cls, table: PublicTable, rows: int) -> Sizes:
-        """Take people to have as many rows as public ones, and to be so many rows in all."""
+        """Take the public distribution of rows per person, scaled to ``rows`` rows in all."""
         people = np.bincount(table.sizes())[1:].astype(np.float64)
         return cls(people * (rows / len(table)))
 
-    def each(self, rows: int, most: int | None = None) -> Numbers:
-        """Return how many rows each of as many people has, if there are so many in all.
+    def each(self, rows: int, most: int | None = None) -> Ints:
+        """Return the number of rows of each person, for ``rows`` rows in all.
 
-        Sizes are scaled to the rows there are; nobody has none of them, or more than ``most``.
-        Any people next to each other are about as different as all of them.
+        Sizes are scaled to the total; everybody has from 1 to ``most`` rows.  Any run of adjacent
+        people has about the distribution of all.
 
         >>> sizes = Sizes(np.array([2.0, 0.0, 1.0]))
         >>> [sizes.each(rows, 4).tolist() for rows in (0, 2, 5, 7, 13)]
@@ -144,7 +143,7 @@ class Sizes:
         return _scaled(found, rows, most)[spread]
 
     def given(self, rows: int, *, most: int | None = None) -> Given:
-        """Give so many rows to people of these sizes, at most so many to each."""
+        """Assign ``rows`` rows to people of these sizes, at most ``most`` each."""
         return dealt(self.each(rows, most))
 
 
@@ -158,10 +157,10 @@ class Noisy:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Classes:
-    """Noisy numbers of people by size class, and of all of them."""
+    """Noisy numbers of people by size class, and in all."""
 
-    starts: Numbers
-    """The least size of each class; the last one is open."""
+    starts: Ints
+    """The smallest size of each class; the last class is open."""
     counts: Floats
     error: float
     """The standard deviation of each count's noise."""
@@ -170,7 +169,7 @@ class Classes:
 
     @classmethod
     def ask(cls, door: Door, *, price: float, most: int = LARGEST) -> Classes:
-        """Ask for a price; sizes above ``most`` are not told from each other."""
+        """Measure at a price; sizes above ``most`` are in one class."""
         grains, one = price_grains(price, door.currency), Fraction(1)
         shape, total = split(grains, door.currency, [3, 1])
         starts = class_starts(most)
@@ -189,7 +188,7 @@ class Classes:
         return cls(starts, counts.reshape(-1), error, people, door.currency)
 
     def to_dict(self) -> dict[str, Any]:
-        """Write the answers as plain data, up to the last class that stands out of its noise."""
+        """Return the answers as plain data, up to the last class that stands out of its noise."""
         last = self._last() + 1
         ends = self._ends()[:last] - 1
         return {
@@ -203,10 +202,10 @@ class Classes:
         }
 
     def cap(self, price: float) -> int:
-        """Choose the most rows a person of which are counted, where all rows are for a price.
+        """Choose the cap on a person's rows for counting all rows at a price.
 
-        At least nearly everybody is counted whole, and more are where noise allows: the more,
-        the more people may be there who do not stand out.
+        Nearly everybody is counted in full, and more people are where noise allows: the more
+        people may exist who do not stand out, the larger the cap.
         """
         sizes, (least, most) = self.sizes(), ROWS_OFF
         unseen = STANDS_OUT[self.currency] * self.error / max(1.0, self.people.value)
@@ -214,10 +213,10 @@ class Classes:
         return max(sizes.quantile(NEARLY_ALL), math.floor(min(noiseless, LARGEST)))
 
     def sizes(self, rows: Noisy | None = None, *, cap: int = LARGEST) -> Sizes:
-        """Estimate how many people have how many rows, with a number of capped rows if any."""
+        """Estimate the distribution of rows per person, with a number of capped rows if given."""
         last = self._last()
         if rows is not None:
-            # Up to the cap, people that nobody has would be seen in the number of rows.
+            # Up to the cap, spurious people would show in the number of rows.
             last = max(last, int(np.searchsorted(self.starts, cap, side="right")) - 1)
         starts = self.starts[: last + 1]
         means = np.zeros(len(starts)) if rows is None else self._means(cap)[: len(starts)]
@@ -227,7 +226,7 @@ class Classes:
             error=self.error,
             totals=[self.people, rows or Noisy(0.0, math.inf)],
         )
-        # Less than half a person is nobody, and would have a size all the same.
+        # Less than half a person is nobody, but would still get a size.
         found[np.cumsum(found[::-1])[::-1] < HALF] = 0
         if not found.any():
             found[0] = 1.0
@@ -236,8 +235,8 @@ class Classes:
     def _last(self) -> int:
         """Return the last class that stands out of its noise, alone or with its neighbours.
 
-        Neighbours are looked at only above the classes that stand out without them: any sum that
-        holds most of the people stands out.
+        Neighbours are summed only above the classes that stand out alone: any sum that holds most
+        of the people stands out.
         """
         limit = STANDS_OUT[self.currency] * self.error
         last, summed = -1, np.concatenate(([0.0], np.cumsum(self.counts)))
@@ -248,8 +247,8 @@ class Classes:
             last += int(out[-1]) + together if len(out) else 0
         return max(0, last)
 
-    def _ends(self) -> Numbers:
-        """Return the least size beyond each class; the open one is taken to end as others do."""
+    def _ends(self) -> Ints:
+        """Return the smallest size beyond each class; the open one is taken to end as others do."""
         return np.append(self.starts[1:], max(_next(int(self.starts[-1])), 2))
 
     def _means(self, cap: int) -> Floats:
@@ -257,8 +256,8 @@ class Classes:
         return np.array([np.minimum(np.arange(a, b), cap).mean() for a, b in pairs])
 
 
-def class_starts(most: int) -> Numbers:
-    """Return the least size of each class, up to the largest size that is told apart.
+def class_starts(most: int) -> Ints:
+    """Return the smallest size of each class, up to the largest size that is distinguished.
 
     >>> class_starts(30).tolist()
     [1, 2, 3, 4, 5, 7, 9, 12, 16, 21, 27]
@@ -273,32 +272,32 @@ def _next(start: int) -> int:
     return max(start + 1, math.floor(start * RATIO + 0.5))
 
 
-def _spread(people: Floats, ends: Numbers) -> Floats:
+def _spread(people: Floats, ends: Ints) -> Floats:
     """Spread the people of each class evenly over its sizes."""
     lengths = np.diff(np.concatenate(([1], ends)))
     spread: Floats = np.repeat(people / lengths, lengths)
     return spread[: int(np.flatnonzero(spread)[-1]) + 1]
 
 
-def _scaled(sizes: Numbers, rows: int, most: int) -> Numbers:
-    """Scale sizes to so many rows in all, from 1 to ``most`` each, and round them to whole ones."""
+def _scaled(sizes: Ints, rows: int, most: int) -> Ints:
+    """Scale sizes to ``rows`` rows in all, from 1 to ``most`` each, rounded to whole numbers."""
     different, people = np.unique(sizes, return_counts=True)
     low, high = 0.0, float(rows)
     for _ in range(100):
         middle = (low + high) / 2
         enough = people @ np.clip(middle * different, 1, most) >= rows
         low, high = (low, middle) if enough else (middle, high)
-    # In whole numbers, so that none is rounded beyond its limits, nor their sum.
+    # In integers, so that rounding breaks neither the limits nor the sum.
     scaled = np.rint(np.clip(high * sizes, 1, most) * ONE).astype(np.int64)
     ends = (np.cumsum(scaled) + ONE // 2) // ONE
     return np.diff(ends, prepend=0)
 
 
 def _likeliest(counts: Floats, sums: Floats, *, error: float, totals: list[Noisy]) -> Floats:
-    """Minimise the whitened squares of noisy counts and of noisy sums of them, none below 0.
+    """Minimise the whitened squares of noisy counts and of noisy sums of them, non-negative.
 
-    By Lawson and Hanson's active sets: numbers that help become free one by one, and are held at 0
-    again where the best for those that are free lies below it.
+    By Lawson and Hanson's active sets: variables become free one by one, and are fixed at 0 again
+    where the optimum of the free ones is negative.
     """
     weights = np.array([total.error**-2.0 for total in totals])
     curve = np.eye(len(counts)) / error**2 + (sums.T * weights) @ sums
@@ -314,7 +313,7 @@ def _likeliest(counts: Floats, sums: Floats, *, error: float, totals: list[Noisy
             best[free] = np.linalg.solve(curve[np.ix_(free, free)], slope[free])
             if (best[free] > 0).all():
                 break
-            # As far towards the best as nobody gets below 0.
+            # As far towards the optimum as all stay non-negative.
             down = free & (best <= 0)
             found = found + float((found[down] / (found[down] - best[down])).min()) * (best - found)
             free &= found > 1e-9 * error

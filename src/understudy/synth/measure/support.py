@@ -1,14 +1,14 @@
-"""Support: which codes of a column can be told from noise, and what becomes of the others.
+"""Support: which codes of a column stand out of the noise, and how the others are merged.
 
-A code is *supported* if its noisy count is at least a threshold of noise.  Codes that are not are
-put together: in a list into one *other*; in an ordered column with their neighbours, so that a
+A code is *supported* if its noisy count is at least a threshold times its noise.  Codes that are
+not are merged: in a list into one *other*; in an ordered column with their neighbours, so that a
 rare age is still an age of about that size.  An ordered column of many supported codes is grouped
-further, into so many parts of about equal noisy mass.  Where a list's values belong to groups, as
+further, into ``bins`` parts of about equal noisy mass.  Where a list's values belong to groups, as
 cities to states, the group of most noisy mass is supported as a whole, and no other group is.
 
 On the way back a merged code becomes one of its own codes: a supported one by its noisy count,
-one of the rest by public frequency, or by noisy counts that are moved towards their mean, the more
-the less they tell.  All of this follows from noisy answers and public data, and costs nothing.
+one of the rest by public frequency, or by noisy counts shrunk towards their mean, the more the
+noisier they are.  All of this follows from noisy answers and public data, and costs nothing.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ if TYPE_CHECKING:
 
     from understudy.schema import Codes, Column
 
-    Numbers = NDArray[np.float64]
-    Whole = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
     Mask = NDArray[np.bool_]
 
 Rare = Literal["neighbours", "other"]
 MOST_VALUES = 250
-"""The most codes of a column that are supported by themselves, where nothing else is said."""
+"""The default for the maximum number of supported codes of a column."""
 FAINT = 1e-6
-"""What a supported code counts for at least, in rows: it may be so for its group, and be empty."""
+"""The minimum count of a supported code, in rows: one supported for its group may be empty."""
 TINY = 1e-200
 SQUARES = {Currency.GDP: 2.0, Currency.PURE: 5.0}
-"""The variance of a squared noise, in units of the square of its variance."""
+"""The variance of squared noise, in units of the squared variance of the noise."""
 DOUBT = 0.5
-"""How many standard deviations of what noise may make up are taken off."""
+"""How many standard deviations of the noise's own contribution are subtracted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,16 +50,16 @@ class Rule:
     """How the support of a column is found."""
 
     threshold: float
-    """A code is supported if it is this many times its noise; 0 keeps every code by itself."""
+    """A code is supported if it is at least this many times its noise; 0 keeps every code."""
     rare: Rare
-    """Whether rare codes of an ordered column go with their neighbours, or into one *other*."""
+    """Whether rare codes of an ordered column are merged with their neighbours or into *other*."""
     most: int
-    """The most codes that are supported by themselves."""
+    """The maximum number of supported codes."""
     bins: int
-    """Into how many groups the codes of an ordered column are put at most."""
+    """The maximum number of groups of an ordered column."""
 
     def most_codes(self, column: Column) -> int:
-        """Return the most codes that can be left of a column, whatever its marginal is."""
+        """Return the maximum number of merged codes of a column, whatever its marginal is."""
         if self.threshold == 0:
             return column.size
         ordered = column.ordered_count if self.rare == "neighbours" else 0
@@ -74,39 +74,39 @@ class Rule:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Support:
-    """The codes of one column as they are put together."""
+    """How the codes of one column are merged."""
 
     column: str
-    codes: Whole
+    codes: Ints
     """The merged code of each code."""
-    likely: Numbers
-    """How likely each code is, beside the others of its merged code."""
+    likely: Floats
+    """The relative likelihood of each code within its merged code."""
     supported: Mask
 
     @property
     def merge(self) -> Merge:
-        """What is told to the door."""
+        """The merge as the door takes it."""
         return Merge(column=self.column, codes=self.codes)
 
     @property
     def size(self) -> int:
-        """How many merged codes there are."""
+        """The number of merged codes."""
         return int(self.codes.max()) + 1
 
     @property
     def is_whole(self) -> bool:
-        """Whether every code is by itself."""
+        """Whether no codes are merged."""
         return len(self.codes) == self.size
 
-    def sums(self, counts: Numbers) -> Numbers:
-        """Add up what merged codes have of some counts, one a code."""
-        summed: Numbers = np.bincount(self.codes, weights=counts).astype(np.float64)
+    def sums(self, counts: Floats) -> Floats:
+        """Sum counts of codes into counts of merged codes."""
+        summed: Floats = np.bincount(self.codes, weights=counts).astype(np.float64)
         return summed
 
     def restated(self, measured: Measurement) -> Measurement:
-        """Give the answer of a column's marginal for the merged codes, all in units of its noise.
+        """Return a column's measurement for the merged codes, in units of its noise.
 
-        A sum of k answers has √k times their noise; it is weighed by 1/√k.
+        A sum of k answers has √k times their noise; it is weighted by 1/√k.
         """
         roots = np.sqrt(np.bincount(self.codes, minlength=self.size))
         each = Rows(np.arange(self.size + 1), np.arange(self.size))
@@ -121,7 +121,7 @@ class Support:
 
     def spread(self, merged: Codes, rng: np.random.Generator) -> Codes:
         """Draw a code for every merged one."""
-        # Codes without a chance come first within their merged code, where no draw ends.
+        # Codes of probability 0 come first within their merged code, where no draw ends.
         order = np.lexsort((self.likely > 0, self.codes))
         ends = np.cumsum(self.likely[order])
         starts = np.searchsorted(self.codes[order], np.arange(self.codes.max() + 2))
@@ -168,7 +168,7 @@ def reconsidered(
     *,
     currency: Currency,
 ) -> Support:
-    """Put the same codes together, and let them share by an answer and public frequency."""
+    """Keep the merge, and update how codes share it by an answer and public frequency."""
     codes, noisy, supported = support.codes, measured.values, support.supported
     if public is None:
         rare = ~supported & _values(column)
@@ -179,20 +179,18 @@ def reconsidered(
 
 
 def _values(column: Column) -> Mask:
-    """Say which codes are values, and not *missing* or the like."""
+    """Return which codes are values, rather than *missing* or the like."""
     return np.arange(column.size) < column.values_count
 
 
-def _shrunk(
-    noisy: Numbers, codes: Whole, rare: Mask, *, scale: float, currency: Currency
-) -> Numbers:
-    """Move noisy counts of rare codes towards the mean of their merged code.
+def _shrunk(noisy: Floats, codes: Ints, rare: Mask, *, scale: float, currency: Currency) -> Floats:
+    """Shrink noisy counts of rare codes towards the mean of their merged code.
 
     If counts lie around their mean m with variance φ·m², noisy ones do with φ·m² + σ².  So φ is
-    read off all rare codes of the column, and m + φm²/(φm² + σ²)·(y − m) is the linear guess at a
-    count with the least expected square (James and Stein).  Squares of noise are off by √2·σ² each
-    (√5·σ² if it is Laplace's): a part of what that may make up is taken off φ, so that codes of
-    which there is only noise to be seen are much alike.
+    estimated from all rare codes of the column, and m + φm²/(φm² + σ²)·(y − m) is the linear
+    estimate of a count with the least expected square error (James and Stein).  Squares of noise
+    deviate by √2·σ² each (√5·σ² for Laplace noise): part of that is subtracted from φ, so that
+    codes that show only noise are nearly equal.
     """
     variance, fourth = currency.deviation(scale) ** 2, SQUARES[currency]
     held = np.maximum(np.bincount(codes, weights=rare), 1.0)
@@ -204,15 +202,15 @@ def _shrunk(
     over = max(0.0, float((away**2 - free * variance).sum()) - made_up)
     base = float((free * mean**2).sum())
     told = over * mean**2 / np.maximum(over * mean**2 + base * variance, TINY)
-    shrunk: Numbers = np.where(rare, np.maximum(mean + told * away, 0.0), 0.0)
+    shrunk: Floats = np.where(rare, np.maximum(mean + told * away, 0.0), 0.0)
     return shrunk
 
 
-def _with_lists(column: Column, noisy: Numbers, supported: Mask, parts: Whole) -> Whole:
-    """Number the codes after those that lie in an order: supported ones each, others together.
+def _with_lists(column: Column, noisy: Floats, supported: Mask, parts: Ints) -> Ints:
+    """Number the codes after the ordered ones: supported ones each, the others merged.
 
-    Where all of the others are no values, such as *missing*, and noise would make up rows of them,
-    they go with the most common code, and never come out again.
+    Where all of the others are not values, such as *missing*, and noise would invent rows of them,
+    they are merged with the most common code, and never drawn.
     """
     first, ordered = int(parts.max(initial=-1)) + 1, len(parts)
     listed = supported[ordered:]
@@ -226,8 +224,8 @@ def _with_lists(column: Column, noisy: Numbers, supported: Mask, parts: Whole) -
     return codes
 
 
-def _largest(noisy: Numbers, supported: Mask, most: int) -> Mask:
-    """Keep the largest of what is supported, where it is too much."""
+def _largest(noisy: Floats, supported: Mask, most: int) -> Mask:
+    """Keep the ``most`` largest supported codes."""
     if supported.sum() <= most:
         return supported
     kept = np.zeros(len(noisy), dtype=bool)
@@ -235,8 +233,8 @@ def _largest(noisy: Numbers, supported: Mask, most: int) -> Mask:
     return kept
 
 
-def _by_group(column: Column, noisy: Numbers, supported: Mask) -> Mask:
-    """Support all of the group of most noisy mass, none of others, and by threshold the rest."""
+def _by_group(column: Column, noisy: Floats, supported: Mask) -> Mask:
+    """Support the whole group of most noisy mass, no other group, and the rest by threshold."""
     names = np.array([*column.groups, *[""] * (column.size - len(column.groups))])
     mass = {name: float(noisy[names == name].sum()) for name in sorted({*column.groups} - {""})}
     if not mass:
@@ -246,8 +244,8 @@ def _by_group(column: Column, noisy: Numbers, supported: Mask) -> Mask:
     return held
 
 
-def _neighbours(noisy: Numbers, supported: Mask, least: float) -> Whole:
-    """Number supported codes each, and rare ones together until they are told from noise."""
+def _neighbours(noisy: Floats, supported: Mask, least: float) -> Ints:
+    """Number supported codes each, and merge rare neighbours until they stand out of the noise."""
     parts = np.zeros(len(noisy), dtype=np.int64)
     part, held, mass = -1, 0, 0.0
     for code, (count, alone) in enumerate(zip(noisy, supported, strict=True)):
@@ -262,24 +260,24 @@ def _neighbours(noisy: Numbers, supported: Mask, least: float) -> Whole:
     return parts
 
 
-def _grouped(parts: Whole, mass: Numbers, bins: int) -> Whole:
-    """Put neighbouring parts together into groups of about equal mass, where there are many."""
+def _grouped(parts: Ints, mass: Floats, bins: int) -> Ints:
+    """Merge neighbouring parts into groups of about equal mass, where there are many."""
     if not len(parts) or parts[-1] < bins:
         return parts
     each = np.bincount(parts, weights=mass)
     middle = np.cumsum(each) - each / 2
     groups = np.minimum((bins * middle / max(each.sum(), 1e-9)).astype(np.int64), bins - 1)
-    numbered: Whole = np.unique(groups, return_inverse=True)[1]
+    numbered: Ints = np.unique(groups, return_inverse=True)[1]
     return numbered[parts]
 
 
 def _likely(
-    column: Column, codes: Whole, noisy: Numbers, supported: Mask, frequency: Numbers
-) -> Numbers:
-    """Say how codes of one merged code share it: by noisy counts, and what is left among the rest.
+    column: Column, codes: Ints, noisy: Floats, supported: Mask, frequency: Floats
+) -> Floats:
+    """Return how codes share their merged code: by noisy counts, and the remainder by frequency.
 
-    Rare codes share what they have in all by some frequency, or evenly where it is 0; a rare code
-    that is no value gets none of it beside any that is one, or is supported.
+    Rare codes share their total by some frequency, or evenly where it is 0; a rare code that is
+    not a value gets none of it beside one that is a value or supported.
     """
     size = int(codes.max()) + 1
     likely = np.where(supported, np.maximum(noisy, FAINT), 0.0)
@@ -293,12 +291,12 @@ def _likely(
     alone = np.bincount(codes, weights=likely, minlength=size) == 0
     left[alone] = np.maximum(left[alone], 1.0)
     total = np.bincount(codes, weights=share, minlength=size)
-    found: Numbers = likely + share * left[codes] / np.maximum(total, TINY)[codes]
+    found: Floats = likely + share * left[codes] / np.maximum(total, TINY)[codes]
     return found
 
 
 def merged_public(public: PublicTable, supports: Sequence[Support]) -> PublicTable:
-    """See a public table with merged codes."""
+    """Return a public table with merged codes."""
     found: Mapping[str, Support] = {s.column: s for s in supports}
     return PublicTable(
         schema=merged_schema(public.schema, [s.merge for s in supports]),

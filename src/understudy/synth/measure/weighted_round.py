@@ -27,20 +27,17 @@ if TYPE_CHECKING:
     from understudy.synth.measure.population import Crowd
 
 
-"""Noise is widened by this much, so that rounding never costs more than there is."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Asked:
-    """A marginal that a round asks for."""
+class WeightedMarginal:
+    """A marginal of a round, with its weight."""
 
     clique: Clique
     weight: float = 1.0
     starts: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    """Of some columns, the first code of each group: cells alike in these are asked as one."""
+    """For some columns, the first code of each group: a group's codes are measured as one."""
 
     def grid(self, domain: Mapping[str, int]) -> Grid:
-        """Lay out its rows."""
+        """Return its query rows."""
         shape = tuple(domain[n] for n in self.clique)
         if not self.starts:
             return Grid.of(self.clique, shape, [])
@@ -58,14 +55,14 @@ class Asked:
 
 def weighted_round(
     door: Door | MergedDoor,
-    asked: Sequence[Asked],
+    asked: Sequence[WeightedMarginal],
     *,
     price: float,
     crowd: Crowd,
     public: PublicTable | None,
     sigma: float | None = None,
 ) -> list[Measurement]:
-    """Ask a round for a price; ``sigma`` is a larger noise, of a whole round with cap 1."""
+    """Measure a round at a price; ``sigma`` is a larger noise, for a whole round with cap 1."""
     grids = [a.grid(door.schema.domain) for a in asked]
     weights = {a.clique: a.weight for a in asked}
     if isinstance(door.bounding, Norm):

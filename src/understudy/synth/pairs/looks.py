@@ -40,7 +40,7 @@ from understudy.budget import (
 from understudy.door import Candidate
 from understudy.graph import estimate, model_bytes
 from understudy.synth.measure.noise_levels import MEAN_SIZE
-from understudy.synth.measure.weighted_round import Asked, weighted_round
+from understudy.synth.measure.weighted_round import WeightedMarginal, weighted_round
 from understudy.synth.select.cliques import gaining
 
 if TYPE_CHECKING:
@@ -58,25 +58,25 @@ if TYPE_CHECKING:
 MOST_ITERATIONS = 300
 LOOK_ITERATIONS = 100
 DROWNED = 0.3
-"""Where noise alone puts pairs so far off, in total variation, none is asked."""
+"""No pair is measured where noise alone makes this total variation error."""
 WORTH = 0.05
-"""No more pairs are looked for than could be told if the model were so far off."""
+"""No more pairs are chosen than would pay if the model were this far off."""
 BYTES_A_ROW = 32
-"""The more rows, the larger a model they can tell."""
+"""The model's size limit grows with the number of rows."""
 MODEL_LIMITS = (2_000_000, 8_000_000)
-"""The least and the most bytes of a model, where nobody said otherwise."""
+"""The bounds of the default size limit of a model, in bytes."""
 OTHERS = 1.5
-"""A pair's own noise, and what all others have more for it."""
+"""A pair's own noise, and the noise that it adds to all others."""
 SHARES = tuple(i / 10 for i in range(10))
-"""The shares of what is left, of which the best asks for columns again."""
+"""The shares of the remaining budget that are tried for measuring columns again."""
 ONLY_COLUMNS = (
-    "Noise would drown every pair of columns: each column is drawn by itself, and nothing is told "
-    "of how columns hang together."
+    "Noise would exceed the signal in every pair of columns: each column is drawn independently, "
+    "and no correlations are kept."
 )
 
 
 class Looks:
-    """Two looks at pairs over compressed columns, and what was asked of the table for them."""
+    """Two looks at pairs over compressed columns, and the measurements made for them."""
 
     def __init__(
         self,
@@ -86,16 +86,16 @@ class Looks:
         most_cells: int,
         model_limit: int | None,
     ) -> None:
-        """Begin with a model of single columns."""
+        """Start with a model of single columns."""
         self.measured: list[Measurement] = []
         self.chosen: list[Clique] = []
         self.coarser: str | None = None
-        """What could not be asked for, if the plan had to be a coarser one."""
+        """What could not be measured, if a coarser plan had to be used."""
         self.columns, self._prices = columns, prices
         self._door, self._domain = columns.small(), columns.domain
         self._currency = self._door.currency
         self._ones, self._public = columns.evidence(), columns.small_public()
-        # Two rows of a person agree in two columns about as often as in one and in the other.
+        # Two rows agree in two columns with about the product of the probabilities for each.
         self._crowd = replace(columns.crowd, repeats=columns.crowd.repeats**2)
         self._bounding, self._kept = columns.crowd.bounding, 1.0
         pairs = itertools.combinations(self._domain, 2)
@@ -105,7 +105,7 @@ class Looks:
         self._limit = model_limit or min(high, max(low, round(BYTES_A_ROW * self._model.total)))
 
     def ask(self, progress: Progress) -> None:
-        """Look for a tree, ask for it, look for more, and ask for all with what is left."""
+        """Choose and measure a tree, choose more pairs, and measure all with what is left."""
         if "last" not in self._prices:
             return
         steps, expected = len(self._domain) - 1, self._expected()
@@ -118,20 +118,20 @@ class Looks:
         self._choose(expected, steps, price=self._prices["choice"], tree=True)
         tree = tuple(self.chosen)
         if tree:
-            progress("asking for the tree", 0)
+            progress("measuring the tree", 0)
             self._measure(dict.fromkeys(tree, 1.0), self._prices["tree"])
             self._model = self._fitted(self._model, LOOK_ITERATIONS)
             progress("choosing more pairs", 0)
             expected = self._expected()
             self._choose(expected, self._more(expected), price=self._prices["more"], tree=False)
-        progress("asking for columns again", 0)
+        progress("measuring columns again", 0)
         self._ask_columns_again(self._columns_share(expected))
         if self.chosen:
-            progress("asking for all pairs", 0)
+            progress("measuring all pairs", 0)
             self._measure(self._last(tree), self._left)
 
     def settle(self, progress: Progress) -> Model:
-        """Fit the last model well."""
+        """Fit the final model to convergence."""
         progress("fitting the model", 0)
         return self._fitted(self._model, MOST_ITERATIONS)
 
@@ -145,7 +145,7 @@ class Looks:
         ).model
 
     def _ask_columns_again(self, share: float) -> None:
-        """Ask for columns again, for a share of what is left."""
+        """Measure columns again, for a share of what is left."""
         if share > 0:
             shares = [share, 1 - share] if share < 1 else [1.0]
             price = split(self._door.grains, self._door.currency, shares)[0]
@@ -153,10 +153,10 @@ class Looks:
             self._ones = self.columns.evidence()
 
     def _columns_share(self, expected: Expected) -> float:
-        """Give the share of what is left that asks for columns again, where it mends the most.
+        """Return the best share of what is left for measuring columns again.
 
-        What a column is off by is in all of its pairs, what a pair is off by in itself; both fall
-        with the square root of precision, and pairs tell of their columns too.
+        A column's error is in all of its pairs, a pair's error in itself alone; both fall with the
+        square root of precision, and pairs inform their columns too.
         """
         if not self.chosen:
             return 1.0
@@ -185,7 +185,7 @@ class Looks:
         return min(SHARES, key=total)
 
     def _columns_noise(self) -> dict[str, NDArray[np.float64]]:
-        """Give the noise of each column's codes, in rows of the model."""
+        """Return the noise of each column's codes, in rows of the model."""
         total, found = max(1.0, self._model.total), {}
         for support, m in zip(self.columns.supports, self.columns.measured, strict=True):
             counted = max(1.0, float(m.values.sum())) / total
@@ -197,14 +197,14 @@ class Looks:
         return price_lower(self._door.grains, self._door.currency)
 
     def _expected(self) -> Expected:
-        """Give what the model expects of every pair."""
+        """Return the model's marginal of every pair."""
         found = self._model.marginals(self._pairs)
         return {pair: np.maximum(table.reshape(-1), 0.0) for pair, table in found.items()}
 
     def _plan(self, count: int) -> tuple[float, dict[Clique, float]]:
-        """Give who is just not weighed down, and what a cell of each pair is off by.
+        """Return the clipping norm, and the noise of a cell of each pair.
 
-        If so many pairs are asked, that is: to ask for some is to ask for all at a higher price.
+        Both are for ``count`` measured pairs: measuring some is measuring all at a higher price.
         """
         share = min(1.0, count / len(self._pairs))
         looks = self._prices["tree"], self._prices["last"]
@@ -217,35 +217,35 @@ class Looks:
         return length, dict(zip(self._pairs, off.tolist(), strict=True))
 
     def _off(self, expected: Expected, count: int) -> float:
-        """Give about how far off noise puts pairs if so many are asked, in total variation."""
+        """Return about the error from noise if ``count`` pairs are measured, in total variation."""
         _, off = self._plan(count)
         lost = [float(np.minimum(off[p], expected[p]).sum()) for p in self._pairs]
         return float(np.mean(lost)) / (2 * max(self._model.total, 1e-9))
 
     def _more(self, expected: Expected) -> int:
-        """Give how many pairs more are looked for."""
+        """Return how many further pairs may be chosen."""
         count = len(self._pairs) - len(self.chosen)
         while count and self._off(expected, len(self.chosen) + count) > WORTH:
             count //= 2
         return count
 
     def _settle_bounding(self, count: int) -> None:
-        """Settle what bounds a selection, and ask how many rows that leaves.
+        """Choose the bounding for selections, and measure how many rows it leaves.
 
-        A model has all rows; what the bound left out is no error of it.
+        A model has all rows; what the bound leaves out is not an error of the model.
         """
         if "mass" not in self._prices:
             return
         length, _ = self._plan(count)
         self._bounding = Weights(max(1, round(length)))
-        # It is asked for under `Norm` only, where noise is Gauss's.
+        # It is measured under `Norm` only, where noise is Gaussian.
         bound = Fraction(self._bounding.cap) ** 2
         scale = scale_upper(self._prices["mass"], self._door.currency, bound=bound)
         mass = self.columns.door.total(cap=self._bounding.cap, scale=scale)
         self._kept = max(1.0, mass) / max(1.0, self._model.total)
 
     def _choose(self, expected: Expected, most: int, *, price: float, tree: bool) -> None:
-        """Choose pairs one by one, at most so many, until none is worth its noise."""
+        """Choose pairs one by one, at most ``most``, until none is worth its noise."""
         if not most:
             return
         none = Candidate(clique=(), expected=np.array([self._kept * self._model.total]))
@@ -258,7 +258,7 @@ class Looks:
             if not free:
                 return
             if priced <= len(self.chosen):
-                # What a pair is worth follows from how many there are; near enough by twos.
+                # A pair's worth depends on how many there are; within a factor of two will do.
                 priced = most if tree else 2 * len(self.chosen)
                 listed = self._worth(expected, free, priced)
             epsilon = selection_epsilon_lower(share, self._door.currency)
@@ -274,7 +274,7 @@ class Looks:
     def _worth(
         self, expected: Expected, pairs: Iterable[Clique], count: int
     ) -> dict[Clique, Candidate]:
-        """Say what each pair is worth, if so many are asked in all."""
+        """Return what each pair is worth, if ``count`` are measured in all."""
         _, off = self._plan(count)
         return {
             pair: gaining(
@@ -285,10 +285,10 @@ class Looks:
         }
 
     def _last(self, tree: tuple[Clique, ...]) -> dict[Clique, float]:
-        """Say what the last question asks: new pairs, and of the tree what it has not had yet."""
+        """Return the last query's shares: new pairs, and what the tree is still short of."""
         new = dict.fromkeys((pair for pair in self.chosen if pair not in tree), 1.0)
         if self._currency.noise == "laplace":
-            # Laplace's noise is least where a question is asked once.
+            # Laplace noise is least where a marginal is measured once.
             return new or dict.fromkeys(tree, 1.0)
         first, last = self._prices["tree"] ** 2, self._left**2
         had = first / self._precision(tree)
@@ -299,15 +299,15 @@ class Looks:
         return math.fsum(self._domain.cells(pair) ** (2 / 3) for pair in pairs)
 
     def _measure(self, shares: Mapping[Clique, float], price: float) -> None:
-        """Ask for marginals, each with a share of the precision that the largest has."""
+        """Measure marginals, each with a share of the precision of the largest."""
         asked = []
         for clique, share in shares.items():
-            # Under `Norm` cells count in any case, and σ goes by the power ⅔ of a weight.
+            # Under `Norm` cells count in any case, and σ scales with the power ⅔ of a weight.
             weight = share ** (3 / 4)
             if not isinstance(self._door.bounding, Norm):
                 cells = self._domain.cells(clique)
                 weight = math.sqrt(share) * cells**self._currency.weight_power
-            asked.append(Asked(clique=clique, weight=weight))
+            asked.append(WeightedMarginal(clique=clique, weight=weight))
         found = weighted_round(
             self._door, asked, price=price, crowd=self._crowd, public=self._public
         )

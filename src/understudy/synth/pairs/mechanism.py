@@ -1,12 +1,12 @@
-"""Pairs: those that are worth their noise, in two looks; as many as there are people for.
+"""Pairs: those that are worth their noise, in two looks; as many as the people allow.
 
-Every column is asked for, and rare codes are put together.  A first look chooses a tree of pairs,
-each worth what columns taken as independent get wrong of it less what noise would, and asks for
-them.  A second look chooses further pairs, each worth what the model so far gets wrong; when
-nothing is worth its noise any more, it stops.  What is left of the budget asks for columns again,
-as far as that mends more, for the new pairs, and for the tree again, so that all are told alike.
-Where noise drowns every pair, columns are asked again in place of pairs.  `docs/pairs.md` has the
-derivation.
+Every column is measured, and rare codes are merged.  A first look chooses a tree of pairs, each
+worth what columns taken as independent get wrong of it less what noise would, and measures them.  A
+second look chooses further pairs, each worth what the model so far gets wrong; when nothing is
+worth its noise any more, it stops.  What is left of the budget measures columns again, as far as
+that reduces the error more, the new pairs, and the tree again, so that all are equally precise.
+Where noise exceeds every pair's signal, columns are measured again in place of pairs.
+`docs/pairs.md` has the derivation.
 
 Privacy: noise as in `measure.weighted_round`; every choice is one `select`, whose score a person
 moves by at most the cap, up or down (`docs/proofs/select.md`); to stop is a candidate like others.
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, ClassVar
 from understudy.budget import Norm, split
 from understudy.synth.measure.compression import Compressed, CompressionSettings
 from understudy.synth.measure.population import check_public, shares_of_people
-from understudy.synth.measure.weighted_round import Asked
+from understudy.synth.measure.weighted_round import WeightedMarginal
 from understudy.synth.pairs.looks import Looks
 from understudy.synth.settings import check_at_least, check_columns, check_shares, set_tuples
 
@@ -34,15 +34,15 @@ if TYPE_CHECKING:
     from understudy.public import Progress, PublicTable, Synthesis
 
 MASS_SHARE = 0.01
-"""The share for the number of rows as selections count them, where nothing else tells it."""
+"""The share for the number of rows as selections count them, where it is not known otherwise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pairs(CompressionSettings):
     """Pairs of columns that are worth their noise: a tree of them, then as many more as pay.
 
-    What `Auto` takes where there is no public table: from a thousand people to millions, with one
-    row each or with many (`docs/pairs.md`).
+    What `Auto` chooses without a public table: from a thousand people to millions, with one row
+    each or with many (`docs/pairs.md`).
 
     >>> Pairs(first_share=0.25).first_share
     0.25
@@ -51,19 +51,19 @@ class Pairs(CompressionSettings):
     name: ClassVar[str] = "pairs"
 
     most_cells: int = 1_000_000
-    """The most cells of a pair."""
+    """The maximum number of cells of a pair."""
     model_limit: int | None = None
-    """The most bytes of all tables of the model, where it is more than a tree; where it is None,
-    2 to 8 MB, by the number of rows."""
+    """The maximum size of the model's tables in bytes, where it is more than a tree; if None, 2 to
+    8 MB, by the number of rows."""
     first_share: float = 0.3
-    """The share of what is left for single columns."""
+    """The share of the remaining budget for single columns."""
     tree_share: float = 0.25
-    """The share of what pairs cost that the first look at the tree has."""
+    """The first look's share of what pairs cost."""
     selection_share: float = 0.05
-    """The share for choosing the tree, and as much again for choosing more pairs."""
+    """The share for choosing the tree, and the same again for choosing more pairs."""
 
     def __post_init__(self) -> None:
-        """Refuse settings that cannot be, and take lists for tuples."""
+        """Raise on settings out of bounds, and turn lists into tuples."""
         set_tuples(self, "ids_by")
         twice = ("selection_share", "selection_share")
         check_shares(self, "rows_share", "people_share", *twice, below=1 - MASS_SHARE)
@@ -80,14 +80,14 @@ class Pairs(CompressionSettings):
         rng: np.random.Generator,
         progress: Progress,
     ) -> Synthesis:
-        """Ask for columns, look twice for pairs, fit, draw rows, give them to people."""
+        """Measure columns and pairs, fit a model, draw rows, and assign them to people."""
         check_columns(self.ids_by, door.schema.domain)
         check_public(public, self)
         prices = self._prices(door, public)
         columns = Compressed.ask(
             door,
             public,
-            [Asked(clique=(name,)) for name in door.schema.domain],
+            [WeightedMarginal(clique=(name,)) for name in door.schema.domain],
             prices=prices,
             rule=self.rule,
             progress=progress,
@@ -112,7 +112,7 @@ class Pairs(CompressionSettings):
         )
 
     def _prices(self, door: Door, public: PublicTable | None) -> dict[str, float]:
-        """Share the budget out; what a look does not need is the last question's."""
+        """Split the budget; what a look does not need goes to the last query."""
         shares = shares_of_people(door, public, self)
         if len(door.schema.domain) > 1:
             shares |= dict.fromkeys(("choice", "more"), self.selection_share)

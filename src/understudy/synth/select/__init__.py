@@ -1,1 +1,1 @@
-"""Which marginals to ask for."""
+"""Which marginals to measure."""

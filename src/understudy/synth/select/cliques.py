@@ -1,4 +1,4 @@
-"""Which marginals to ask for: chosen from public rows, or from the private table under DP."""
+"""Which marginals to measure: chosen from public rows, or from the private table under DP."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from understudy.schema import Domain
 
 GIVEN_LIMIT = 400_000_000
-"""The most bytes of a model whose cliques were given by somebody, who can give others."""
+"""The maximum size in bytes of a model whose cliques are given by the user."""
 CHOSEN_LIMIT = 8_000_000
-"""The most bytes of a model whose cliques are chosen."""
+"""The maximum size in bytes of a model whose cliques are chosen."""
 
 
 def check_cliques(
@@ -58,7 +58,7 @@ def check_cliques(
 
 
 def check_names(cliques: Sequence[Clique], domain: Mapping[str, int]) -> None:
-    """Refuse cliques of unknown columns, or of one twice."""
+    """Raise on cliques with unknown columns, or with one twice."""
     for clique in cliques:
         unknown = [name for name in clique if name not in domain]
         if unknown or not clique:
@@ -71,7 +71,7 @@ def check_names(cliques: Sequence[Clique], domain: Mapping[str, int]) -> None:
 
 
 def _to_drop(domain: Domain, cliques: Sequence[Clique]) -> tuple[Clique, int]:
-    """Find the clique without which the model is smallest, and how large it is then."""
+    """Return the clique without which the model is smallest, and the model's size then."""
     left = {
         clique: model_bytes(domain, [c for c in cliques if c != clique])
         for clique in dict.fromkeys(cliques)
@@ -81,9 +81,9 @@ def _to_drop(domain: Domain, cliques: Sequence[Clique]) -> tuple[Clique, int]:
 
 
 def information(public: PublicTable, clique: Clique) -> float:
-    """Estimate what columns tell of each other, in nats: their total correlation.
+    """Estimate the total correlation of columns, in nats.
 
-    The mean excess of a small sample, half a nat a row for each free cell, is taken off.
+    The bias of a small sample, half a nat per row for each free cell, is subtracted.
     """
     counts = public.marginal(clique)
     held = counts[counts > 0].astype(np.float64)
@@ -100,11 +100,11 @@ def information(public: PublicTable, clique: Clique) -> float:
 def public_cliques(
     public: PublicTable, *, targets: Sequence[str], most_cells: int, limit: int
 ) -> list[Clique]:
-    """Choose outer cliques by what public columns tell of each other.
+    """Choose outer cliques by the mutual information of public columns.
 
-    A tree of the most telling pairs comes first.  Then its pairs grow by further columns, and
-    other pairs join, the most telling first, as long as cells and the model's size allow.
-    Targets are in every clique that has room for them.
+    A tree of the most informative pairs comes first.  Then its pairs grow by further columns, and
+    other pairs are added, the most informative first, as long as cells and the model's size allow.
+    Targets are added to every clique that has room for them.
     """
     domain = public.schema.domain
     scores = _scores(public, most_cells)
@@ -125,11 +125,11 @@ def public_cliques(
 def tree_and_triples(
     public: PublicTable, domain: Domain, *, begun: Sequence[Clique], most_cells: int, limit: int
 ) -> list[Clique]:
-    """Choose pairs and triples by what public columns tell of each other.
+    """Choose pairs and triples by the mutual information of public columns.
 
-    A tree of the most telling pairs comes first, beside what is ``begun``.  Then two of its pairs
-    that meet become a triple where the three tell more of each other than the pairs do, the most
-    telling first, as long as cells and the model's size allow.  ``domain`` is the one
+    A tree of the most informative pairs comes first, beside what is ``begun``.  Then two of its
+    pairs that share a column become a triple where the three are more informative than the pairs,
+    the most informative first, as long as cells and the model's size allow.  ``domain`` is the one
     that the private columns may have.
     """
     scores = {
@@ -171,7 +171,7 @@ def _grown(clique: Clique, targets: Sequence[str], domain: Domain, most_cells: i
 
 
 def _scores(public: PublicTable, most_cells: int) -> dict[Clique, float]:
-    """Give the pairs that are not too large, the most telling first."""
+    """Return the pairs that are not too large, the most informative first."""
     domain = public.schema.domain
     scores = {
         pair: information(public, pair)
@@ -182,7 +182,7 @@ def _scores(public: PublicTable, most_cells: int) -> dict[Clique, float]:
 
 
 def _tree(scores: Mapping[Clique, float]) -> list[Clique]:
-    """Join columns by the best pairs, never in a circle."""
+    """Join columns by the best pairs, without cycles."""
     joined: dict[str, frozenset[str]] = {}
     tree: list[Clique] = []
     for a, b in scores:
@@ -209,9 +209,9 @@ def select_pairs(
     """Choose pairs that columns taken as independent get most wrong, under DP.
 
     A tree of them comes first, from what is ``begun``: each choice is among the pairs that join
-    two parts of it so far.  Then come so many ``more``, but for those that make too large a model.
-    ``noise`` is what asking adds to a cell; a pair is worth what asking for it mends (`gaining`),
-    times its weight.
+    two parts of it so far.  Then come ``more`` others, except those that make the model too large.
+    ``noise`` is what measuring adds to a cell; a pair is worth the error that measuring it removes
+    (`gaining`), times its weight.
     """
     domain = door.schema.domain
     pairs = [p for p in itertools.combinations(domain, 2) if domain.cells(p) <= most_cells]
@@ -235,7 +235,7 @@ def select_pairs(
         listed = [worth[p] for p in asked]
         a, b = asked[door.select(listed, epsilon=epsilon, bounding=bounding)]
         free.remove((a, b))
-        # A pair that closes a circle may make the model too large, now and ever after.
+        # A pair that closes a cycle may make the model too large, now and ever after.
         if step < steps or model_bytes(domain, [*chosen, (a, b)]) <= limit:
             chosen.append((a, b))
             parts |= dict.fromkeys(parts[a] | parts[b], parts[a] | parts[b])
@@ -243,12 +243,12 @@ def select_pairs(
 
 
 def gaining(candidate: Candidate, noise: float) -> Candidate:
-    """Let a candidate be worth what asking for it mends, with noise of a size in every cell.
+    """Score a candidate by the error that measuring it removes, with ``noise`` in every cell.
 
-    Asking puts D = ‖x − e‖₁ right and adds noise: P = Σ min(noise, e) where x is like e, since a
+    Measuring removes D = ‖x − e‖₁ and adds noise: P = Σ min(noise, e) where x is like e, since a
     cell's error is no more than what it holds.  The further x is from e, the fewer cells hold
     anything: those that do have about a share 1 − D/2N of e's mass, and noise is in these only,
-    for a count that is below 0 is known to be none.  So the gain is D − P·(1 − D/2N), which is
+    for a count below 0 is known to be 0.  So the gain is D − P·(1 − D/2N), which is
     w·(D − P/w) with w = 1 + P/2N.
     """
     total = max(float(candidate.expected.sum()), 1e-9)

@@ -1,8 +1,8 @@
-"""A workload: which marginals matter, and by how much; and what may be asked to serve it.
+"""A workload: which marginals matter, and by how much; and the candidates that serve it.
 
 A marginal serves another by the columns that they share: with weights c_s of the workload, a
 candidate r weighs w_r = Σ c_s·|r ∩ s|.  Candidates are the workload's marginals and all within
-them that have two columns or more; single columns were asked before.
+them that have two columns or more; single columns were measured before.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Weighted = tuple[tuple["Clique", float], ...]
 def all_of(
     domain: Mapping[str, int], degree: int, targets: Sequence[str]
 ) -> list[tuple[Clique, float]]:
-    """Give all marginals of so many columns, or those that have a target where there are any.
+    """Return all marginals of ``degree`` columns, or those that have a target if any are given.
 
     >>> [clique for clique, _ in all_of({"a": 2, "b": 2, "c": 2}, 2, ["b"])]
     [('a', 'b'), ('b', 'c')]
@@ -42,7 +42,7 @@ def all_of(
 def candidates(
     workload: Sequence[tuple[Clique, float]], domain: Domain, most_cells: int
 ) -> dict[Clique, float]:
-    """Give what may be asked, with weights, but for what has too many cells.
+    """Return the candidates with their weights, except those with too many cells.
 
     >>> from understudy.schema import Domain
     >>> candidates([(("a", "b", "c"), 1.0)], Domain({"a": 2, "b": 3, "c": 4}), 12)

@@ -1,4 +1,4 @@
-"""TwoRound: one round finds each column's support, a second asks pairs and triples over it."""
+"""TwoRound: one round finds each column's support, a second measures pairs and triples over it."""
 
 from understudy.synth.tworound.mechanism import TwoRound
 

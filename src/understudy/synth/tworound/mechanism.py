@@ -1,10 +1,10 @@
-"""TwoRound: one round finds each column's support, a second asks pairs and triples over it.
+"""TwoRound: one round finds each column's support, a second measures pairs and triples over it.
 
 After "census microdata in two rounds" (the NIST contest of 2018, match 3; `docs/two-round.md`,
-and `docs/corrections.md` for what is put right).  Round 1 asks for every column's marginal.
-Codes that cannot be told from noise are put together (`measure.support`), and round 2
-asks for marginals of what is left, each with a weight; a graphical model is fitted to all of it,
-rows are drawn from it, and merged codes are spread again.
+and `docs/corrections.md` for what is put right).  Round 1 measures every column's marginal.
+Codes that do not stand out of the noise are merged (`measure.support`), and round 2 measures
+marginals over the compressed domain, each with a weight; a graphical model is fitted to all of
+it, rows are drawn from it, and merged codes are spread again.
 
 Privacy: with weights wᵢ a query's noise is σ·√Σw²/wᵢ, so that one row moves a round, in units of
 its noise, by √Σ(wᵢ/√Σw²)² / σ = 1/σ; what a person's rows add to that is the bounding's business.
@@ -26,10 +26,10 @@ from understudy.graph import estimate
 from understudy.synth.measure.compression import Compressed
 from understudy.synth.measure.population import check_public, shares_of_people
 from understudy.synth.measure.rules import RULES
-from understudy.synth.measure.weighted_round import Asked, weighted_round
+from understudy.synth.measure.weighted_round import WeightedMarginal, weighted_round
 from understudy.synth.select.cliques import CHOSEN_LIMIT, select_pairs
 from understudy.synth.settings import check_columns
-from understudy.synth.tworound.plan import Plan
+from understudy.synth.tworound.plan import RoundsPlan
 from understudy.synth.tworound.settings import TwoRoundSettings
 
 if TYPE_CHECKING:
@@ -45,9 +45,9 @@ MOST_ITERATIONS = 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TwoRound(TwoRoundSettings):
-    """Two rounds: which values there are, then weighted marginals over these.
+    """Two rounds: which values occur, then weighted marginals over these.
 
-    For tables of many columns with many codes, as a census has, most of them rare
+    For tables of many columns with many codes, most of them rare, as in a census
     (`docs/two-round.md`).
 
     >>> TwoRound(cliques=(("age", "sex"),), weigh="by cells").cliques
@@ -64,9 +64,9 @@ class TwoRound(TwoRoundSettings):
         rng: np.random.Generator,
         progress: Progress,
     ) -> Synthesis:
-        """Ask twice, fit, draw rows, spread merged codes, and give rows to people."""
+        """Measure twice, fit a model, draw rows, spread merged codes, and assign rows to people."""
         _check_settings(self, door, public)
-        plan = Plan.of(self, door.schema, public)
+        plan = RoundsPlan.of(self, door.schema, public)
         progress(f"planned {plan.size}", 0)
         columns, second = self._ask(door, public, plan, progress)
         door.close()
@@ -89,9 +89,9 @@ class TwoRound(TwoRoundSettings):
         )
 
     def _ask(
-        self, door: Door, public: PublicTable | None, plan: Plan, progress: Progress
+        self, door: Door, public: PublicTable | None, plan: RoundsPlan, progress: Progress
     ) -> tuple[Compressed, list[Measurement]]:
-        """Ask round 1, find the support, and ask round 2 over it."""
+        """Measure round 1, find the support, and measure round 2 over it."""
         prices = self._prices(
             door, public, selected=plan.cliques is None, second=plan.cliques != []
         )
@@ -122,15 +122,15 @@ class TwoRound(TwoRoundSettings):
         )
         return columns, second
 
-    def _asked(self, clique: Clique, door: Door | MergedDoor) -> Asked:
-        """Give a clique's weight, and the groups that it is asked in."""
+    def _asked(self, clique: Clique, door: Door | MergedDoor) -> WeightedMarginal:
+        """Return a clique with its weight, and the groups that it is measured in."""
         same = frozenset(clique)
         weight = next((w for c, w in self.weights if frozenset(c) == same), 1.0)
         starts = self._starts(clique)
         if self.weigh == "by cells" and not isinstance(door.bounding, Norm):
             sizes = [len(starts.get(n, range(door.schema.domain[n]))) for n in clique]
             weight *= math.prod(sizes) ** door.currency.weight_power
-        return Asked(clique=clique, weight=weight, starts=starts)
+        return WeightedMarginal(clique=clique, weight=weight, starts=starts)
 
     def _starts(self, clique: Clique) -> dict[str, tuple[int, ...]]:
         same = frozenset(clique)
@@ -144,7 +144,7 @@ class TwoRound(TwoRoundSettings):
         *,
         prices: dict[str, float],
     ) -> list[Clique]:
-        """Choose pairs under DP, worth what columns taken as independent get wrong of them."""
+        """Choose pairs under DP, by what columns taken as independent get wrong of them."""
         count = len(columns.supports)
         more = round(self.more_pairs * count)
         return select_pairs(
@@ -162,7 +162,7 @@ class TwoRound(TwoRoundSettings):
     def _prices(
         self, door: Door, public: PublicTable | None, *, selected: bool, second: bool
     ) -> dict[str, float]:
-        """Share the budget out among kinds of questions."""
+        """Split the budget among kinds of queries."""
         shares = shares_of_people(door, public, self, published=self.published)
         if selected:
             shares["selection"] = self.selection_share
@@ -175,14 +175,14 @@ class TwoRound(TwoRoundSettings):
 
 
 def _check_settings(settings: TwoRound, door: Door, public: PublicTable | None) -> None:
-    """Refuse settings that do not fit the schema, the bounding or the public table."""
+    """Raise on settings that do not fit the schema, the bounding or the public table."""
     if settings.published and not (
         isinstance(door.bounding, Weights) and door.currency is Currency.GDP
     ):
         raise UsageError(
-            "the document has Gaussian noise, and people of one row",
+            "published = True needs Weights bounding and Gaussian noise, as in the document",
             got=f"{door.bounding.kind}, {door.currency}",
-            hint="use Weights and a delta above 0, or leave published out",
+            hint="use Weights and a delta above 0, or leave out published",
         )
     domain = door.schema.domain
     named = {*settings.ids_by, *settings.targets, *(n for n, _ in settings.thresholds)}
@@ -196,13 +196,13 @@ def _check_settings(settings: TwoRound, door: Door, public: PublicTable | None) 
 def _check_coarse(
     coarse: tuple[tuple[Clique, str, tuple[int, ...]], ...], domain: Mapping[str, int]
 ) -> None:
-    """Refuse groups that do not fit their clique and column."""
+    """Raise on groups that do not fit their clique and column."""
     for clique, name, starts in coarse:
         rising = starts[:1] == (0,) and all(a < b for a, b in pairwise((*starts, domain[name])))
         if name not in clique or len(clique) < 2 or not rising:
             raise QuestionError(
-                f"groups of {name} in {' × '.join(clique)} do not fit it",
+                f"coarse has invalid groups of {name} in {' × '.join(clique)}",
                 got=", ".join(map(str, starts)),
-                allowed="a column of a clique of two or more; first codes that rise, from 0, all "
+                allowed="a column of a clique of two or more; rising first codes, from 0, all "
                 f"below {domain[name]}",
             )

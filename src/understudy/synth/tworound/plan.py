@@ -1,8 +1,8 @@
-"""The plan of TwoRound: what round 2 asks for and how large the model is at most, known before.
+"""The plan of TwoRound: what round 2 measures and the model's maximum size, known beforehand.
 
-Sizes are those of the worst case: whatever a private marginal is, no more codes can be left of a
-column (`Rule.most_codes`), and the model is made by the plan's own order of elimination.  So a plan
-that fits cannot fail to fit after half of the budget is spent.
+Sizes are those of the worst case: whatever a private marginal is, a column cannot keep more codes
+(`Rule.most_codes`), and the model uses the plan's own elimination order.  So a plan that fits
+cannot fail to fit after half of the budget is spent.
 """
 
 from __future__ import annotations
@@ -35,22 +35,22 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """What round 2 asks for, before anything is asked."""
+class RoundsPlan:
+    """What round 2 measures, fixed before any query."""
 
     cliques: list[Clique] | None
-    """None where they are to be chosen after round 1."""
+    """The cliques of round 2; None if they are to be chosen after round 1."""
     size: str
-    """How large the model becomes at most, in words."""
+    """The maximum size of the model, in words."""
     begun: tuple[Clique, ...] = ()
-    """The pairs of targets, where others are to be chosen."""
+    """The targets' pairs, if others are to be chosen."""
     order: tuple[str, ...] | None = None
-    """The order of elimination by which the model is that large at most."""
+    """The elimination order that bounds the model's size."""
     notes: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, settings: TwoRoundSettings, schema: Schema, public: PublicTable | None) -> Self:
-        """Settle cliques, and refuse those that make too large a model."""
+        """Decide the cliques, and raise if they make the model too large."""
         domain = Domain({c.name: settings.rule(c.name).most_codes(c) for c in schema.modelled})
         limit = settings.model_limit or (GIVEN_LIMIT if settings.cliques else CHOSEN_LIMIT)
         cliques = list(settings.cliques)
@@ -68,12 +68,12 @@ class Plan:
             raise QuestionError(
                 "a clique is given twice",
                 got=" × ".join(twice[0]),
-                hint="give it a weight, if it is to have less noise",
+                hint="use weights to give it less noise",
             )
         kept = [c for c in cliques if domain.cells(c) <= settings.most_cells]
         notes = tuple(
-            f"{' × '.join(clique)} was not asked for: with up to {domain.cells(clique):,} cells "
-            f"it is over the {settings.most_cells:,} allowed."
+            f"{' × '.join(clique)} was not measured: it may have {domain.cells(clique):,} cells, "
+            f"more than most_cells ({settings.most_cells:,})."
             for clique in cliques
             if clique not in kept
         )
@@ -83,22 +83,22 @@ class Plan:
 
 
 def _check_asked(settings: TwoRoundSettings, cliques: Sequence[Clique]) -> None:
-    """Refuse weights and groups of cliques that are not asked."""
+    """Raise on weights and groups of cliques that are not measured."""
     asked = {frozenset(clique) for clique in cliques}
     named = [c for c, _ in settings.weights if len(c) > 1] + [c for c, _, _ in settings.coarse]
     stray = [clique for clique in named if frozenset(clique) not in asked]
     if stray:
         raise QuestionError(
-            "weights or groups are given for a clique that is not asked",
+            "weights or coarse name a clique that is not measured",
             got=" × ".join(stray[0]),
-            allowed="those of round 2, and single columns for weights",
+            allowed="cliques of round 2; for weights also single columns",
         )
 
 
 def _chosen(
     settings: TwoRoundSettings, public: PublicTable, domain: Domain, limit: int
 ) -> list[Clique]:
-    """Choose cliques from public columns, their codes put together much as private ones will be."""
+    """Choose cliques from public columns, their codes merged much as private ones will be."""
     supports = []
     for column in public.schema.modelled:
         counts = public.marginal((column.name,)).astype(np.float64)
@@ -114,7 +114,7 @@ def _chosen(
 
 
 def _size(domain: Domain, cliques: list[Clique]) -> str:
-    """Say how large a model can become."""
+    """Describe the maximum size of the model."""
     outer = outer_cliques(domain, cliques)
     cells = sum(map(domain.cells, outer))
     worst = domain.clique(max(outer, key=domain.cells))

@@ -23,39 +23,39 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TwoRoundSettings(CompressionSettings):
-    """What TwoRound is told; `understudy.TwoRound` runs by it."""
+    """The settings that `understudy.TwoRound` runs with."""
 
     cliques: tuple[Clique, ...] = ()
-    """What round 2 asks for; chosen from public data, or under DP, where there are none."""
+    """The marginals of round 2; chosen from public data, or under DP, if empty."""
     targets: tuple[str, ...] = ()
-    """Columns that are asked with every other one, where cliques are chosen."""
+    """Columns that are measured with every other column, where cliques are chosen."""
     weights: tuple[tuple[Clique, float], ...] = ()
-    """Weights of columns in round 1 and of cliques in round 2; 1 for all others."""
+    """Weights of columns in round 1 and of cliques in round 2, by default 1."""
     weigh: Literal["equally", "by cells"] = "equally"
-    """Whether marginals of n cells weigh n^⅓ times their weight, √n for Laplace noise, which makes
-    noise least in all; under `Norm` cells count in any case."""
+    """Whether a marginal of n cells gets n^⅓ times its weight, √n for Laplace noise, to minimise
+    the total noise; under `Norm` cells count in any case."""
     coarse: tuple[tuple[Clique, str, tuple[int, ...]], ...] = ()
-    """Of a clique, a column that it is asked in groups of, each from one of these codes on."""
+    """A clique, a column that it is measured in groups of, and the first code of each group."""
     thresholds: tuple[tuple[str, float], ...] = ()
-    """Other thresholds for some columns; 0 keeps all codes of it."""
+    """Other thresholds for some columns; 0 keeps all codes of a column."""
     most_values: int = MOST_VALUES
-    """The most codes of a column that are supported by themselves."""
+    """The maximum number of supported codes of a column."""
     most_cells: int = 1_000_000
-    """Cliques of more cells are left out, with a notice."""
+    """Cliques of more cells are left out, with a note in the release."""
     model_limit: int | None = None
-    """The most bytes of all tables of the model; where it is None, 400 MB for cliques that are
-    given, and 8 MB for cliques that are chosen."""
+    """The maximum size of the model's tables in bytes; if None, 400 MB for given cliques and 8 MB
+    for chosen ones."""
     more_pairs: float = 1.0
-    """Where pairs are chosen under DP, how many more than a tree of them, a column."""
+    """Where pairs are chosen under DP, how many beyond a tree, per column."""
     first_share: float = 0.5
     """Round 1's share of what both rounds cost."""
     selection_share: float = 0.1
-    """The share for choosing cliques, where none are given and there is no public table."""
+    """The share of the budget for choosing cliques under DP."""
     published: bool = False
-    """Calibrate by Rényi's conversion in whole orders, as the document does."""
+    """Calibrate by the Rényi conversion in integer orders, as the document does."""
 
     def __post_init__(self) -> None:
-        """Refuse settings that cannot be, and take lists for tuples."""
+        """Raise on settings out of bounds, and turn lists into tuples."""
         set_tuples(self, "cliques", "targets", "weights", "coarse", "thresholds", "ids_by")
         check_shares(self, "rows_share", "people_share", "selection_share")
         check_shares(self, "first_share")
@@ -72,7 +72,7 @@ class TwoRoundSettings(CompressionSettings):
                 )
 
     def rule(self, name: str) -> Rule:
-        """Say how the support of a column is found; one that is asked in groups keeps its codes."""
+        """Return the rule for a column's support; a column measured in groups keeps its codes."""
         threshold = dict(self.thresholds).get(name, self.threshold)
         grouped = any(name == column for _, column, _ in self.coarse)
         return Rule(

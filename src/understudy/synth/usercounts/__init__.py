@@ -1,4 +1,4 @@
-"""UserCounts: people are counted, cell by cell and by how often they were there."""
+"""UserCounts: people are counted by cell and by their number of rows in it."""
 
 from understudy.synth.usercounts.mechanism import UserCounts
 

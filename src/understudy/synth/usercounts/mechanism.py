@@ -1,9 +1,9 @@
-"""UserCounts: people are counted, cell by cell and by how often they were there.
+"""UserCounts: people are counted by cell and by their number of rows in it.
 
 After the NIST contest's sprint 1 (`docs/user-counts.md`, and `docs/corrections.md` for what is
-put right).  Asked is only about cells that public data make plausible.  What a counted person
-stands for in rows, and how many people to expect in a cell, public data tell too; noisy counts
-correct it as far as they can be told from noise, and add up to a histogram in whole numbers.
+put right).  Only cells that public data make plausible are measured.  How many rows a counted
+person stands for, and how many people to expect in a cell, also come from public data; noisy counts
+correct this as far as they stand out of the noise, and add up to a histogram in whole numbers.
 
 Privacy: one door call, for the run's whole budget.  A person is in at most ``most`` of its
 counts, each by 1; the vault chooses them by the keyed hash.  Everything else is public or
@@ -31,7 +31,7 @@ from understudy.synth.generate.assignment import Alone, Donors, drawn
 from understudy.synth.generate.rounding import check_rows
 from understudy.synth.measure.sizes import Sizes
 from understudy.synth.settings import check_at_least, set_tuples
-from understudy.synth.usercounts.plausible import Space, whole_numbers
+from understudy.synth.usercounts.plausible import TimedDomain, whole_numbers
 from understudy.synth.usercounts.posterior import posterior
 from understudy.synth.usercounts.visits import Visits
 
@@ -47,25 +47,25 @@ if TYPE_CHECKING:
     from understudy.synth.usercounts.visits import Groups
 
     Mask = NDArray[np.bool_]
-    Numbers = NDArray[np.float64]
-    Whole = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
 
 MOST_CELLS = 10_000_000
-"""The most cells of a histogram."""
+"""The maximum number of cells of a histogram."""
 WHOLE_DOMAIN = 100_000
-"""Without public data, the most cells that are all asked about."""
+"""The maximum number of cells without public data, where all are measured."""
 LEAST_PEOPLE = 1e-9
 UNKNOWN_MOST = 4
 UNKNOWN_GROUPS = (1, 2, 3, 4, 6)
-"""What is asked where no public people tell how often they come."""
+"""The groups of times that are measured without public people."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserCounts:
-    """Counts of people by cell and by how often they were there, added up to a histogram.
+    """Counts of people by cell and by their number of rows in it, added up to a histogram.
 
     For tables of a few columns, such as calls by place, type and month, and with public data,
-    which tell the cells that are worth asking about (`docs/user-counts.md`).
+    which show the cells that are worth measuring (`docs/user-counts.md`).
 
     >>> UserCounts(time=("year", "month")).neighbours
     3
@@ -74,40 +74,44 @@ class UserCounts:
     name: ClassVar[str] = "usercounts"
 
     time: tuple[str, ...] = ()
-    """The columns of a period.  Public periods are matched by the last of them alone."""
+    """The columns that define a period.  Public periods are matched by the last of them alone."""
     neighbours: int = 3
-    """How many periods before and after a public one are plausible too."""
+    """The number of periods before and after a public one that are plausible too."""
     times: tuple[int, ...] = (1, 2)
-    """Times in a cell that the published form asks wherever public data have any."""
+    """Numbers of rows in a cell that the published form measures wherever public data have any."""
     most: int | None = None
-    """The most cells of a person that count; chosen from public data where it is None."""
+    """The maximum number of a person's cells that count; if None, chosen from public data."""
     groups: tuple[int, ...] = ()
-    """Times in a cell that are told apart, each up to the next; chosen where there are none."""
+    """The first number of rows of each group that is counted apart; chosen if empty."""
     most_each: int | None = None
-    """The most rows of a synthetic person."""
+    """The maximum number of rows of a synthetic person."""
     published: bool = False
-    """Clip and round every count before adding up, as the document does, with the right noise."""
+    """Clip and round every count before adding up, as the document does, with correct noise."""
 
     def __post_init__(self) -> None:
-        """Refuse settings that cannot be, and take lists for tuples."""
+        """Raise on settings out of bounds, and turn lists into tuples."""
         set_tuples(self, "time", "times", "groups")
         for name in ("times", "groups"):
             given = getattr(self, name)
             if any(t < 1 for t in given) or any(a >= b for a, b in pairwise(given)):
-                raise UsageError(f"{name} must be positive and rise", got=given, allowed="1, 2, …")
+                raise UsageError(
+                    f"{name} must be positive and increasing",
+                    got=given,
+                    allowed="integers such as 1, 2, 5",
+                )
         check_at_least(self, 1, "most", "most_each")
         check_at_least(self, 0, "neighbours")
         if len(set(self.time)) < len(self.time):
             raise UsageError("time names a column twice", got=", ".join(self.time))
 
     def budget(self, public: PublicTable, *, epsilon: float, delta: float) -> Budget:
-        """Choose between Laplace noise (delta 0) and Gaussian, by the error on public data."""
+        """Choose between Laplace (delta 0) and Gaussian noise, by the error on public data."""
         choices = [Budget(epsilon=epsilon, delta=d) for d in (0.0, delta)]
         errors = self.errors(public, choices)
         return choices[errors.index(min(errors))]
 
     def errors(self, public: PublicTable, budgets: Sequence[Budget]) -> list[float]:
-        """Estimate the error of the last column's shares for some budgets, by public data."""
+        """Estimate the error of the last column's shares for some budgets, on public data."""
         space = self._space(public.schema.domain)
         visits = Visits.of(public, space.matched)
         return [error for error, _, _ in self._chosen(visits, space, budgets)]
@@ -120,7 +124,7 @@ class UserCounts:
         rng: np.random.Generator,
         progress: Progress,
     ) -> Synthesis:
-        """Ask once, add up to a histogram, and make rows and people of it."""
+        """Measure once, add up to a histogram, and turn it into rows and people."""
         plan = self._plan(door, public)
         progress("counting people", 0)
         price = price_lower(door.grains, door.currency)
@@ -153,14 +157,14 @@ class UserCounts:
             },
         )
 
-    def _plan(self, door: Door, public: PublicTable | None) -> Plan:
-        """Settle what is asked; what cannot be is refused here, before anything is spent."""
+    def _plan(self, door: Door, public: PublicTable | None) -> CountsPlan:
+        """Decide what to measure; raise on settings that do not fit, before anything is spent."""
         space = self._space(door.schema.domain)
         self._check(space, public)
         if public is None:
             once = door.unit.is_row
             groups = self.groups or ((1,) if once else UNKNOWN_GROUPS)
-            return Plan(
+            return CountsPlan(
                 space=space,
                 cells=np.arange(space.size),
                 groups=groups,
@@ -174,13 +178,15 @@ class UserCounts:
         counted = visits.counted(most=most, groups=groups)
         if not counted.people.any():
             raise UsageError(
-                "no public person was in a cell as often as that", got=groups, allowed="1, …"
+                "no public person has that many rows in one cell",
+                got=groups,
+                allowed="groups that begin with a smaller number, such as 1",
             )
         expected = np.zeros((len(groups), space.matched_size))
         expected[:, visits.cells] = counted.people.T
         there = np.zeros(space.matched_size, dtype=bool)
         there[visits.cells] = True
-        return Plan(
+        return CountsPlan(
             space=space,
             cells=np.flatnonzero(space.near(space.spread(there), self.neighbours)),
             groups=groups,
@@ -189,8 +195,8 @@ class UserCounts:
             public=np.stack([space.smooth(space.spread(g)) for g in expected], axis=1),
         )
 
-    def _published(self, space: Space, public: PublicTable) -> Plan:
-        """Ask exactly what the document asks."""
+    def _published(self, space: TimedDomain, public: PublicTable) -> CountsPlan:
+        """Measure exactly what the document does."""
         visits = Visits.of(public, space.matched)
         times = sorted({*self.times, *np.unique(visits.times).tolist()})
         there = np.zeros((space.size, len(times)), dtype=bool)
@@ -201,7 +207,7 @@ class UserCounts:
         anywhere = there.any(axis=1)
         for t in self.times:
             there[anywhere, times.index(t)] = True
-        return Plan(
+        return CountsPlan(
             space=space,
             cells=np.flatnonzero(anywhere),
             groups=tuple(times),
@@ -211,13 +217,13 @@ class UserCounts:
         )
 
     def _chosen(
-        self, visits: Visits, space: Space, budgets: Sequence[Budget]
+        self, visits: Visits, space: TimedDomain, budgets: Sequence[Budget]
     ) -> list[tuple[float, int, Groups]]:
-        """Choose the most cells a person, and groups of times, by the error on public data."""
+        """Choose the cells per person and the groups of times by the error on public data."""
         noises = [partial(_noise, budget) for budget in budgets]
         return visits.best(noises, last=space.last, most=self.most, groups=self.groups)
 
-    def _space(self, domain: Domain) -> Space:
+    def _space(self, domain: Domain) -> TimedDomain:
         unknown = sorted(set(self.time) - set(domain))
         if unknown:
             raise QuestionError(
@@ -225,9 +231,9 @@ class UserCounts:
                 got=", ".join(unknown),
                 allowed=", ".join(domain),
             )
-        return Space(domain, self.time)
+        return TimedDomain(domain, self.time)
 
-    def _check(self, space: Space, public: PublicTable | None) -> None:
+    def _check(self, space: TimedDomain, public: PublicTable | None) -> None:
         limit = WHOLE_DOMAIN if public is None else MOST_CELLS
         if space.size > limit:
             unless = " without a public table" if public is None else ""
@@ -239,21 +245,21 @@ class UserCounts:
             )
         if self.published and public is None:
             raise UsageError(
-                "the document asks about what a public table has",
-                hint="give a public table, or leave published out",
+                "published = True needs a public table, as in the document",
+                hint="use a public table, or leave out published",
             )
 
     def _batches(
         self,
-        plan: Plan,
-        rows: Whole,
-        noisy: Numbers,
+        plan: CountsPlan,
+        rows: Ints,
+        noisy: Floats,
         *,
         unit: ResolvedUnit,
         public: PublicTable | None,
         rng: np.random.Generator,
     ) -> Batches:
-        """Give the rows to people: public ones who have such rows, or each cell its own."""
+        """Assign rows to people: doubles of public people, or people of one cell each."""
         if unit.is_row:
             return plan.in_order(rows, None, rng)
         if public is None:
@@ -266,42 +272,42 @@ class UserCounts:
         urn = Urn.counted(space.domain, plan.cells, rows)
         return drawn(urn, total, donors.given(sizes), rng=rng)
 
-    def _notes(self, plan: Plan) -> tuple[str, ...]:
+    def _notes(self, plan: CountsPlan) -> tuple[str, ...]:
         told = (
-            f"People were counted, each in at most {plan.most} cells of all columns, by how often "
-            "they were there; standard errors tell of the noise only, not of what that left out.",
+            f"People were counted, each in at most {plan.most} cells of all columns, by their "
+            "number of rows there; standard errors cover the added noise, not the bias of this.",
         )
         if plan.public is None:
             return told
         return (
             *told,
-            "What public data lead to expect stands in for counts that noise hides: the smaller "
-            "epsilon, the more of the release is the public table.",
+            "Expectations from public data replace counts that are lost in the noise: the smaller "
+            "epsilon, the more of the release comes from the public table.",
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Plan:
-    """What is asked, and what the answers are taken to say."""
+class CountsPlan:
+    """What is measured, and how the answers are turned into rows."""
 
-    space: Space
-    cells: Whole
-    """The cells that are asked about."""
+    space: TimedDomain
+    cells: Ints
+    """The cells that are measured."""
     groups: Groups
     most: int
-    rows_each: Numbers
-    """The rows that a counted person stands for, by group of times."""
-    public: Numbers | None = None
-    """How many people public data lead to expect, by cell and group of times."""
+    rows_each: Floats
+    """The number of rows that a counted person stands for, by group of times."""
+    public: Floats | None = None
+    """The number of people expected from public data, by cell and group of times."""
     asked: Mask | None = None
     """The published form's own choice of times, cell by cell."""
 
     def __post_init__(self) -> None:
-        """Count no more cells of a person than are asked about."""
+        """Count at most as many cells of a person as are measured."""
         object.__setattr__(self, "most", min(self.most, len(self.cells)))
 
-    def histogram(self, noisy: Numbers, *, scale: float, currency: Currency) -> Whole:
-        """Add noisy counts of people up to rows, a whole number for every cell asked."""
+    def histogram(self, noisy: Floats, *, scale: float, currency: Currency) -> Ints:
+        """Add up noisy counts of people to rows, a whole number for every measured cell."""
         noise = currency.deviation(scale)
         rows = np.zeros(len(self.cells))
         for group, each in enumerate(self.rows_each):
@@ -313,30 +319,30 @@ class Plan:
                 expected = self.space.levelled(expected, answers, self.cells, noise)
             rows += each * posterior(answers, expected, scale=scale, currency=currency)
         check_rows(float(rows.sum()))
-        # The last column's cells share a total, so that its shares are kept.
+        # Cells that differ in the last column only keep their total, so that its shares are kept.
         return whole_numbers(rows, self.space.alike(self.cells))
 
-    def as_published(self, noisy: Numbers) -> Whole:
-        """Clip and round every count, and add up, as the document does."""
+    def as_published(self, noisy: Floats) -> Ints:
+        """Clip, round and add up every count, as the document does."""
         clipped = np.rint(np.maximum(noisy, 0)) * self.asked
         rows = clipped @ self.rows_each
         check_rows(float(rows.sum()))
         return rows.astype(np.int64)
 
-    def codes(self, rows: Whole) -> dict[str, Codes]:
-        """Write so many rows of each cell as codes."""
+    def codes(self, rows: Ints) -> dict[str, Codes]:
+        """Return ``rows`` rows of each cell as codes."""
         shape = tuple(self.space.domain.values())
         found = np.unravel_index(np.repeat(self.cells, rows), shape)
         return {n: c.astype(np.int32) for n, c in zip(self.space.domain, found, strict=True)}
 
-    def alone(self, people: Numbers, most: int | None) -> Alone:
-        """Give people of one cell each, of whom so many were counted, by group of times."""
+    def alone(self, people: Floats, most: int | None) -> Alone:
+        """Return people of one cell each, from their counts by group of times."""
         sizes = np.clip(np.rint(self.rows_each), 1, most).astype(np.int64)
         shares = np.maximum(people, LEAST_PEOPLE)
         return Alone(sizes, shares / shares.sum())
 
-    def in_order(self, rows: Whole, crowd: Alone | None, rng: np.random.Generator) -> Batches:
-        """Write the rows cell by cell, and give each cell's to people of its own, if to any."""
+    def in_order(self, rows: Ints, crowd: Alone | None, rng: np.random.Generator) -> Batches:
+        """Write the rows cell by cell, each cell's assigned to people of its own, if to any."""
         ends, total = np.cumsum(rows), int(rows.sum())
 
         def begin() -> Draw:
@@ -357,8 +363,8 @@ class Plan:
         people = None if crowd is None else crowd.about(rows)
         return Batches.drawn(total, begin, people=people, rng=rng)
 
-    def measurements(self, noisy: Numbers, scale: float) -> tuple[Measurement, ...]:
-        """Tell what was answered, a group of times each."""
+    def measurements(self, noisy: Floats, scale: float) -> tuple[Measurement, ...]:
+        """Return the answers as measurements, one per group of times."""
         rows = Rows(np.arange(len(self.cells) + 1), self.cells)
         return tuple(
             Measurement(
@@ -373,12 +379,12 @@ class Plan:
 
 
 def _noise(budget: Budget, most: int) -> float:
-    """Give the standard deviation of a count's noise, if a person is in so many."""
+    """Return the standard deviation of a count's noise, if a person is in ``most`` counts."""
     return budget.currency.deviation(budget.currency.root(most) / budget.price)
 
 
-def _middles(groups: Groups) -> Numbers:
-    """Give the middle of every group of times, the last one's beginning.
+def _middles(groups: Groups) -> Floats:
+    """Return the middle of every group of times, but the first of the last one.
 
     >>> _middles((1, 2, 5)).tolist()
     [1.0, 3.0, 5.0]

@@ -1,8 +1,8 @@
 """Plausible cells: where public people were, or nearly, and how many people to expect there.
 
-Cells are those of all columns of a schema.  A period is told by some of them; public periods
-are matched by the last of these alone (the month, whatever the year), and a cell is plausible
-where public people were in it in a period that is near enough.
+Cells are those of all columns of a schema.  Some columns define the period; public periods are
+matched by the last of these alone (the month, whatever the year), and a cell is plausible where
+public people were in it in a period that is near enough.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ if TYPE_CHECKING:
 
     Values = TypeVar("Values", bound=np.generic)
     Mask = NDArray[np.bool_]
-    Numbers = NDArray[np.float64]
-    Whole = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
 
 SMOOTHED = 3.0
-"""A cell is expected to be its own public count once, and that of a mean period so many times."""
+"""The weight of a mean period's public count in an expectation, beside 1 for the cell's own."""
 LEVEL_SPREAD = 0.5
-"""By how much of itself a total may differ from the public one."""
+"""The expected relative difference of a total from the public one."""
 
 
 @dataclass(frozen=True, slots=True)
-class Space:
-    """All cells of a table, and which columns tell the period."""
+class TimedDomain:
+    """All cells of a table, and the columns that define the period."""
 
     domain: Domain
     time: Clique
 
     @property
     def size(self) -> int:
-        """How many cells there are."""
+        """The number of cells."""
         return self.domain.cells(self.domain)
 
     @property
@@ -50,16 +50,16 @@ class Space:
 
     @property
     def matched_size(self) -> int:
-        """How many cells these have."""
+        """The number of cells of the matched columns."""
         return self.domain.cells(self.matched)
 
     @property
     def last(self) -> int:
-        """How many values the last column has, whose shares matter most."""
+        """The number of values of the last column, whose shares matter most."""
         return self.domain[self.matched[-1]]
 
-    def alike(self, cells: Whole) -> Whole:
-        """Number cells so that those which differ in the last matched column only are alike."""
+    def alike(self, cells: Ints) -> Ints:
+        """Number cells so that those that differ only in the last matched column share a number."""
         sizes = {n: 1 if n == self.matched[-1] else s for n, s in self.domain.items()}
         places = np.unravel_index(cells, tuple(self.domain.values()))
         kept = [
@@ -69,13 +69,13 @@ class Space:
         return np.ravel_multi_index(kept, tuple(sizes.values()))
 
     def spread(self, values: NDArray[Values]) -> NDArray[Values]:
-        """Give every cell the value of its matched one."""
+        """Return, for every cell, the value of its matched cell."""
         shape = [self.domain[n] if n in self.matched else 1 for n in self.domain]
         whole = tuple(self.domain.values())
         return np.broadcast_to(values.reshape(shape), whole).reshape(-1)
 
     def near(self, there: Mask, periods: int) -> Mask:
-        """Widen a set of cells by so many periods before and after, within the schema."""
+        """Widen a set of cells by ``periods`` periods before and after, within the schema."""
         if not self.time:
             return there
         by_period = self._by_period(there)
@@ -85,11 +85,11 @@ class Space:
             wide[:, :-far] |= by_period[:, far:]
         return self._by_cell(wide)
 
-    def smooth(self, people: Numbers) -> Numbers:
-        """Expect in a cell what was there, what was there in a mean period, and a little anywhere.
+    def smooth(self, people: Floats) -> Floats:
+        """Return expected counts: a cell's own, those of a mean period, and a little everywhere.
 
-        A mean period has each kind of cell as often as public people were in it, mixed with
-        what it would be if columns other than time were independent.
+        A mean period has the public mean of each kind of cell, mixed with what it would be if
+        columns other than time were independent.
         """
         by_period = self._by_period(people)
         mean = by_period.mean(axis=1)
@@ -99,8 +99,8 @@ class Space:
         mean = (periods * mean + apart) / (periods + 1)
         return self._by_cell((by_period + SMOOTHED * mean[:, None]) / (1 + SMOOTHED))
 
-    def guessed(self, noisy: Numbers) -> Numbers:
-        """Expect what noisy counts of all cells come to if columns were independent."""
+    def guessed(self, noisy: Floats) -> Floats:
+        """Return expected counts from noisy counts of all cells, as if columns were independent."""
         whole = noisy.reshape(tuple(self.domain.values()))
         total = max(float(noisy.sum()), 1.0)
         ways = [_others(whole, axis) for axis in range(whole.ndim)]
@@ -110,10 +110,10 @@ class Space:
             expected = (expected[:, None] * share).reshape(-1)
         return expected
 
-    def levelled(self, expected: Numbers, noisy: Numbers, cells: Whole, noise: float) -> Numbers:
-        """Move expectations of some cells towards their noisy totals, of all and by column.
+    def levelled(self, expected: Floats, noisy: Floats, cells: Ints, noise: float) -> Floats:
+        """Scale expectations of some cells towards their noisy totals, overall and by column.
 
-        A total counts for as much as it can be told from the noise of its cells.
+        A total counts by how far it stands out of the noise of its cells.
         """
         places = np.unravel_index(cells, tuple(self.domain.values()))
         for place in (np.zeros_like(cells), *places):
@@ -125,7 +125,7 @@ class Space:
         return expected
 
     def _by_period(self, values: NDArray[Values]) -> NDArray[Values]:
-        """Lay cells out as kinds × periods."""
+        """Reshape cells to kinds × periods."""
         axes, periods = self._axes
         whole = tuple(self.domain.values())
         return values.reshape(whole).transpose(axes).reshape(-1, periods)
@@ -143,13 +143,13 @@ class Space:
         return [*rest, *(names.index(n) for n in self.time)], periods
 
 
-def _others(table: Numbers, axis: int) -> Numbers:
+def _others(table: Floats, axis: int) -> Floats:
     """Sum over all axes but one."""
     return np.asarray(table.sum(axis=tuple(a for a in range(table.ndim) if a != axis)))
 
 
-def _independent(table: Numbers) -> Numbers:
-    """Give the product of a table's one-way sums, with its total."""
+def _independent(table: Floats) -> Floats:
+    """Return the product of a table's one-way sums, with its total."""
     total = max(float(table.sum()), 1e-12)
     product = np.full(1, total)
     for axis in range(table.ndim):
@@ -157,8 +157,8 @@ def _independent(table: Numbers) -> Numbers:
     return product
 
 
-def whole_numbers(values: Numbers, groups: Whole) -> Whole:
-    """Round values up or down so that each group's total is its own, rounded.
+def whole_numbers(values: Floats, groups: Ints) -> Ints:
+    """Round values up or down so that each group keeps its total, rounded.
 
     >>> whole_numbers(np.array([0.4, 0.4, 0.4, 2.0]), np.array([0, 0, 0, 1])).tolist()
     [1, 0, 0, 2]

@@ -1,11 +1,11 @@
-"""What a noisy count says about the count, given what was expected of it.
+"""The posterior of a count, given its noisy answer and its expectation.
 
 A count x is taken to be negative binomial with an expected value m and variance m + φ·m², or,
-once in a while, anything at all, with a chance that falls as 1/x²: else no answer however large
-could tell of what nobody expected.  Its noisy answer y is x plus noise of a known shape.  The
-posterior mean follows by adding up over x; φ is the one of a few under which all answers
-together are likeliest.  Whatever the
-expectations, they are public or follow from noisy answers, so nothing here is charged.
+once in a while, anything at all, with a probability that falls as 1/x²: otherwise no answer,
+however large, could reveal what was not expected.  Its noisy answer y is x plus noise of a known
+shape.  The posterior mean follows by summing over x; φ is the one of a few under which all answers
+together are likeliest.  The expectations are public or follow from noisy answers, so nothing here
+is charged.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ if TYPE_CHECKING:
 
     from understudy.budget import Currency
 
-    Numbers = NDArray[np.float64]
+    Floats = NDArray[np.float64]
 
 SPREADS = (0.03, 0.1, 0.3, 1.0, 3.0)
-"""The φ that are tried."""
+"""The values of φ that are tried."""
 ENOUGH = 20_000
-"""So many answers are enough to choose φ by."""
+"""The maximum number of answers that φ is chosen by."""
 FAR = 8.0
-"""A count this many standard deviations away is held impossible."""
+"""Counts more than this many standard deviations away are neglected."""
 WIDEST = 2**11
 """Counts above this are treated as if they and their noise were Gaussian."""
 UNFORESEEN = 1e-4
-"""The chance that a count is not as expected."""
+"""The probability that a count is not as expected."""
 AT_ONCE = 2_000_000
 LEAST = 1e-6
 
 
-def posterior(noisy: Numbers, expected: Numbers, *, scale: float, currency: Currency) -> Numbers:
-    """Give the posterior mean of every count."""
+def posterior(noisy: Floats, expected: Floats, *, scale: float, currency: Currency) -> Floats:
+    """Return the posterior mean of every count."""
     expected = np.maximum(expected, LEAST)
     some = slice(None, None, 1 + len(noisy) // ENOUGH)
     likely = [
@@ -48,12 +48,12 @@ def posterior(noisy: Numbers, expected: Numbers, *, scale: float, currency: Curr
 
 
 def _updated(
-    noisy: Numbers, expected: Numbers, *, spread: float, scale: float, currency: Currency
-) -> tuple[Numbers, float]:
-    """Give the posterior means for one φ, and the log-likelihood of all answers."""
+    noisy: Floats, expected: Floats, *, spread: float, scale: float, currency: Currency
+) -> tuple[Floats, float]:
+    """Return the posterior means for one φ, and the log-likelihood of all answers."""
     noise = currency.deviation(scale)
     variance = expected + spread * expected**2
-    # By adding up; but where counts are large, as if they and the noise were Gaussian.
+    # By summation; but where counts are large, as if they and the noise were Gaussian.
     foreseen = expected + variance / (variance + noise**2) * (noisy - expected)
     apart = (noisy - expected) ** 2 / (variance + noise**2)
     near = -0.5 * (apart + np.log(2 * np.pi * (variance + noise**2)))
@@ -79,8 +79,8 @@ def _updated(
     return np.maximum(mean, 0.0), float(likely.sum())
 
 
-def _chances(counts: NDArray[np.int64], expected: Numbers, spread: float) -> Numbers:
-    """Give the log of the chance of each count, a row an expectation."""
+def _chances(counts: NDArray[np.int64], expected: Floats, spread: float) -> Floats:
+    """Return the log-probability of each count, one row per expectation."""
     size = 1 / spread
     # Γ(x + size) / (Γ(size) · x!), from one count to the next.
     steps = np.log((counts[:-1] + size) / counts[1:])
@@ -90,13 +90,13 @@ def _chances(counts: NDArray[np.int64], expected: Numbers, spread: float) -> Num
     return np.asarray(np.logaddexp(foreseen, _anything(counts)))
 
 
-def _anything(counts: NDArray[Any]) -> Numbers:
-    """Give the log of the chance of each count that nobody expected."""
+def _anything(counts: NDArray[Any]) -> Floats:
+    """Return the log-probability of each count that was not expected."""
     return np.asarray(np.log(UNFORESEEN * 6 / np.pi**2) - 2 * np.log1p(counts))
 
 
-def _noise(away: Numbers, scale: float, currency: Currency) -> Numbers:
-    """Give the log of the density of noise."""
+def _noise(away: Floats, scale: float, currency: Currency) -> Floats:
+    """Return the log-density of noise."""
     if currency.noise == "gaussian":
         return np.asarray(-0.5 * (away / scale) ** 2 - np.log(np.sqrt(2 * np.pi) * scale))
     return np.asarray(-np.abs(away) / scale - np.log(2 * scale))

@@ -1,8 +1,8 @@
-"""Visits: how often each public person was in each cell, and what counting them would tell.
+"""Visits: how often each public person was in each cell, and the error of counting them.
 
-A question counts at most k cells of a person, and times in groups: t stands for t and more, up
-to the next.  A smaller k and fewer groups mean less noise, and more that is left out or lumped
-together.  Public people show what each of them costs, free of charge.
+A query counts at most k cells of a person, and times in groups: t stands for t and more, up to
+the next.  A smaller k and fewer groups mean less noise, and more that is left out or lumped
+together.  Public people show what each choice costs, at no privacy cost.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 Groups = tuple[int, ...]
-"""Times in a cell, each up to the next; the last without an end."""
+"""The first number of times of each group; the last group is open."""
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -23,35 +23,35 @@ if TYPE_CHECKING:
     from understudy.door import Clique
     from understudy.public import PublicTable
 
-    Whole = NDArray[np.int64]
-    Numbers = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+    Floats = NDArray[np.float64]
     Noise = Callable[[int], float]
-    """The noise of a count, from the most cells a person."""
+    """The noise of a count, as a function of the maximum number of cells per person."""
 
 
 GROUPS: tuple[Groups, ...] = ((1,), (1, 2), (1, 2, 3), (1, 2, 3, 5), (1, 2, 3, 4, 6))
 """The groups of times that are tried."""
 TRIED = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
-"""The most cells a person that are tried."""
+"""The maximum numbers of cells per person that are tried."""
 SPREAD = 0.3
-"""How much counts of people are expected to differ, as a share of their square."""
+"""The expected variance of counts of people, as a share of their square."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Visits:
-    """The cells that people were in, one entry a person and cell."""
+    """The cells that people were in, one entry per person and cell."""
 
-    cells: Whole
-    """The cells that anyone was in, rising."""
-    place: Whole
-    """Where among these each entry's cell is."""
-    times: Whole
-    turn: Whole
-    """The place of the cell among its person's, by chance, from 0."""
+    cells: Ints
+    """The cells that anyone was in, in increasing order."""
+    place: Ints
+    """The index of each entry's cell among these."""
+    times: Ints
+    turn: Ints
+    """The random rank of the cell among its person's cells, from 0."""
 
     @classmethod
     def of(cls, public: PublicTable, columns: Clique) -> Visits:
-        """Look at all people of a public table."""
+        """Count the visits of all people of a public table."""
         people = public.known_people("how often people are in a cell")
         cells, place = np.unique(public.cells(columns), return_inverse=True)
         pairs, times = np.unique(people * len(cells) + place, return_counts=True)
@@ -64,7 +64,7 @@ class Visits:
         return cls(cells, (pairs % len(cells))[order], times[order], turn)
 
     @property
-    def rows(self) -> Numbers:
+    def rows(self) -> Floats:
         """Count the rows of every cell."""
         rows = np.bincount(self.place, weights=self.times, minlength=len(self.cells))
         return rows.astype(np.float64)
@@ -72,9 +72,9 @@ class Visits:
     def best(
         self, noises: Sequence[Noise], *, last: int, most: int | None = None, groups: Groups = ()
     ) -> list[tuple[float, int, Groups]]:
-        """Find how many cells a person and which groups have the least error, noise by noise.
+        """Return the cells per person and the groups with the least error, for each noise.
 
-        Given is that error too; what is settled already is kept.
+        The error comes first; ``most`` and ``groups`` are kept if given.
         """
         ladder = [k for k in TRIED if k <= 1 + int(self.turn.max())]
         tried = [
@@ -89,7 +89,7 @@ class Visits:
         ]
 
     def counted(self, *, most: int, groups: Groups) -> Counted:
-        """Count people as a question does, with at most so many cells of each."""
+        """Count people as a query does, with at most ``most`` cells of each."""
         group = np.searchsorted(groups, self.times, side="right") - 1
         kept = (self.turn < most) & (group >= 0)
         places = self.place[kept] * len(groups) + group[kept]
@@ -98,15 +98,15 @@ class Visits:
         sums = np.bincount(group[kept], weights=self.times[kept], minlength=len(groups))
         there = people.sum(axis=0)
         means = np.where(there > 0, sums / np.maximum(there, 1), groups)
-        # What is left out is made up for by what is counted.
+        # The counted rows are scaled up for those left out.
         short = float(self.times.sum()) / max(float(there @ means), 1.0)
         return Counted(people, means * short)
 
-    def error(self, counted: Counted, noise: float, shared: Whole) -> float:
-        """Estimate the mean error of shares, of cells that have a number together.
+    def error(self, counted: Counted, noise: float, shared: Ints) -> float:
+        """Estimate the mean error of shares, among cells with the same number in ``shared``.
 
-        It is made of the noise that is left when what is expected is known, and of what is
-        lumped together or left out.
+        It consists of the noise that remains given the expectation, and of what is lumped together
+        or left out.
         """
         people, rows, each = counted.people, self.rows, counted.rows_each
         differ = people + SPREAD * people.astype(np.float64) ** 2
@@ -117,9 +117,9 @@ class Visits:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counted:
-    """Public people, counted as a question would."""
+    """Public people, counted as a query would."""
 
-    people: Whole
-    """By cell that anyone was in, and by group of times."""
-    rows_each: Numbers
-    """How many rows a counted person stands for, a group of times each."""
+    people: Ints
+    """The number of people by cell that anyone was in, and by group of times."""
+    rows_each: Floats
+    """The number of rows that a counted person stands for, by group of times."""
