@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,10 @@ from tests.audit.cheats import CHEATS
 from tests.audit.effort import effort
 from understudy.audit import check_distance, containers, pairs, replay
 from understudy.audit.containers import CONTAINERS
-from understudy.audit.neighbours import DATED, MANY_ROWS, ODD, SCHEMA, TYPED
+from understudy.audit.neighbours import DATED, MANY_ROWS, ODD, SCHEMA, TYPED, Pair
 from understudy.budget import Currency, Weights
 from understudy.door import Candidate, Measure, Query, Select, Total, Units
+from understudy.engine import engine_for
 from understudy.errors import AuditError
 from understudy.synth import MECHANISMS, NEEDS_PUBLIC
 from understudy.synth.aim import AIM
@@ -48,6 +50,23 @@ def test_a_mechanism_does_the_same_on_a_neighbour_with_other_settings(mechanism:
     reached = [replay(mechanism, pair) for pair in pairs(FEW, seed=9)]
     assert all(found.questions >= 2 for found in reached)
     assert 0.5 < max(found.reach for found in reached) <= 1 + 1e-9
+
+
+def test_nobody_else_has_another_id_in_a_neighbour() -> None:
+    """Samples hang on ids, and a mechanism that samples sees such a flaw by chance only."""
+    for pair in pairs(effort(45, 500), seed=9):
+        if pair.unit.is_row:
+            continue
+        one, other = (_ids(data, pair) for data in (pair.table, pair.neighbour))
+        assert len(one - other) + len(other - one) <= 1, pair.container
+
+
+def _ids(data: object, pair: Pair) -> Counter[str]:
+    """Count everybody's rows."""
+    with closing(engine_for(data)) as engine:
+        table = PrivateTable(engine, data, schema=pair.schema, unit=pair.unit, key="a key")
+        found = engine.fetch(f"SELECT id FROM ({table.named('SELECT person FROM rows')}) AS r")
+        return Counter(found["id"].tolist())
 
 
 def test_pairs_differ_by_one_person_with_all_rows() -> None:

@@ -234,7 +234,8 @@ def _odd(
     for column, kind in chosen.items():
         value = ODD[kind][int(rng.integers(len(ODD[kind])))]
         usual = names[0] if column == "id" else rows[0]["abc".index(column)]
-        if isinstance(usual, np.float32) and isinstance(value, float):
+        if isinstance(usual, np.float32) and isinstance(value, (int, float)):
+            # An array of both would be of doubles: NumPy would have decided for everybody.
             value = np.float32(value)
         if column == "id":
             names[0] = value
