@@ -68,29 +68,29 @@ def test_a_run_is_told_in_words(city: Place) -> None:
     asked = checking(city, public=city / "public.csv", epsilon=4, delta=4e-4)
     out = city.fine(*asked).splitlines()
     assert out[:3] == [
-        "The private table has the columns that schema and unit name; no row of it was read.",
+        "The private table has the columns of the schema and the unit; none of its rows was read.",
         "Rehearsed on the public table, 120 rows of 30 people, by independent:",
-        "  asked   cells  noise a cell  wrong by noise alone",
+        "  marginal  cells  noise per cell  error by noise alone",
     ]
     assert [line.split()[:2] for line in out[3:5]] == [["colour", "4"], ["hour", "5"]]
     assert out[5] == "  model    0.0 MB"
     assert out[6].startswith("  error    0.")
-    assert " of a pair's rows are in the wrong cell, on average; the most, of colour × " in out[6]
+    assert " of a pair's rows are in the wrong cell, on average; worst: colour × " in out[6]
     assert out[7] == (
         "  promise  epsilon 4, delta 0.0004, for every taxi with all of its rows; bounded by rows "
         "of a person with more than 4 are weighed down to 4 in all"
     )
     assert out[8] == (
-        f"  ledger   {city / 'trips.ledger'} is yet to be made; this run's budget would be the "
-        "table's total"
+        f"  ledger   {city / 'trips.ledger'} does not exist yet; this run's budget would become "
+        "the table's total"
     )
     assert out[9].startswith("  note     Columns are independent")
     assert out[-2] == (
-        "  warning  delta times the number of people is 0.012: so many may be given away entirely. "
-        "Take delta below 3e-04."
+        "  warning  delta times the number of people is 0.012: that many may be revealed "
+        "entirely. Choose delta below 3e-04."
     )
     assert out[-1] == (
-        "Nothing was spent. On the private table the choices may be others, the noise is the same."
+        "Nothing was spent. On the private table choices may differ; the noise is the same."
     )
 
 
@@ -226,7 +226,7 @@ def test_a_run_file_says_it_all(city: Place) -> None:
     run = runfile(city, public="public.csv")
     facts = city.facts("check", run)
     assert facts["people"] == 30
-    assert facts["ledger"].startswith(f"{city / 'trips.ledger'} is yet to be made")
+    assert facts["ledger"].startswith(f"{city / 'trips.ledger'} does not exist yet")
     # What only synth needs may be left out.
     city.fine("check", runfile(city, out=None))
 
@@ -339,27 +339,26 @@ def test_nothing_is_warned_of_without_need(city: Place) -> None:
 WARNED: dict[str, tuple[dict[str, Any], str]] = {
     "delta is near one in the number of people": (
         {"delta": 0.001, "public": "public.csv"},
-        "delta times the number of people is 0.03: so many may be given away entirely. Take delta "
-        "below 3e-04.",
+        "delta times the number of people is 0.03: that many may be revealed entirely. Choose "
+        "delta below 3e-04.",
     ),
     "epsilon is large": (
         {"epsilon": 6},
-        "epsilon 6 promises little: what is found out may be 403 times likelier by one person's "
-        "rows.",
+        "epsilon 6 is a weak promise: one person's rows may make an outcome 403 times as likely.",
     ),
     "epsilon is beyond numbers": (
         {"epsilon": 1000, "delta": 0},
-        "epsilon 1000 promises little: what is found out may be 1.01e+304 times likelier",
+        "epsilon 1000 is a weak promise: one person's rows may make an outcome 1.01e+304 times ",
     ),
     "each row is a person, and there are ids": (
         {"unit": "each-row", "bounding": "weights:1"},
-        "every row is taken for another person, but the schema has ids (taxi): whoever has several "
-        "rows is protected row by row only. Is the unit the person?",
+        "each row is treated as one person, but the schema has ids (taxi): a person with several "
+        "rows has row-level protection only. Should the unit be the id?",
     ),
     "the unit has a column that is modelled": (
         {"unit": "taxi,hour"},
-        "the unit is finer than a person (taxi × hour): someone in several of them is protected in "
-        "each by itself, and less in all together.",
+        "the unit is finer than a person (taxi × hour): a person with several units is protected "
+        "in each of them, and less in all of them together.",
     ),
 }
 
@@ -374,7 +373,10 @@ def test_a_doubtful_promise_is_warned_of(city: Place, case: str) -> None:
 
 @pytest.mark.parametrize(
     ("changes", "word"),
-    [({"epsilon": 5}, "promises little"), ({"delta": 3e-4, "public": "P"}, "delta times the num")],
+    [
+        ({"epsilon": 5}, "is a weak promise"),
+        ({"delta": 3e-4, "public": "P"}, "delta times the num"),
+    ],
 )
 def test_at_the_very_edge_nothing_is_said(city: Place, changes: dict[str, Any], word: str) -> None:
     here: dict[str, Any] = {k: city / "public.csv" if v == "P" else v for k, v in changes.items()}
@@ -468,7 +470,7 @@ REFUSED: dict[str, Case] = {
         BudgetError,
         ("Norm bounds people in L2, and pure epsilon needs L1",),
     ),
-    "a bounding of no kind": (asking(bounding="none"), BudgetError, ("no such bounding",)),
+    "a bounding of no kind": (asking(bounding="none"), BudgetError, ("unknown bounding",)),
     "a mechanism of no name": (asking(mechanism="magic"), UsageError, ("got magic",)),
     "settings of no mechanism": (
         asking(settings="none.toml"),
@@ -517,7 +519,7 @@ def test_a_refusal_is_said_before_anything_is_rehearsed(
 ) -> None:
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
     told = place.say(*checking(place, "none.csv"))
-    assert "looking at the private table's header" in told.err
+    assert "reading the private table's header" in told.err
     assert "rehearsal" not in told.err
     assert "rehearsal: measuring marginals" in place.say(*checking(place)).err
     assert json.loads(place.say(*checking(place, "none.csv"), "--json").line)["exit_code"] == 3

@@ -282,7 +282,7 @@ def test_a_report_holds_what_was_found_and_nothing_else_does(place: Place) -> No
     other = place / "deep" / "other.html"
     facts = place.facts(*evaluate(place, "weak", report=other))
     assert facts == {"notice": NOTICE, "choosing": CHOOSING, "report": str(other)}
-    assert "What each run costs" not in other.read_text(encoding="utf-8")
+    assert "Privacy and utility of each run" not in other.read_text(encoding="utf-8")
 
 
 def test_a_report_never_goes_out_with_a_release(place: Place) -> None:
@@ -315,7 +315,7 @@ def test_a_report_of_a_file_tells_no_promise_and_of_a_submission_its_own(place: 
         (place / "rows.csv.manifest.json").write_text(manifest)
         told = place.say(*evaluate(place, "rows.csv", report=place / "new.html"))
         assert told.code == MalformedFileError.exit_code
-        assert "is no manifest of ours" in told.line
+        assert "is not an Understudy manifest" in told.line
 
 
 def test_columns_that_are_named_are_predicted(place: Place) -> None:
@@ -342,7 +342,7 @@ def test_several_tables_are_looked_for_before_any_is_read(place: Place, case: st
 
 CASES: dict[str, tuple[dict[str, Any], type[UnderstudyError], str]] = {
     "nothing there": ({"synthetic": "none"}, MissingFileError, "none"),
-    "a folder of something else": ({"synthetic": "."}, MissingFileError, "no release"),
+    "a folder of something else": ({"synthetic": "."}, MissingFileError, "is not a release"),
     "no private table": ({"private": "none.csv"}, MissingFileError, "none.csv"),
     "no schema": ({"schema": None}, UsageError, "--schema"),
     "no unit": ({"unit": None}, UsageError, "--unit"),

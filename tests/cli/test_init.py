@@ -178,9 +178,9 @@ def test_without_a_period_it_is_the_public_years(city: Place) -> None:
     ("changes", "bounding", "why"),
     [
         ({}, "norm", "# it needs no cap, and mostly has the smaller error."),
-        ({"unit": "each-row"}, "weights:1", "# every row is another person's."),
-        ({"delta": 0}, "weights:4", "at this C noise and what is cut off are least, by public"),
-        ({"delta": 0, "unit": "each-row"}, "weights:1", "# every row is another person's."),
+        ({"unit": "each-row"}, "weights:1", "# every row is a different person."),
+        ({"delta": 0}, "weights:4", "this C has the smallest sum of noise and clipping error on"),
+        ({"delta": 0, "unit": "each-row"}, "weights:1", "# every row is a different person."),
     ],
 )
 def test_how_people_are_bounded_is_chosen_and_said(
@@ -436,7 +436,7 @@ def taken(name: str) -> Callable[[Place], list[str]]:
 
 
 SAME = (
-    "the private table is named as the public one",
+    "--private and --public name the same table",
     "allowed: another table, which anyone may see",
     "Hint: init never opens it: a list, a range or a bin read off private rows would tell what is "
     "in them, before any budget guards it",
@@ -472,7 +472,7 @@ REFUSED: dict[str, Case] = {
     "a header without metadata": (
         draft(header="taxi,colour"),
         UsageError,
-        ("--header goes with --metadata", "Hint: a public table has its own header"),
+        ("--header needs --metadata", "Hint: a public table has its own header"),
     ),
     "a header that lacks a column": (
         described({"colour": 2, "hour": 4}, public=None, header="taxi, colour"),
@@ -486,7 +486,7 @@ REFUSED: dict[str, Case] = {
         draft(unit="taxi,cab"),
         MissingColumnError,
         (
-            "the unit names columns that are not there",
+            "the unit names columns that do not exist",
             "got cab; allowed: colour, hour, taxi, tip, when",
         ),
     ),
@@ -509,7 +509,7 @@ REFUSED: dict[str, Case] = {
     "a period of one day": (
         draft(period="2020-01-01"),
         UsageError,
-        ("a period is two days", "got 2020-01-01; allowed: YYYY-MM-DD..YYYY-MM-DD"),
+        ("a period is a first and a last day", "got 2020-01-01; allowed: YYYY-MM-DD..YYYY-MM-DD"),
     ),
     "a period of other letters": (draft(period="2020..2021"), UsageError, ("got 2020..2021",)),
     "a period of no days": (draft(period="2020-02-30..2020-03-01"), SchemaError, ("2020-02-30",)),
@@ -524,7 +524,7 @@ REFUSED: dict[str, Case] = {
         ),
         UsageError,
         (
-            "no column has moments or years",
+            "no column has dates or years",
             "got --period 2020-01-01..2020-12-31",
             "Hint: leave it out",
         ),
@@ -535,9 +535,9 @@ REFUSED: dict[str, Case] = {
         described({"colour": 2}, public=None, header="taxi,colour", delta=0),
         UsageError,
         (
-            "pure epsilon needs a cap on people's rows, and nothing public tells one",
+            "pure epsilon needs a cap on rows per person, and no public table suggests one",
             "got --delta 0",
-            "Hint: take a delta above 0, or give a public table with the unit's columns",
+            "Hint: choose a delta above 0, or a public table with the unit's columns",
         ),
     ),
     "a public table that is not there": (
@@ -577,7 +577,7 @@ REFUSED: dict[str, Case] = {
     "a folder below a file": (
         lambda p: ["init", str(p / "trips.csv" / "draft"), *drafting(p)[2:]],
         StorageError,
-        ("no folder can be made in", "trips.csv"),
+        ("cannot create a folder in", "trips.csv"),
     ),
 }
 
@@ -614,11 +614,11 @@ def test_whoever_sits_there_is_asked_for_period_and_unit(
     terminal(b"2020-01-01..2020-06-30\n taxi \n")
     out = city.fine(*drafting(city, unit=None))
     assert out.startswith(
-        "From which day to which does the private table go? Days beyond count as the nearest.\n"
+        "Which days does the private table cover? Days outside count as the nearest one.\n"
         "period [2019-01-01..2019-12-31]> Who is to be protected? Name the column that tells them "
         "apart (several, with commas, if it takes several).\n"
     )
-    assert "If every row is another person: each-row\n" in out
+    assert "If every row is a different person: each-row\n" in out
     assert "Columns: taxi, colour, hour, when, tip\nunit> " in out
     columns = read(city / "draft" / "schema.toml")["columns"]
     assert (columns["taxi"]["kind"], columns["when"]["max"]) == ("id", "2020-06-30")
@@ -656,7 +656,9 @@ def test_a_period_that_is_typed_wrong_is_told(
 ) -> None:
     terminal(b"last year\n")
     told = city.say(*drafting(city))
-    assert told.err.startswith("understudy: a period is two days (got last year; allowed: YYYY-MM")
+    assert told.err.startswith(
+        "understudy: a period is a first and a last day (got last year; allowed: YYYY-MM"
+    )
 
 
 def test_nothing_is_asked_that_was_said_or_is_of_no_use(

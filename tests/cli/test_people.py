@@ -121,15 +121,15 @@ REFUSED: dict[str, tuple[dict[str, Any], type[UnderstudyError], str]] = {
     "an epsilon alone": (
         {"epsilon": 1},
         UsageError,
-        "a budget is an epsilon and a delta. Hint: give both, or neither",
+        "a budget needs both epsilon and delta. Hint: give both, or neither",
     ),
-    "a delta alone": ({"delta": 1e-6}, UsageError, "a budget is an epsilon and a delta"),
+    "a delta alone": ({"delta": 1e-6}, UsageError, "a budget needs both epsilon and delta"),
     "no epsilon": ({"epsilon": 0, "delta": 1e-6}, BudgetError, "got 0"),
     "a delta above 1": ({"epsilon": 1, "delta": 2}, BudgetError, "got 2"),
     "lists not there": ({"lists": "none.json"}, MissingFileError, "none.json"),
-    "lists that are a list": ({"lists": BAD}, SchemaError, "holds a table of them"),
+    "lists that are a list": ({"lists": BAD}, SchemaError, "must be a JSON object"),
     "groups not there": ({"groups": "CITY=none.json"}, MissingFileError, "none.json"),
-    "groups that are a list": ({"groups": f"CITY={BAD}"}, SchemaError, "groups are a table"),
+    "groups that are a list": ({"groups": f"CITY={BAD}"}, SchemaError, "groups must be an object"),
     "groups of a column without a list": (
         {"groups": "RENT=states.json"},
         SchemaError,
@@ -203,7 +203,7 @@ def test_a_census_is_scored_by_its_recipe(place: Place) -> None:
 
 CASES: dict[str, tuple[dict[str, Any], type[UnderstudyError], str]] = {
     "no parameters": ({"parameters": None}, UsageError, "--recipe needs --parameters"),
-    "a schema too": ({"schema": "x"}, UsageError, "in the place of --schema and --unit"),
+    "a schema too": ({"schema": "x"}, UsageError, "and replaces --schema and --unit"),
     "no lists": ({"lists": "none.json"}, MissingFileError, "none.json"),
     "groups and no lists": ({"groups": "SEX=x"}, SchemaError, "no code lists are given"),
     "groups of no column": ({"groups": "x"}, UsageError, "allowed: --groups COLUMN=FILE"),

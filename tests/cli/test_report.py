@@ -107,7 +107,7 @@ REFUSED: dict[str, Case] = {
     "below a file": (
         lambda p: ["report", str(p / "out"), f"--out={p / 'trips.csv' / 'r.html'}"],
         StorageError,
-        ("no folder can be made in", "trips.csv"),
+        ("cannot create a folder in", "trips.csv"),
     ),
     "rows that are gone": (
         without("rows.parquet"),
@@ -122,7 +122,7 @@ REFUSED: dict[str, Case] = {
     "a manifest of another": (
         without("manifest.json", b"[]"),
         MalformedFileError,
-        ("the manifest in", "is none of ours"),
+        ("manifest.json is not an Understudy manifest",),
     ),
 }
 

@@ -297,11 +297,11 @@ REFUSED: dict[str, Case] = {
     ),
     "an option of another command": (keyed(json=True), UsageError, ("got json; allowed: ",)),
     "an option by its letters": (of('null-ids = "drop"'), UsageError, ("got null-ids",)),
-    "a number for a text": wrong("unit", 3, "3", "a text"),
-    "a list for a text": wrong("unit", ["taxi"], "['taxi']", "a text"),
+    "a number for a text": wrong("unit", 3, "3", "a string"),
+    "a list for a text": wrong("unit", ["taxi"], "['taxi']", "a string"),
     "a text for a number": wrong("epsilon", "1", "'1'", "a number"),
     "a truth for a number": wrong("delta", True, "True", "a number"),
-    "a truth for a text": wrong("public", False, "False", "a text"),
+    "a truth for a text": wrong("public", False, "False", "a string"),
     "a number for a truth": wrong("published", 1, "1", "true or false"),
     "a text for a table": wrong("settings", "s.toml", "'s.toml'", "a table"),
     "a list for a table": wrong("groups", ["CITY=x"], "['CITY=x']", "a table"),
@@ -409,7 +409,7 @@ def test_a_run_file_that_cannot_be_is_told_in_one_line(place: Place, case: str) 
 
 
 def test_check_says_of_a_recipe_that_it_knows_none(place: Place) -> None:
-    refused(place, ["check", str(census(place))], UsageError, ("check knows no recipes",))
+    refused(place, ["check", str(census(place))], UsageError, ("check does not support recipes",))
 
 
 def test_frames_are_as_the_file_says(place: Place) -> None:

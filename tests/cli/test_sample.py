@@ -192,20 +192,20 @@ def existing(place: Place) -> list[str]:
     return asking()(place)
 
 
-ENDING = ("rows are written by their file's ending", "allowed: FILE.csv or FILE.parquet")
-WHERE = ("--where names a column and its values", "allowed: COLUMN=VALUE[,VALUE…]")
+ENDING = ("unknown file format", "allowed: FILE.csv or FILE.parquet")
+WHERE = ("--where needs a column and its values", "allowed: COLUMN=VALUE[,VALUE…]")
 NO_COLUMN = "with codes (allowed: colour, hour, when_month, when_weekday, when_hour)"
 REFUSED: dict[str, Case] = {
     "no release": (
         asking(of="nowhere"),
         MissingFileError,
-        ("nowhere is no release", "got no manifest.json in it", "Hint: name a release's folder"),
+        ("nowhere is not a release", "got no manifest.json in it", "Hint: name a release's folder"),
     ),
-    "a file": (asking(of="trips.csv"), MissingFileError, ("trips.csv is no release",)),
+    "a file": (asking(of="trips.csv"), MissingFileError, ("trips.csv is not a release",)),
     "a release of no rows": (
         asking(of="nothing"),
         UsageError,
-        ("the release has no rows, so that more of them cannot be drawn",),
+        ("cannot draw rows from a release that has none",),
     ),
     "rows that were changed": (
         damaged("rows.csv", b"taxi,colour,hour,when\n"),
@@ -225,12 +225,12 @@ REFUSED: dict[str, Case] = {
     "a manifest that is none": (
         damaged("manifest.json", b"{"),
         MissingFileError,
-        ("is no release",),
+        ("is not a release",),
     ),
     "a manifest of another": (
         damaged("manifest.json", b"{}"),
         MalformedFileError,
-        ("the manifest in", "is none of ours"),
+        ("manifest.json is not an Understudy manifest",),
     ),
     "an unknown column": (
         asking("--where=fare=1"),
@@ -262,10 +262,10 @@ REFUSED: dict[str, Case] = {
     "fewer rows than none": (
         asking("--rows=-1"),
         UsageError,
-        ("a number of rows is 0 or more", "got -1"),
+        ("rows must be at least 0", "got -1"),
     ),
     "rows that are no number": (asking("-n", "many"), UsageError, ("-n", "'many'")),
-    "a seed below 0": (asking("--seed=-1"), UsageError, ("a seed is 0 or more", "got -1")),
+    "a seed below 0": (asking("--seed=-1"), UsageError, ("seed must be at least 0", "got -1")),
     "an unknown ending": (asking(out="more.xlsx"), UsageError, (*ENDING, "got more.xlsx")),
     "no ending": (asking(out="more"), UsageError, (*ENDING, "got more")),
     "no file named": (
@@ -281,7 +281,7 @@ REFUSED: dict[str, Case] = {
     "a file below a file": (
         asking(out="trips.csv/more.csv"),
         StorageError,
-        ("no folder can be made in", "trips.csv"),
+        ("cannot create a folder in", "trips.csv"),
     ),
 }
 

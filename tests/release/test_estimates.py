@@ -261,7 +261,7 @@ def test_what_was_weighed_is_scaled_to_the_releases_rows() -> None:
     wanted = (1000 / total) ** 2 * (1 + (share * spread) ** 2)
     assert np.allclose(found.standard_error**2, wanted)
     assert "scaled to the release's 1,000 rows" in found.notes[1]
-    assert "bounding people" in found.notes[0]
+    assert "contribution bounding" in found.notes[0]
 
 
 def test_of_a_release_without_rows_shares_stay_shares() -> None:
@@ -447,12 +447,12 @@ def test_people_do_not_add_up_over_other_columns() -> None:
 
 @pytest.mark.parametrize("columns", [(), ("a", "a"), ("a", "z")])
 def test_columns_that_are_none(columns: tuple[str, ...]) -> None:
-    with pytest.raises(UsageError, match=r"names of columns, each once .* allowed: a, b, c"):
+    with pytest.raises(UsageError, match=r"distinct column names .* allowed: a, b, c"):
         release(asked(("a",))).estimate(*columns)
 
 
 def test_sums_that_reach_over_several_cells_tell_none() -> None:
-    with pytest.raises(UsageError, match="adds up from what was"):
+    with pytest.raises(UsageError, match="sum of measured cells"):
         release(asked(("a",), rows=sets([0, 1], [1, 2]))).estimate("a")
 
 
