@@ -162,12 +162,12 @@ def test_it_says_how_well_people_will_be_known(place: Place) -> None:
     off = 1.96 * crowd["people_standard_error"]
     assert abs(crowd["people"] - 10_000) < 3 * off
     assert {"from", "to", "people"} == set(crowd["classes"][0])
-    assert f"  people   their number within {off:,.0f}, " in place.fine(*given)
+    assert f"  people   total within {off:,.0f}, " in place.fine(*given)
 
 
 def test_without_public_data_it_is_rehearsed_on_drawn_rows_and_says_so(place: Place) -> None:
     facts = place.facts(*checking(place))
-    told = "10,000 rows drawn evenly by the schema: nothing public tells who is who"
+    told = "10,000 rows drawn from the schema, as no public table has the unit's columns"
     assert facts["rehearsed_on"] == told
     assert (facts["people"], facts["expected_pair_error"]) == (None, None)
     out = place.fine(*checking(place))
@@ -178,7 +178,7 @@ def test_without_public_data_it_is_rehearsed_on_drawn_rows_and_says_so(place: Pl
 def test_a_public_table_that_tells_nobody_apart_does_not_serve(city: Place) -> None:
     (city / "public.csv").write_text("colour,hour\nred,1\nblue,2\n")
     facts = city.facts(*checking(city, public=city / "public.csv"))
-    assert facts["rehearsed_on"].startswith("10,000 rows drawn evenly by the schema")
+    assert facts["rehearsed_on"].startswith("10,000 rows drawn from the schema")
     rows = {"unit": "each-row", "bounding": "weights:1"}
     facts = city.facts(*checking(city, public=city / "public.csv", **rows))
     assert facts["rehearsed_on"] == "the public table, 2 rows of 2 people"
@@ -195,8 +195,8 @@ def test_a_unit_with_a_part_of_a_moment_is_rehearsed_too(city: Place, *, public:
     assert facts["people"] == (100 if public else None)
     assert [point["parts"] for point in facts["whole_person"]] == [2, 4, 12, 52]
     assert facts["warnings"][0] == (
-        "the unit is finer than a person (taxi × when:week): someone in several of them is "
-        "protected in each by itself, and less in all together."
+        "the unit is finer than a person (taxi × when:week): a person with several units is "
+        "protected in each of them, and less in all of them together."
     )
 
 
@@ -322,7 +322,7 @@ def test_a_ledger_of_another_table_or_unit_is_told(place: Place) -> None:
     path = place / "trips.ledger"
     place.fine("ledger", path, "--create", "--epsilon=9", "--delta=1e-6")
     place.fine(*place.synth())
-    told = f"{path} IS ANOTHER'S: of trips, unit taxi"
+    told = f"{path} BELONGS TO ANOTHER TABLE: trips, unit taxi"
     assert place.facts(*checking(place, schema=place / "rides.toml"))["ledger"] == told
     assert place.facts(*checking(place, unit="taxi,hour"))["ledger"] == told
 
@@ -492,7 +492,7 @@ REFUSED: dict[str, Case] = {
         UsageError,
         (
             "the following arguments are required here: --schema, --bounding, --epsilon, --ledger",
-            "Hint: understudy check --help; a run file may say them: understudy init --help",
+            "Hint: understudy check --help; or set them in a run file: understudy init --help",
         ),
     ),
     "keys left out": (

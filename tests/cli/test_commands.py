@@ -338,7 +338,7 @@ def test_an_output_that_is_full(spent: Place) -> None:
         done = process("ledger", spent / "trips.ledger", stdout=full)
     assert done.returncode == 13
     assert done.stderr == (
-        "understudy: a file or folder cannot be used (got No space left on device)\n"
+        "understudy: cannot use a file or folder (got No space left on device)\n"
     )
 
 

@@ -540,8 +540,8 @@ def test_a_release_that_cannot_be_written_says_how_to_get_it(
     told = place.say(*place.synth())
     assert told.code == StorageError.exit_code
     assert told.line == (
-        "understudy: no room (got a full disk; allowed: an empty one). Hint: what was paid for is "
-        f"lost: 'understudy resume {place / 'trips.ledger'} --out FOLDER' writes the release"
+        "understudy: no room (got a full disk; allowed: an empty one). Hint: no answer is lost: "
+        f" 'understudy resume {place / 'trips.ledger'} --out FOLDER' writes the release"
     )
 
 

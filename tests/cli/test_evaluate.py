@@ -187,7 +187,7 @@ def test_a_recipe_may_ask_for_scores_of_raw_values(
 def test_a_census_of_no_whole_numbers_is_refused_and_no_value_is_quoted(place: Place) -> None:
     told = place.say(*evaluate(place, "census.csv", **people(place, sex="secret")), "--census")
     assert told.code == QuestionError.exit_code
-    assert "column SEX has values that are no whole numbers" in told.line
+    assert "column SEX has values that are not whole numbers" in told.line
     assert "secret" not in told.line
 
 
@@ -292,7 +292,7 @@ def test_a_report_never_goes_out_with_a_release(place: Place) -> None:
         told = place.say(*evaluate(place, "strong", report=target))
         assert told.code == UsageError.exit_code
         assert "must not lie in a release" in told.line
-        assert "allowed: a new file outside of every release's folder" in told.line
+        assert "allowed: a new file outside every release's folder" in told.line
     assert sorted(weak.iterdir()) == before
     told = place.say(*evaluate(place, "strong", report=place / "schema.toml"))
     assert told.code == OutputExistsError.exit_code
@@ -352,14 +352,14 @@ CASES: dict[str, tuple[dict[str, Any], type[UnderstudyError], str]] = {
     "an edge of one column": (
         {"place": "colour", "time": "hour", "edge": "hour"},
         UsageError,
-        "an edge is two columns (got hour",
+        "--edge needs two columns (got hour",
     ),
     "a trip of unknown columns": (
         {"place": "color", "time": "hour", "edge": "colour,hour"},
         QuestionError,
         "got color; allowed: colour, hour",
     ),
-    "a pie without slices": ({"pie": "hour"}, UsageError, "a pie score needs all of its columns"),
+    "a pie without slices": ({"pie": "hour"}, UsageError, "a pie score needs all of its options"),
     "slices without a pie": ({"slices": "hour"}, UsageError, "--pie COLUMN,COLUMN… --slices"),
     "slices of the pie's own column": (
         {"pie": "colour,hour", "slices": "hour"},

@@ -64,10 +64,10 @@ def test_a_draft_goes_straight_into_check_and_synth(city: Place, form: str) -> N
     out = city.fine(*drafting(city, public=public, private=private, epsilon=10))
     folder = city / "draft"
     assert out.splitlines() == [
-        f"{folder / 'schema.toml'}: 6 columns that will be modelled; read it, and mend what is not "
-        "so",
+        f"{folder / 'schema.toml'}: 6 columns that will be modelled; read it, and correct what is "
+        "wrong",
         "  when goes from 2019-01-01 to 2019-12-31, the public table's years: if the private table "
-        "is of other days, set them, or say --period",
+        "covers other dates, set them, or use --period",
         f"{folder / 'understudy.toml'}: who is protected, how strongly, by which mechanism",
         f"Next: understudy check {folder / 'understudy.toml'}",
     ]
@@ -177,7 +177,7 @@ def test_without_a_period_it_is_the_public_years(city: Place) -> None:
 @pytest.mark.parametrize(
     ("changes", "bounding", "why"),
     [
-        ({}, "norm", "# it needs no cap, and mostly has the smaller error."),
+        ({}, "norm", "# it needs no cap, and usually has the smaller error."),
         ({"unit": "each-row"}, "weights:1", "# every row is a different person."),
         ({"delta": 0}, "weights:4", "this C has the smallest sum of noise and clipping error on"),
         ({"delta": 0, "unit": "each-row"}, "weights:1", "# every row is a different person."),
@@ -370,7 +370,7 @@ def test_a_metadata_file_that_tells_values_is_enough(place: Place, name: str) ->
     assert (run["delta"], run["bounding"]) == (1e-9, "norm")
     text = (place / "draft" / "understudy.toml").read_text()
     assert '# public = "last-year.csv"' in text
-    assert "(unknown here)" in text
+    assert "(number unknown)" in text
     assert f"from {name}." in (place / "draft" / "schema.toml").read_text()
     facts = place.facts("check", place / "draft" / "understudy.toml")
     assert facts["people"] is None
@@ -437,9 +437,9 @@ def taken(name: str) -> Callable[[Place], list[str]]:
 
 SAME = (
     "--private and --public name the same table",
-    "allowed: another table, which anyone may see",
-    "Hint: init never opens it: a list, a range or a bin read off private rows would tell what is "
-    "in them, before any budget guards it",
+    "allowed: a different --public table, which anyone may see",
+    "Hint: init never opens it: a list, a range or a bin taken from private rows would reveal what "
+    "is in them, with no budget spent on it",
 )
 REFUSED: dict[str, Case] = {
     "a data file in the folder's place": (
@@ -447,7 +447,7 @@ REFUSED: dict[str, Case] = {
         UsageError,
         (
             "init drafts from public data only",
-            "trips.csv; allowed: --public FILE, a table of the kind that anyone may see",
+            "trips.csv; allowed: --public FILE, a similar table that anyone may see",
             "Hint: if trips.csv is private, init never opens it: a list, a range or a bin",
         ),
     ),
@@ -503,7 +503,7 @@ REFUSED: dict[str, Case] = {
         (
             "init needs to know who is protected",
             "allowed: --unit COLUMN, of taxi, colour, hour, when, tip; or --unit each-row",
-            "Hint: the column that tells people, taxis, patients, planes apart",
+            "Hint: the column that identifies people, taxis, patients, planes",
         ),
     ),
     "a period of one day": (
@@ -523,11 +523,7 @@ REFUSED: dict[str, Case] = {
             {"colour": 2}, public=None, header="taxi,colour", period="2020-01-01..2020-12-31"
         ),
         UsageError,
-        (
-            "no column has dates or years",
-            "got --period 2020-01-01..2020-12-31",
-            "Hint: leave it out",
-        ),
+        ("no column has dates or years", "got --period 2020-01-01..2020-12-31", "Hint: omit it"),
     ),
     "no epsilon": (draft(epsilon=0), BudgetError, ("epsilon must be positive", "got 0.0")),
     "a delta above 1": (draft(delta=2), BudgetError, ("delta must be a probability", "got 2.0")),
@@ -615,8 +611,8 @@ def test_whoever_sits_there_is_asked_for_period_and_unit(
     out = city.fine(*drafting(city, unit=None))
     assert out.startswith(
         "Which days does the private table cover? Days outside count as the nearest one.\n"
-        "period [2019-01-01..2019-12-31]> Who is to be protected? Name the column that tells them "
-        "apart (several, with commas, if it takes several).\n"
+        "period [2019-01-01..2019-12-31]> Who is protected? Name the column that identifies them "
+        "(or several, separated by commas).\n"
     )
     assert "If every row is a different person: each-row\n" in out
     assert "Columns: taxi, colour, hour, when, tip\nunit> " in out
@@ -631,7 +627,7 @@ def test_enter_keeps_the_period_and_a_wrong_unit_is_asked_again(
 ) -> None:
     terminal(f"\ncab\n\n{unit}\n".encode())
     out = city.fine(*drafting(city, unit=None))
-    assert out.count("unit> That is none of the columns.\n") == 2
+    assert out.count("unit> No such column.\n") == 2
     columns = read(city / "draft" / "schema.toml")["columns"]
     assert (columns["when"]["min"], columns["when"]["max"]) == ("2019-01-01", "2019-12-31")
     assert read(city / "draft" / "understudy.toml")["unit"] == unit
@@ -646,7 +642,7 @@ def test_after_three_wrong_ones_or_none_it_leaves(
     assert told.code == UsageError.exit_code
     assert told.out.count("unit> ") == 3
     assert told.err == (
-        "understudy: no unit was named (allowed: taxi, colour, hour, when, tip, each-row)\n"
+        "understudy: no unit was given (allowed: taxi, colour, hour, when, tip, each-row)\n"
     )
     assert not (city / "draft").exists()
 

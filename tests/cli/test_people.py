@@ -111,7 +111,7 @@ def test_noise_without_a_delta(place: Place) -> None:
 def test_a_run_of_a_recipe_is_resumed_alone_too(place: Place) -> None:
     place.fine(*acs(place))
     told = place.say("resume", place / "acs.ledger")
-    assert "the run is one of the recipe acs-2019" in told.line
+    assert "the run belongs to the recipe acs-2019" in told.line
     facts = place.facts("resume", place / "acs.ledger", "--out", place / "alone")
     assert facts["rows"] == len(read_rows(place / "submission.csv")[1])
 
@@ -133,13 +133,17 @@ REFUSED: dict[str, tuple[dict[str, Any], type[UnderstudyError], str]] = {
     "groups of a column without a list": (
         {"groups": "RENT=states.json"},
         SchemaError,
-        "groups are of columns with a list of codes (got RENT; allowed: SEX, CITY, MARST, BPL)",
+        "groups need a column with a code list (got RENT; allowed: SEX, CITY, MARST, BPL)",
     ),
-    "groups and no lists": ({"lists": None}, SchemaError, "allowed: none: no code lists are given"),
+    "groups and no lists": (
+        {"lists": None},
+        SchemaError,
+        "allowed: none, as no code lists are given",
+    ),
     "groups of no column": (
         {"groups": "states.json"},
         UsageError,
-        "groups are of a column (got states.json; allowed: --groups COLUMN=FILE)",
+        "--groups needs a column and a file (got states.json; allowed: COLUMN=FILE)",
     ),
     "groups of nothing": ({"groups": "=states.json"}, UsageError, "got =states.json"),
     "groups from nowhere": ({"groups": ["CITY=x", "SEX="]}, UsageError, "got SEX="),
@@ -206,7 +210,7 @@ CASES: dict[str, tuple[dict[str, Any], type[UnderstudyError], str]] = {
     "a schema too": ({"schema": "x"}, UsageError, "and replaces --schema and --unit"),
     "no lists": ({"lists": "none.json"}, MissingFileError, "none.json"),
     "groups and no lists": ({"groups": "SEX=x"}, SchemaError, "no code lists are given"),
-    "groups of no column": ({"groups": "x"}, UsageError, "allowed: --groups COLUMN=FILE"),
+    "groups of no column": ({"groups": "x"}, UsageError, "allowed: COLUMN=FILE"),
 }
 
 

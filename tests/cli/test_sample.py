@@ -74,7 +74,7 @@ def sampled(place: Place, release: Path, *options: str, out: str = "more.parquet
 
 def test_so_many_rows_as_are_asked_for_or_as_there_are(place: Place, made: dict[str, Path]) -> None:
     told = place.fine("sample", made["model"], "-n", "70", f"--out={place / 'a.csv'}")
-    assert told == f"70 rows in {place / 'a.csv'}, drawn from its model; this costs nothing\n"
+    assert told == f"70 rows in {place / 'a.csv'}, drawn from its model; at no privacy cost\n"
     assert len(pd.read_csv(place / "a.csv")) == 70
     rows = json.loads((made["model"] / "manifest.json").read_text())["rows"]
     facts = place.facts("sample", made["model"], f"--out={place / 'b.csv'}")
@@ -210,12 +210,15 @@ REFUSED: dict[str, Case] = {
     "rows that were changed": (
         damaged("rows.csv", b"taxi,colour,hour,when\n"),
         MalformedFileError,
-        ("rows.csv is not as it was written", "Hint: copy the release's folder again, all of it"),
+        (
+            "rows.csv has changed since the release was saved",
+            "Hint: copy the whole release's folder again",
+        ),
     ),
     "a model that was changed": (
         damaged("model.npz", b"PK"),
         MalformedFileError,
-        ("model.npz is not as it was written",),
+        ("model.npz has changed since the release was saved",),
     ),
     "a schema that is gone": (
         damaged("schema.toml", None),
@@ -303,7 +306,7 @@ def test_rows_that_no_synthetic_row_is_like(place: Place, made: dict[str, Path])
         "sample", made["people"], "--where=colour=(missing)", f"--out={place / 'a.csv'}"
     )
     assert told.line == (
-        "understudy: no synthetic row is like that (got colour). "
-        "Hint: ask for fewer columns, or more of their values"
+        "understudy: no synthetic row has these values (got colour). "
+        "Hint: name fewer columns, or more values of each"
     )
     assert not (place / "a.csv").exists()

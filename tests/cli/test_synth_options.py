@@ -116,7 +116,7 @@ UNFIT: dict[str, tuple[str, type[UnderstudyError], str]] = {
     "unknown targets": ('targets = ["color"]', QuestionError, "got color; allowed: "),
     "ids without public people": ('ids_by = ["hour"]', UsageError, "ids_by needs a public table"),
     "values within no public bins": ('within = "public"', UsageError, "needs a public table"),
-    "as published by samples": ("published = true", UsageError, "use weights"),
+    "as published by samples": ("published = true", UsageError, "by weights"),
 }
 
 

@@ -224,8 +224,8 @@ WRONG: dict[str, tuple[str, object, str, str | None]] = {
     "no code": (
         "lists", LISTS | {"SEX": []}, "column 'SEX' has no values, or lists one that is none", None,
     ),
-    "groups that are a list": ("groups", ["x"], "column 'CITY': groups are a table", None),
-    "groups that are none": ("groups", None, "column 'CITY': groups are a table", None),
+    "groups that are a list": ("groups", ["x"], "column 'CITY': groups must be an object", None),
+    "groups that are none": ("groups", None, "column 'CITY': groups must be an object", None),
     "groups of strays": ("groups", STATES | {"50": "Utah", "11": "Utah"}, STRAYS, "11, 50"),
     "groups and no list of theirs": (
         "lists", {"SEX": [1, 2]}, "groups need a column with a code list", "CITY",

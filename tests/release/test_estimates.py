@@ -160,7 +160,7 @@ def test_single_cells_and_sums_within_a_cell_count_and_those_across_do_not() -> 
     assert found.labels["a"].tolist() == ["0", "1"]
     assert np.allclose(found.estimate, marginal(TRUTH, ("a",))[:2])
     assert np.allclose(found.standard_error, [2.0, 2.0 * math.sqrt(3)])
-    assert found.notes == ("1 of 3 cells were not measured by themselves, and are left out.",)
+    assert found.notes == ("1 of 3 cells were not measured one by one, and are left out.",)
     pairs = release(m).estimate("a", "b")
     assert list(zip(pairs.labels["a"], pairs.labels["b"], strict=True)) == [("1", "2"), ("1", "3")]
 
@@ -288,7 +288,7 @@ def test_shares_of_a_weighted_table_are_covered() -> None:
 def test_a_weighted_table_without_a_size_tells_nothing(rows: Rows | None) -> None:
     base = asked(("a", "b"), rows=rows)
     drowned = replace(base, values=-np.abs(base.values), group="question 0")
-    with pytest.raises(UsageError, match="no cell of a was measured by itself"):
+    with pytest.raises(UsageError, match="no cell of a was measured, or is"):
         release(drowned).estimate("a")
 
 
@@ -461,7 +461,7 @@ def test_people_are_told_only_where_rows_were_not_counted() -> None:
     assert release(rows, people).estimate("a").standard_error.tolist() == [1.0] * 3
     found = release(people).estimate("a")
     assert found.counted == "people who have it"
-    assert found.notes == ("These are not rows: counted are people who have it.",)
+    assert found.notes == ("These are counts of people who have it, not of rows.",)
     assert repr(found).startswith("Estimate of people who have it by a\n")
     named = release(rows, people).estimate("a", counted="people who have it")
     assert named.standard_error.tolist() == [5.0] * 3

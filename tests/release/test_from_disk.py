@@ -97,7 +97,9 @@ def test_a_folder_that_is_no_release_is_refused(tmp_path: Path) -> None:
     for text in (None, "{", "\udcff"):
         if text is not None:
             (tmp_path / "manifest.json").write_text(text, errors="surrogateescape")
-        with pytest.raises(MissingFileError, match=r"is no release \(got no manifest.json in it\)"):
+        with pytest.raises(
+            MissingFileError, match=r"is not a release \(got no manifest.json in it\)"
+        ):
             us.Release.read(tmp_path)
     others: list[Any] = [{}, {"files": 3, "rows": 1}, {"files": {}, "rows": None}, []]
     for other in others:

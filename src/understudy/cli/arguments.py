@@ -46,7 +46,9 @@ def bounding(text: str) -> Bounding:
     if kind not in CAPPED:
         raise BudgetError("unknown bounding", got=text, allowed=BOUNDINGS)
     if not re.fullmatch("[0-9]{1,10}", cap):
-        raise BudgetError("the cap C must be a whole number", got=text, allowed=BOUNDINGS)
+        raise BudgetError(
+            f"{kind} needs a cap: a whole number, of at most 10 digits", got=text, allowed=BOUNDINGS
+        )
     return bounding_from_dict({"kind": kind, "cap": int(cap)})
 
 

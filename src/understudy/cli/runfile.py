@@ -64,13 +64,11 @@ def _checked(told: dict[str, Any], path: Path) -> dict[str, Any]:
         # True is an int in Python.
         if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
             raise UsageError(
-                f"{path.name}: {name} has the wrong type",
-                got=repr(value),
-                allowed=_CALLED[kinds[0]],
+                f"{path.name}: invalid value for {name}", got=repr(value), allowed=_CALLED[kinds[0]]
             )
         if value not in _CHOICES.get(name, (value,)):
             raise UsageError(
-                f"{path.name}: unknown {name}",
+                f"{path.name}: invalid value for {name}",
                 got=repr(value),
                 allowed=" or ".join(map(repr, _CHOICES[name])),
             )
