@@ -118,7 +118,7 @@ class Histograms:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """A section of the page; one with the title of the section before it goes on with that one."""
+    """A section of the page; one with the title of the section before it continues that section."""
 
     title: str
     paragraphs: Sequence[str]
