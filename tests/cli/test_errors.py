@@ -274,7 +274,7 @@ CASES: dict[str, Case] = {
     "setting that cannot be": (
         with_file("s.toml", "rows_share = 2.0", settings="FILE", mechanism="adagrid"),
         BudgetError,
-        ("shares",),
+        ("rows_share must be above 0 and below 1",),
     ),
     # The public table
     "public table missing": (synth(public="none.csv"), MissingFileError, ("none.csv",)),
@@ -541,7 +541,7 @@ def test_a_release_that_cannot_be_written_says_how_to_get_it(
     assert told.code == StorageError.exit_code
     assert told.line == (
         "understudy: no room (got a full disk; allowed: an empty one). Hint: no answer is lost: "
-        f" 'understudy resume {place / 'trips.ledger'} --out FOLDER' writes the release"
+        f"'understudy resume {place / 'trips.ledger'} --out FOLDER' writes the release"
     )
 
 
