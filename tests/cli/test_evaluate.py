@@ -181,7 +181,7 @@ def test_a_recipe_may_ask_for_scores_of_raw_values(
     assert found["pies"]["mean"] == 1
     assert found["census"] is None
     told = place.say(*evaluate(place, "private.csv", **contest(place)), "--census")
-    assert "columns that the schema does not model (got CITY, INCWAGE, SEX" in told.line
+    assert "the schema does not model these columns (got CITY, INCWAGE, SEX" in told.line
 
 
 def test_a_census_of_no_whole_numbers_is_refused_and_no_value_is_quoted(place: Place) -> None:
