@@ -27,8 +27,9 @@ def test_an_audit_as_a_table_and_again_by_its_seed(capsys: pytest.CaptureFixture
     asked = ["audit", "--mechanism", "independent", "--pairs", "2", "--seed", "7"]
     assert main(asked) == 0
     first = capsys.readouterr().out
-    assert "Every promise was kept; seed 7. Tables were held in 2 kinds of container." in " ".join(
-        first.split()
+    assert (
+        "Every promise was kept; seed 7. Tables were stored in 2 kinds of container."
+        in " ".join(first.split())
     )
     assert main(asked) == 0
     assert capsys.readouterr().out == first

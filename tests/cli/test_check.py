@@ -68,29 +68,29 @@ def test_a_run_is_told_in_words(city: Place) -> None:
     asked = checking(city, public=city / "public.csv", epsilon=4, delta=4e-4)
     out = city.fine(*asked).splitlines()
     assert out[:3] == [
-        "The private table has the columns that schema and unit name; no row of it was read.",
+        "The private table has the columns of the schema and the unit; none of its rows was read.",
         "Rehearsed on the public table, 120 rows of 30 people, by independent:",
-        "  asked   cells  noise a cell  wrong by noise alone",
+        "  marginal  cells  noise per cell  error by noise alone",
     ]
     assert [line.split()[:2] for line in out[3:5]] == [["colour", "4"], ["hour", "5"]]
     assert out[5] == "  model    0.0 MB"
     assert out[6].startswith("  error    0.")
-    assert " of a pair's rows are in the wrong cell, on average; the most, of colour × " in out[6]
+    assert " of a pair's rows are in the wrong cell, on average; worst: colour × " in out[6]
     assert out[7] == (
         "  promise  epsilon 4, delta 0.0004, for every taxi with all of its rows; bounded by rows "
         "of a person with more than 4 are weighed down to 4 in all"
     )
     assert out[8] == (
-        f"  ledger   {city / 'trips.ledger'} is yet to be made; this run's budget would be the "
-        "table's total"
+        f"  ledger   {city / 'trips.ledger'} does not exist yet; this run's budget would become "
+        "the table's total"
     )
     assert out[9].startswith("  note     Columns are independent")
     assert out[-2] == (
-        "  warning  delta times the number of people is 0.012: so many may be given away entirely. "
-        "Take delta below 3e-04."
+        "  warning  delta times the number of people is 0.012: that many may be revealed "
+        "entirely. Choose delta below 3e-04."
     )
     assert out[-1] == (
-        "Nothing was spent. On the private table the choices may be others, the noise is the same."
+        "Nothing was spent. On the private table choices may differ; the noise is the same."
     )
 
 
@@ -162,12 +162,12 @@ def test_it_says_how_well_people_will_be_known(place: Place) -> None:
     off = 1.96 * crowd["people_standard_error"]
     assert abs(crowd["people"] - 10_000) < 3 * off
     assert {"from", "to", "people"} == set(crowd["classes"][0])
-    assert f"  people   their number within {off:,.0f}, " in place.fine(*given)
+    assert f"  people   total within {off:,.0f}, " in place.fine(*given)
 
 
 def test_without_public_data_it_is_rehearsed_on_drawn_rows_and_says_so(place: Place) -> None:
     facts = place.facts(*checking(place))
-    told = "10,000 rows drawn evenly by the schema: nothing public tells who is who"
+    told = "10,000 rows drawn from the schema, as no public table has the unit's columns"
     assert facts["rehearsed_on"] == told
     assert (facts["people"], facts["expected_pair_error"]) == (None, None)
     out = place.fine(*checking(place))
@@ -178,7 +178,7 @@ def test_without_public_data_it_is_rehearsed_on_drawn_rows_and_says_so(place: Pl
 def test_a_public_table_that_tells_nobody_apart_does_not_serve(city: Place) -> None:
     (city / "public.csv").write_text("colour,hour\nred,1\nblue,2\n")
     facts = city.facts(*checking(city, public=city / "public.csv"))
-    assert facts["rehearsed_on"].startswith("10,000 rows drawn evenly by the schema")
+    assert facts["rehearsed_on"].startswith("10,000 rows drawn from the schema")
     rows = {"unit": "each-row", "bounding": "weights:1"}
     facts = city.facts(*checking(city, public=city / "public.csv", **rows))
     assert facts["rehearsed_on"] == "the public table, 2 rows of 2 people"
@@ -195,8 +195,8 @@ def test_a_unit_with_a_part_of_a_moment_is_rehearsed_too(city: Place, *, public:
     assert facts["people"] == (100 if public else None)
     assert [point["parts"] for point in facts["whole_person"]] == [2, 4, 12, 52]
     assert facts["warnings"][0] == (
-        "the unit is finer than a person (taxi × when:week): someone in several of them is "
-        "protected in each by itself, and less in all together."
+        "the unit is finer than a person (taxi × when:week): a person with several units is "
+        "protected in each of them, and less in all of them together."
     )
 
 
@@ -226,7 +226,7 @@ def test_a_run_file_says_it_all(city: Place) -> None:
     run = runfile(city, public="public.csv")
     facts = city.facts("check", run)
     assert facts["people"] == 30
-    assert facts["ledger"].startswith(f"{city / 'trips.ledger'} is yet to be made")
+    assert facts["ledger"].startswith(f"{city / 'trips.ledger'} does not exist yet")
     # What only synth needs may be left out.
     city.fine("check", runfile(city, out=None))
 
@@ -322,7 +322,7 @@ def test_a_ledger_of_another_table_or_unit_is_told(place: Place) -> None:
     path = place / "trips.ledger"
     place.fine("ledger", path, "--create", "--epsilon=9", "--delta=1e-6")
     place.fine(*place.synth())
-    told = f"{path} IS ANOTHER'S: of trips, unit taxi"
+    told = f"{path} BELONGS TO ANOTHER TABLE: trips, unit taxi"
     assert place.facts(*checking(place, schema=place / "rides.toml"))["ledger"] == told
     assert place.facts(*checking(place, unit="taxi,hour"))["ledger"] == told
 
@@ -339,27 +339,26 @@ def test_nothing_is_warned_of_without_need(city: Place) -> None:
 WARNED: dict[str, tuple[dict[str, Any], str]] = {
     "delta is near one in the number of people": (
         {"delta": 0.001, "public": "public.csv"},
-        "delta times the number of people is 0.03: so many may be given away entirely. Take delta "
-        "below 3e-04.",
+        "delta times the number of people is 0.03: that many may be revealed entirely. Choose "
+        "delta below 3e-04.",
     ),
     "epsilon is large": (
         {"epsilon": 6},
-        "epsilon 6 promises little: what is found out may be 403 times likelier by one person's "
-        "rows.",
+        "epsilon 6 is a weak promise: one person's rows may make an outcome 403 times as likely.",
     ),
     "epsilon is beyond numbers": (
         {"epsilon": 1000, "delta": 0},
-        "epsilon 1000 promises little: what is found out may be 1.01e+304 times likelier",
+        "epsilon 1000 is a weak promise: one person's rows may make an outcome 1.01e+304 times ",
     ),
     "each row is a person, and there are ids": (
         {"unit": "each-row", "bounding": "weights:1"},
-        "every row is taken for another person, but the schema has ids (taxi): whoever has several "
-        "rows is protected row by row only. Is the unit the person?",
+        "each row is treated as one person, but the schema has ids (taxi): a person with several "
+        "rows has row-level protection only. Should the unit be the id?",
     ),
     "the unit has a column that is modelled": (
         {"unit": "taxi,hour"},
-        "the unit is finer than a person (taxi × hour): someone in several of them is protected in "
-        "each by itself, and less in all together.",
+        "the unit is finer than a person (taxi × hour): a person with several units is protected "
+        "in each of them, and less in all of them together.",
     ),
 }
 
@@ -374,7 +373,10 @@ def test_a_doubtful_promise_is_warned_of(city: Place, case: str) -> None:
 
 @pytest.mark.parametrize(
     ("changes", "word"),
-    [({"epsilon": 5}, "promises little"), ({"delta": 3e-4, "public": "P"}, "delta times the num")],
+    [
+        ({"epsilon": 5}, "is a weak promise"),
+        ({"delta": 3e-4, "public": "P"}, "delta times the num"),
+    ],
 )
 def test_at_the_very_edge_nothing_is_said(city: Place, changes: dict[str, Any], word: str) -> None:
     here: dict[str, Any] = {k: city / "public.csv" if v == "P" else v for k, v in changes.items()}
@@ -468,7 +470,7 @@ REFUSED: dict[str, Case] = {
         BudgetError,
         ("Norm bounds people in L2, and pure epsilon needs L1",),
     ),
-    "a bounding of no kind": (asking(bounding="none"), BudgetError, ("no such bounding",)),
+    "a bounding of no kind": (asking(bounding="none"), BudgetError, ("unknown bounding",)),
     "a mechanism of no name": (asking(mechanism="magic"), UsageError, ("got magic",)),
     "settings of no mechanism": (
         asking(settings="none.toml"),
@@ -490,7 +492,7 @@ REFUSED: dict[str, Case] = {
         UsageError,
         (
             "the following arguments are required here: --schema, --bounding, --epsilon, --ledger",
-            "Hint: understudy check --help; a run file may say them: understudy init --help",
+            "Hint: understudy check --help; or set them in a run file: understudy init --help",
         ),
     ),
     "keys left out": (
@@ -517,7 +519,7 @@ def test_a_refusal_is_said_before_anything_is_rehearsed(
 ) -> None:
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
     told = place.say(*checking(place, "none.csv"))
-    assert "looking at the private table's header" in told.err
+    assert "reading the private table's header" in told.err
     assert "rehearsal" not in told.err
     assert "rehearsal: measuring marginals" in place.say(*checking(place)).err
     assert json.loads(place.say(*checking(place, "none.csv"), "--json").line)["exit_code"] == 3

@@ -109,7 +109,7 @@ def test_synth_reads_and_writes_both_forms(
     place: Place, make: Callable[[Place], str], form: str
 ) -> None:
     out = place.fine(*place.synth(make(place), epsilon=50, format=form))
-    assert "made by this run" in out
+    assert "created by this run" in out
     manifest = release(place / "out")
     tables = {f"rows.{form}", f"measurements.{form}"}
     assert set(manifest["files"]) == tables | {"schema.toml", "evidence.npz", "model.npz"}
@@ -338,7 +338,7 @@ def test_an_output_that_is_full(spent: Place) -> None:
         done = process("ledger", spent / "trips.ledger", stdout=full)
     assert done.returncode == 13
     assert done.stderr == (
-        "understudy: a file or folder cannot be used (got No space left on device)\n"
+        "understudy: cannot use a file or folder (got No space left on device)\n"
     )
 
 
@@ -363,4 +363,4 @@ def test_an_interrupt_stops_it_with_130(place: Place) -> None:
     )
     done = process("demo", place / "demo", code=code)
     assert (done.returncode, done.stdout) == (130, "")
-    assert done.stderr == "understudy: stopped; 'understudy resume LEDGER' goes on\n"
+    assert done.stderr == "understudy: interrupted; 'understudy resume LEDGER' continues the run\n"

@@ -146,7 +146,7 @@ CASES: dict[str, Case] = {
     "no such bounding": (
         synth(bounding="nrom"),
         BudgetError,
-        ("no such bounding (got nrom; allowed: weights:C, sample:C, weights:public or norm)",),
+        ("unknown bounding (got nrom; allowed: weights:C, sample:C, weights:public or norm)",),
     ),
     "missing file": (synth("none.csv"), MissingFileError, ("there is no file",)),
     "unknown kind of file": (
@@ -236,12 +236,12 @@ CASES: dict[str, Case] = {
     "parameters without a recipe": (
         synth(parameters="parameters.json"),
         UsageError,
-        ("for --recipe only", "got --parameters"),
+        ("options that need --recipe", "got --parameters"),
     ),
     "published without a recipe": (
         lambda p: [*p.synth(), "--published"],
         UsageError,
-        ("for --recipe only", "got --published"),
+        ("options that need --recipe", "got --published"),
     ),
     # Settings
     "settings missing": (synth(settings="none.toml"), MissingFileError, ("none.toml",)),
@@ -274,7 +274,7 @@ CASES: dict[str, Case] = {
     "setting that cannot be": (
         with_file("s.toml", "rows_share = 2.0", settings="FILE", mechanism="adagrid"),
         BudgetError,
-        ("shares",),
+        ("rows_share must be above 0 and below 1",),
     ),
     # The public table
     "public table missing": (synth(public="none.csv"), MissingFileError, ("none.csv",)),
@@ -321,7 +321,7 @@ CASES: dict[str, Case] = {
     "output folder below a file": (
         lambda p: p.synth(out=p / "trips.csv" / "some" / "out"),
         StorageError,
-        ("no folder can be made in", "trips.csv", "Hint:"),
+        ("cannot create a folder in", "trips.csv", "Hint:"),
     ),
     # The ledger
     "budget exhausted": (
@@ -399,7 +399,7 @@ CASES: dict[str, Case] = {
     "resuming into nowhere": (
         run_of_python({"private": "trips.csv"}),
         UsageError,
-        ("names no folder", "allowed: --out FOLDER"),
+        ("names no output folder", "allowed: --out FOLDER"),
     ),
     "resuming on nothing": (
         run_of_python({"out": "out"}),
@@ -429,7 +429,7 @@ CASES: dict[str, Case] = {
     "demo below a file": (
         lambda p: ["demo", str(p / "trips.csv" / "demo")],
         StorageError,
-        ("no folder can be made in", "Hint:"),
+        ("cannot create a folder in", "Hint:"),
     ),
 }
 
@@ -540,8 +540,8 @@ def test_a_release_that_cannot_be_written_says_how_to_get_it(
     told = place.say(*place.synth())
     assert told.code == StorageError.exit_code
     assert told.line == (
-        "understudy: no room (got a full disk; allowed: an empty one). Hint: what was paid for is "
-        f"kept: 'understudy resume {place / 'trips.ledger'} --out FOLDER' writes it"
+        "understudy: no room (got a full disk; allowed: an empty one). Hint: no answer is lost: "
+        f"'understudy resume {place / 'trips.ledger'} --out FOLDER' writes the release"
     )
 
 
@@ -585,7 +585,11 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> Callable[[BaseException], None]:
         (ValueError("secret"), InternalError.exit_code, "ValueError in command, line "),
         (OSError(28, "secret"), StorageError.exit_code, "No space left on device"),
         (OSError("secret"), StorageError.exit_code, "OSError"),
-        (KeyboardInterrupt("secret"), 130, "stopped; 'understudy resume LEDGER' goes on"),
+        (
+            KeyboardInterrupt("secret"),
+            130,
+            "interrupted; 'understudy resume LEDGER' continues the run",
+        ),
     ],
 )
 @pytest.mark.parametrize("as_json", [False, True], ids=["text", "json"])

@@ -64,10 +64,10 @@ def test_a_draft_goes_straight_into_check_and_synth(city: Place, form: str) -> N
     out = city.fine(*drafting(city, public=public, private=private, epsilon=10))
     folder = city / "draft"
     assert out.splitlines() == [
-        f"{folder / 'schema.toml'}: 6 columns that will be modelled; read it, and mend what is not "
-        "so",
+        f"{folder / 'schema.toml'}: 6 columns that will be modelled; read it, and correct what is "
+        "wrong",
         "  when goes from 2019-01-01 to 2019-12-31, the public table's years: if the private table "
-        "is of other days, set them, or say --period",
+        "covers other dates, set them, or use --period",
         f"{folder / 'understudy.toml'}: who is protected, how strongly, by which mechanism",
         f"Next: understudy check {folder / 'understudy.toml'}",
     ]
@@ -177,10 +177,10 @@ def test_without_a_period_it_is_the_public_years(city: Place) -> None:
 @pytest.mark.parametrize(
     ("changes", "bounding", "why"),
     [
-        ({}, "norm", "# it needs no cap, and mostly has the smaller error."),
-        ({"unit": "each-row"}, "weights:1", "# every row is another person's."),
-        ({"delta": 0}, "weights:4", "at this C noise and what is cut off are least, by public"),
-        ({"delta": 0, "unit": "each-row"}, "weights:1", "# every row is another person's."),
+        ({}, "norm", "# it needs no cap, and usually has the smaller error."),
+        ({"unit": "each-row"}, "weights:1", "# every row is a different person."),
+        ({"delta": 0}, "weights:4", "this C has the smallest sum of noise and clipping error on"),
+        ({"delta": 0, "unit": "each-row"}, "weights:1", "# every row is a different person."),
     ],
 )
 def test_how_people_are_bounded_is_chosen_and_said(
@@ -370,7 +370,7 @@ def test_a_metadata_file_that_tells_values_is_enough(place: Place, name: str) ->
     assert (run["delta"], run["bounding"]) == (1e-9, "norm")
     text = (place / "draft" / "understudy.toml").read_text()
     assert '# public = "last-year.csv"' in text
-    assert "(unknown here)" in text
+    assert "(number unknown)" in text
     assert f"from {name}." in (place / "draft" / "schema.toml").read_text()
     facts = place.facts("check", place / "draft" / "understudy.toml")
     assert facts["people"] is None
@@ -436,10 +436,10 @@ def taken(name: str) -> Callable[[Place], list[str]]:
 
 
 SAME = (
-    "the private table is named as the public one",
-    "allowed: another table, which anyone may see",
-    "Hint: init never opens it: a list, a range or a bin read off private rows would tell what is "
-    "in them, before any budget guards it",
+    "--private and --public name the same table",
+    "allowed: a different --public table, which anyone may see",
+    "Hint: init never opens it: a list, a range or a bin taken from private rows would reveal what "
+    "is in them, with no budget spent on it",
 )
 REFUSED: dict[str, Case] = {
     "a data file in the folder's place": (
@@ -447,7 +447,7 @@ REFUSED: dict[str, Case] = {
         UsageError,
         (
             "init drafts from public data only",
-            "trips.csv; allowed: --public FILE, a table of the kind that anyone may see",
+            "trips.csv; allowed: --public FILE, a similar table that anyone may see",
             "Hint: if trips.csv is private, init never opens it: a list, a range or a bin",
         ),
     ),
@@ -472,7 +472,7 @@ REFUSED: dict[str, Case] = {
     "a header without metadata": (
         draft(header="taxi,colour"),
         UsageError,
-        ("--header goes with --metadata", "Hint: a public table has its own header"),
+        ("--header needs --metadata", "Hint: a public table has its own header"),
     ),
     "a header that lacks a column": (
         described({"colour": 2, "hour": 4}, public=None, header="taxi, colour"),
@@ -486,7 +486,7 @@ REFUSED: dict[str, Case] = {
         draft(unit="taxi,cab"),
         MissingColumnError,
         (
-            "the unit names columns that are not there",
+            "the unit names columns that do not exist",
             "got cab; allowed: colour, hour, taxi, tip, when",
         ),
     ),
@@ -503,13 +503,13 @@ REFUSED: dict[str, Case] = {
         (
             "init needs to know who is protected",
             "allowed: --unit COLUMN, of taxi, colour, hour, when, tip; or --unit each-row",
-            "Hint: the column that tells people, taxis, patients, planes apart",
+            "Hint: the column that identifies people, taxis, patients, planes",
         ),
     ),
     "a period of one day": (
         draft(period="2020-01-01"),
         UsageError,
-        ("a period is two days", "got 2020-01-01; allowed: YYYY-MM-DD..YYYY-MM-DD"),
+        ("a period is a first and a last day", "got 2020-01-01; allowed: YYYY-MM-DD..YYYY-MM-DD"),
     ),
     "a period of other letters": (draft(period="2020..2021"), UsageError, ("got 2020..2021",)),
     "a period of no days": (draft(period="2020-02-30..2020-03-01"), SchemaError, ("2020-02-30",)),
@@ -523,11 +523,7 @@ REFUSED: dict[str, Case] = {
             {"colour": 2}, public=None, header="taxi,colour", period="2020-01-01..2020-12-31"
         ),
         UsageError,
-        (
-            "no column has moments or years",
-            "got --period 2020-01-01..2020-12-31",
-            "Hint: leave it out",
-        ),
+        ("no column has dates or years", "got --period 2020-01-01..2020-12-31", "Hint: omit it"),
     ),
     "no epsilon": (draft(epsilon=0), BudgetError, ("epsilon must be positive", "got 0.0")),
     "a delta above 1": (draft(delta=2), BudgetError, ("delta must be a probability", "got 2.0")),
@@ -535,9 +531,9 @@ REFUSED: dict[str, Case] = {
         described({"colour": 2}, public=None, header="taxi,colour", delta=0),
         UsageError,
         (
-            "pure epsilon needs a cap on people's rows, and nothing public tells one",
+            "pure epsilon needs a cap on rows per person, and no public table suggests one",
             "got --delta 0",
-            "Hint: take a delta above 0, or give a public table with the unit's columns",
+            "Hint: choose a delta above 0, or a public table with the unit's columns",
         ),
     ),
     "a public table that is not there": (
@@ -577,7 +573,7 @@ REFUSED: dict[str, Case] = {
     "a folder below a file": (
         lambda p: ["init", str(p / "trips.csv" / "draft"), *drafting(p)[2:]],
         StorageError,
-        ("no folder can be made in", "trips.csv"),
+        ("cannot create a folder in", "trips.csv"),
     ),
 }
 
@@ -614,11 +610,11 @@ def test_whoever_sits_there_is_asked_for_period_and_unit(
     terminal(b"2020-01-01..2020-06-30\n taxi \n")
     out = city.fine(*drafting(city, unit=None))
     assert out.startswith(
-        "From which day to which does the private table go? Days beyond count as the nearest.\n"
-        "period [2019-01-01..2019-12-31]> Who is to be protected? Name the column that tells them "
-        "apart (several, with commas, if it takes several).\n"
+        "Which days does the private table cover? Days outside count as the nearest one.\n"
+        "period [2019-01-01..2019-12-31]> Who is protected? Name the column that identifies them "
+        "(or several, separated by commas).\n"
     )
-    assert "If every row is another person: each-row\n" in out
+    assert "If every row is a different person: each-row\n" in out
     assert "Columns: taxi, colour, hour, when, tip\nunit> " in out
     columns = read(city / "draft" / "schema.toml")["columns"]
     assert (columns["taxi"]["kind"], columns["when"]["max"]) == ("id", "2020-06-30")
@@ -631,7 +627,7 @@ def test_enter_keeps_the_period_and_a_wrong_unit_is_asked_again(
 ) -> None:
     terminal(f"\ncab\n\n{unit}\n".encode())
     out = city.fine(*drafting(city, unit=None))
-    assert out.count("unit> That is none of the columns.\n") == 2
+    assert out.count("unit> No such column.\n") == 2
     columns = read(city / "draft" / "schema.toml")["columns"]
     assert (columns["when"]["min"], columns["when"]["max"]) == ("2019-01-01", "2019-12-31")
     assert read(city / "draft" / "understudy.toml")["unit"] == unit
@@ -646,7 +642,7 @@ def test_after_three_wrong_ones_or_none_it_leaves(
     assert told.code == UsageError.exit_code
     assert told.out.count("unit> ") == 3
     assert told.err == (
-        "understudy: no unit was named (allowed: taxi, colour, hour, when, tip, each-row)\n"
+        "understudy: no unit was given (allowed: taxi, colour, hour, when, tip, each-row)\n"
     )
     assert not (city / "draft").exists()
 
@@ -656,7 +652,9 @@ def test_a_period_that_is_typed_wrong_is_told(
 ) -> None:
     terminal(b"last year\n")
     told = city.say(*drafting(city))
-    assert told.err.startswith("understudy: a period is two days (got last year; allowed: YYYY-MM")
+    assert told.err.startswith(
+        "understudy: a period is a first and a last day (got last year; allowed: YYYY-MM"
+    )
 
 
 def test_nothing_is_asked_that_was_said_or_is_of_no_use(

@@ -111,7 +111,7 @@ def test_noise_without_a_delta(place: Place) -> None:
 def test_a_run_of_a_recipe_is_resumed_alone_too(place: Place) -> None:
     place.fine(*acs(place))
     told = place.say("resume", place / "acs.ledger")
-    assert "the run is one of the recipe acs-2019" in told.line
+    assert "the run belongs to the recipe acs-2019" in told.line
     facts = place.facts("resume", place / "acs.ledger", "--out", place / "alone")
     assert facts["rows"] == len(read_rows(place / "submission.csv")[1])
 
@@ -121,25 +121,29 @@ REFUSED: dict[str, tuple[dict[str, Any], type[UnderstudyError], str]] = {
     "an epsilon alone": (
         {"epsilon": 1},
         UsageError,
-        "a budget is an epsilon and a delta. Hint: give both, or neither",
+        "a budget needs both epsilon and delta. Hint: give both, or neither",
     ),
-    "a delta alone": ({"delta": 1e-6}, UsageError, "a budget is an epsilon and a delta"),
+    "a delta alone": ({"delta": 1e-6}, UsageError, "a budget needs both epsilon and delta"),
     "no epsilon": ({"epsilon": 0, "delta": 1e-6}, BudgetError, "got 0"),
     "a delta above 1": ({"epsilon": 1, "delta": 2}, BudgetError, "got 2"),
     "lists not there": ({"lists": "none.json"}, MissingFileError, "none.json"),
-    "lists that are a list": ({"lists": BAD}, SchemaError, "holds a table of them"),
+    "lists that are a list": ({"lists": BAD}, SchemaError, "must be a JSON object"),
     "groups not there": ({"groups": "CITY=none.json"}, MissingFileError, "none.json"),
-    "groups that are a list": ({"groups": f"CITY={BAD}"}, SchemaError, "groups are a table"),
+    "groups that are a list": ({"groups": f"CITY={BAD}"}, SchemaError, "groups must be an object"),
     "groups of a column without a list": (
         {"groups": "RENT=states.json"},
         SchemaError,
-        "groups are of columns with a list of codes (got RENT; allowed: SEX, CITY, MARST, BPL)",
+        "groups need a column with a code list (got RENT; allowed: SEX, CITY, MARST, BPL)",
     ),
-    "groups and no lists": ({"lists": None}, SchemaError, "allowed: none: no code lists are given"),
+    "groups and no lists": (
+        {"lists": None},
+        SchemaError,
+        "allowed: none, as no code lists are given",
+    ),
     "groups of no column": (
         {"groups": "states.json"},
         UsageError,
-        "groups are of a column (got states.json; allowed: --groups COLUMN=FILE)",
+        "--groups needs a column and a file (got states.json; allowed: COLUMN=FILE)",
     ),
     "groups of nothing": ({"groups": "=states.json"}, UsageError, "got =states.json"),
     "groups from nowhere": ({"groups": ["CITY=x", "SEX="]}, UsageError, "got SEX="),
@@ -203,10 +207,10 @@ def test_a_census_is_scored_by_its_recipe(place: Place) -> None:
 
 CASES: dict[str, tuple[dict[str, Any], type[UnderstudyError], str]] = {
     "no parameters": ({"parameters": None}, UsageError, "--recipe needs --parameters"),
-    "a schema too": ({"schema": "x"}, UsageError, "in the place of --schema and --unit"),
+    "a schema too": ({"schema": "x"}, UsageError, "and replaces --schema and --unit"),
     "no lists": ({"lists": "none.json"}, MissingFileError, "none.json"),
     "groups and no lists": ({"groups": "SEX=x"}, SchemaError, "no code lists are given"),
-    "groups of no column": ({"groups": "x"}, UsageError, "allowed: --groups COLUMN=FILE"),
+    "groups of no column": ({"groups": "x"}, UsageError, "allowed: COLUMN=FILE"),
 }
 
 

@@ -81,7 +81,7 @@ REFUSED: dict[str, Case] = {
     "a report that is there": (
         lambda p: ["report", str(p / "out")],
         OutputExistsError,
-        ("report.html exists already", "Hint: name another place; nothing is ever overwritten"),
+        ("report.html exists already", "Hint: choose another path; nothing is ever overwritten"),
     ),
     "a file that is there": (taken, OutputExistsError, ("mine.html exists already",)),
     "a folder that is there": (
@@ -92,37 +92,37 @@ REFUSED: dict[str, Case] = {
     "a folder that is no release": (
         lambda p: ["report", str(p.folder)],
         MissingFileError,
-        ("place is no release", "got no manifest.json in it", "Hint: name a release's folder"),
+        ("place is not a release", "got no manifest.json in it", "Hint: name a release's folder"),
     ),
     "no folder at all": (
         lambda p: ["report", str(p / "nowhere")],
         MissingFileError,
-        ("nowhere is no release",),
+        ("nowhere is not a release",),
     ),
     "a table": (
         lambda p: ["report", str(p / "trips.csv"), f"--out={p / 'r.html'}"],
         MissingFileError,
-        ("trips.csv is no release",),
+        ("trips.csv is not a release",),
     ),
     "below a file": (
         lambda p: ["report", str(p / "out"), f"--out={p / 'trips.csv' / 'r.html'}"],
         StorageError,
-        ("no folder can be made in", "trips.csv"),
+        ("cannot create a folder in", "trips.csv"),
     ),
     "rows that are gone": (
         without("rows.parquet"),
         MissingFileError,
-        ("rows.parquet is missing", "Hint: copy the release's folder again"),
+        ("rows.parquet is missing", "Hint: copy the whole release's folder again"),
     ),
     "evidence that was changed": (
         without("evidence.npz", b"PK"),
         MalformedFileError,
-        ("evidence.npz is not as it was written",),
+        ("evidence.npz has changed since the release was saved",),
     ),
     "a manifest of another": (
         without("manifest.json", b"[]"),
         MalformedFileError,
-        ("the manifest in", "is none of ours"),
+        ("manifest.json is not an Understudy manifest",),
     ),
 }
 

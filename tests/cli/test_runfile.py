@@ -281,7 +281,7 @@ def folder(place: Place) -> list[str]:
 
 
 def wrong(name: str, value: Any, got: str, allowed: str) -> Case:
-    said = (f"run.toml: {name} cannot be this (got {got}; allowed: {allowed})",)
+    said = (f"run.toml: invalid value for {name} (got {got}; allowed: {allowed})",)
     return keyed(**{name: value}), UsageError, said
 
 
@@ -290,18 +290,18 @@ REFUSED: dict[str, Case] = {
         keyed(epsylon=1),
         UsageError,
         (
-            "run.toml has a key that is no option of synth",
+            "run.toml has an unknown key",
             "got epsylon; allowed: private, public, schema, ",
             ", epsilon, delta, published, settings, groups",
         ),
     ),
     "an option of another command": (keyed(json=True), UsageError, ("got json; allowed: ",)),
     "an option by its letters": (of('null-ids = "drop"'), UsageError, ("got null-ids",)),
-    "a number for a text": wrong("unit", 3, "3", "a text"),
-    "a list for a text": wrong("unit", ["taxi"], "['taxi']", "a text"),
+    "a number for a text": wrong("unit", 3, "3", "a string"),
+    "a list for a text": wrong("unit", ["taxi"], "['taxi']", "a string"),
     "a text for a number": wrong("epsilon", "1", "'1'", "a number"),
     "a truth for a number": wrong("delta", True, "True", "a number"),
-    "a truth for a text": wrong("public", False, "False", "a text"),
+    "a truth for a text": wrong("public", False, "False", "a string"),
     "a number for a truth": wrong("published", 1, "1", "true or false"),
     "a text for a table": wrong("settings", "s.toml", "'s.toml'", "a table"),
     "a list for a table": wrong("groups", ["CITY=x"], "['CITY=x']", "a table"),
@@ -337,7 +337,7 @@ REFUSED: dict[str, Case] = {
     "a file of no text": (
         of(b"\xff\xfe"),
         UsageError,
-        ("run.toml does not parse", "got no UTF-8 text"),
+        ("run.toml does not parse", "got not UTF-8 text"),
     ),
     "keys left out": (
         of('private = "trips.csv"\nunit = "taxi"\ndelta = 0'),
@@ -345,7 +345,7 @@ REFUSED: dict[str, Case] = {
         (
             "the following arguments are required without --recipe: "
             "--schema, --bounding, --epsilon, --ledger, --out",
-            "Hint: understudy synth --help; a run file may say them: understudy init --help",
+            "Hint: understudy synth --help; or set them in a run file: understudy init --help",
         ),
     ),
     "keys of a recipe left out": (
@@ -356,17 +356,17 @@ REFUSED: dict[str, Case] = {
     "a recipe's key without a recipe": (
         keyed(lists="x.json"),
         UsageError,
-        ("options that are for --recipe only", "got --lists"),
+        ("options that need --recipe", "got --lists"),
     ),
     "a recipe that is published, without one": (
         keyed(published=True),
         UsageError,
-        ("options that are for --recipe only", "got --published"),
+        ("options that need --recipe", "got --published"),
     ),
     "a key that is the recipe's own": (
         of(written(dict.fromkeys(("private", "unit", *_OF_A_RECIPE, "recipe"), "x"))),
         UsageError,
-        ("options that are the recipe's own, or in --parameters", "got --unit"),
+        ("options that the recipe or --parameters sets", "got --unit"),
     ),
     "an epsilon of nothing": (keyed(epsilon=0), BudgetError, ("epsilon must be positive", "got 0")),
     "an epsilon that is no number": (
@@ -409,7 +409,7 @@ def test_a_run_file_that_cannot_be_is_told_in_one_line(place: Place, case: str) 
 
 
 def test_check_says_of_a_recipe_that_it_knows_none(place: Place) -> None:
-    refused(place, ["check", str(census(place))], UsageError, ("check knows no recipes",))
+    refused(place, ["check", str(census(place))], UsageError, ("check does not support recipes",))
 
 
 def test_frames_are_as_the_file_says(place: Place) -> None:

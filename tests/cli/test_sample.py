@@ -74,7 +74,7 @@ def sampled(place: Place, release: Path, *options: str, out: str = "more.parquet
 
 def test_so_many_rows_as_are_asked_for_or_as_there_are(place: Place, made: dict[str, Path]) -> None:
     told = place.fine("sample", made["model"], "-n", "70", f"--out={place / 'a.csv'}")
-    assert told == f"70 rows in {place / 'a.csv'}, drawn from its model; this costs nothing\n"
+    assert told == f"70 rows in {place / 'a.csv'}, drawn from its model; at no privacy cost\n"
     assert len(pd.read_csv(place / "a.csv")) == 70
     rows = json.loads((made["model"] / "manifest.json").read_text())["rows"]
     facts = place.facts("sample", made["model"], f"--out={place / 'b.csv'}")
@@ -192,30 +192,33 @@ def existing(place: Place) -> list[str]:
     return asking()(place)
 
 
-ENDING = ("rows are written by their file's ending", "allowed: FILE.csv or FILE.parquet")
-WHERE = ("--where names a column and its values", "allowed: COLUMN=VALUE[,VALUE…]")
+ENDING = ("unknown file format", "allowed: FILE.csv or FILE.parquet")
+WHERE = ("--where needs a column and its values", "allowed: COLUMN=VALUE[,VALUE…]")
 NO_COLUMN = "with codes (allowed: colour, hour, when_month, when_weekday, when_hour)"
 REFUSED: dict[str, Case] = {
     "no release": (
         asking(of="nowhere"),
         MissingFileError,
-        ("nowhere is no release", "got no manifest.json in it", "Hint: name a release's folder"),
+        ("nowhere is not a release", "got no manifest.json in it", "Hint: name a release's folder"),
     ),
-    "a file": (asking(of="trips.csv"), MissingFileError, ("trips.csv is no release",)),
+    "a file": (asking(of="trips.csv"), MissingFileError, ("trips.csv is not a release",)),
     "a release of no rows": (
         asking(of="nothing"),
         UsageError,
-        ("the release has no rows, so that more of them cannot be drawn",),
+        ("cannot draw rows from a release that has none",),
     ),
     "rows that were changed": (
         damaged("rows.csv", b"taxi,colour,hour,when\n"),
         MalformedFileError,
-        ("rows.csv is not as it was written", "Hint: copy the release's folder again, all of it"),
+        (
+            "rows.csv has changed since the release was saved",
+            "Hint: copy the whole release's folder again",
+        ),
     ),
     "a model that was changed": (
         damaged("model.npz", b"PK"),
         MalformedFileError,
-        ("model.npz is not as it was written",),
+        ("model.npz has changed since the release was saved",),
     ),
     "a schema that is gone": (
         damaged("schema.toml", None),
@@ -225,12 +228,12 @@ REFUSED: dict[str, Case] = {
     "a manifest that is none": (
         damaged("manifest.json", b"{"),
         MissingFileError,
-        ("is no release",),
+        ("is not a release",),
     ),
     "a manifest of another": (
         damaged("manifest.json", b"{}"),
         MalformedFileError,
-        ("the manifest in", "is none of ours"),
+        ("manifest.json is not an Understudy manifest",),
     ),
     "an unknown column": (
         asking("--where=fare=1"),
@@ -262,10 +265,10 @@ REFUSED: dict[str, Case] = {
     "fewer rows than none": (
         asking("--rows=-1"),
         UsageError,
-        ("a number of rows is 0 or more", "got -1"),
+        ("rows must be at least 0", "got -1"),
     ),
     "rows that are no number": (asking("-n", "many"), UsageError, ("-n", "'many'")),
-    "a seed below 0": (asking("--seed=-1"), UsageError, ("a seed is 0 or more", "got -1")),
+    "a seed below 0": (asking("--seed=-1"), UsageError, ("seed must be at least 0", "got -1")),
     "an unknown ending": (asking(out="more.xlsx"), UsageError, (*ENDING, "got more.xlsx")),
     "no ending": (asking(out="more"), UsageError, (*ENDING, "got more")),
     "no file named": (
@@ -281,7 +284,7 @@ REFUSED: dict[str, Case] = {
     "a file below a file": (
         asking(out="trips.csv/more.csv"),
         StorageError,
-        ("no folder can be made in", "trips.csv"),
+        ("cannot create a folder in", "trips.csv"),
     ),
 }
 
@@ -303,7 +306,7 @@ def test_rows_that_no_synthetic_row_is_like(place: Place, made: dict[str, Path])
         "sample", made["people"], "--where=colour=(missing)", f"--out={place / 'a.csv'}"
     )
     assert told.line == (
-        "understudy: no synthetic row is like that (got colour). "
-        "Hint: ask for fewer columns, or more of their values"
+        "understudy: no synthetic row has these values (got colour). "
+        "Hint: name fewer columns, or more values of each"
     )
     assert not (place / "a.csv").exists()

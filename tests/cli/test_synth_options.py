@@ -279,7 +279,7 @@ def test_a_run_of_a_recipe_is_resumed_by_the_same_command_or_alone(place: Place)
     place.fine(*recipe(place))
     told = place.say("resume", place / "taxi.ledger")
     assert told.code == UsageError.exit_code
-    assert "the command that began it goes on" in told.line
+    assert "repeat the command that began it" in told.line
     facts = place.facts("resume", place / "taxi.ledger", "--out", place / "alone")
     lines = (place / "submission.csv").read_text().splitlines()
     assert facts["rows"] == len(lines) - 1
@@ -296,9 +296,9 @@ REFUSED: dict[str, tuple[dict[str, Any], type[UnderstudyError], str]] = {
     "own budget": (
         {"epsilon": 1, "delta": 1e-6},
         UsageError,
-        f"the budgets of {NAME} are those of its parameters file",
+        f"the budgets of {NAME} are set by its parameters file",
     ),
-    "half a budget": ({"epsilon": 1}, UsageError, "a budget is an epsilon and a delta"),
+    "half a budget": ({"epsilon": 1}, UsageError, "a budget needs both epsilon and delta"),
     "the other half": ({"delta": 1e-6}, UsageError, "Hint: give both, or neither"),
     "own unit": ({"schema": "x", "unit": "x"}, UsageError, "got --schema, --unit"),
     "own settings": ({"settings": "x", "format": "csv"}, UsageError, "got --settings, --format"),
@@ -342,14 +342,14 @@ def test_what_is_for_recipes_is_refused_without_one(place: Place, got: str) -> N
     before = place.names()
     told = place.say(*place.synth(**ALONE[got]))
     assert told.code == UsageError.exit_code
-    assert f"options that are for --recipe only (got {got}). Hint: leave them out" in told.line
+    assert f"options that need --recipe (got {got}). Hint: omit them" in told.line
     assert place.names() == before
 
 
 def test_a_schema_is_no_parameters(place: Place) -> None:
     told = place.say(*recipe(place, parameters=place / "schema.toml"))
     assert told.code == SchemaError.exit_code
-    assert "does not list runs" in told.line
+    assert "has no valid list of runs" in told.line
 
 
 def test_a_ledger_of_another_table_is_refused(place: Place) -> None:

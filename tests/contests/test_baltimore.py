@@ -212,5 +212,5 @@ def test_counts_that_are_none_are_refused(
     (tmp_path / "words.csv").write_text(
         (folder / "submission.csv").read_text().replace("1.0,0,2019,1,", "1.0,0,2019,1,x", 1)
     )
-    with pytest.raises(UsageError, match="no whole numbers"):
+    with pytest.raises(UsageError, match="not whole numbers"):
         read_counts(tmp_path / "words.csv", schema=schema, across="incident_type", epsilon=1.0)

@@ -212,7 +212,7 @@ def test_what_is_of_columns_that_are_not_there_is_left_out(tmp_path: Path) -> No
     assert (made.cliques, made.weights, made.coarse) == ((), (), ())
 
 
-TABLE = "a file of code lists holds a table of them"
+TABLE = "a file of code lists must be a JSON object"
 STRAYS = "column 'CITY': groups are given for codes outside its list"
 WRONG: dict[str, tuple[str, object, str, str | None]] = {
     "a list": ("lists", [1, 2], TABLE, None),
@@ -224,14 +224,14 @@ WRONG: dict[str, tuple[str, object, str, str | None]] = {
     "no code": (
         "lists", LISTS | {"SEX": []}, "column 'SEX' has no values, or lists one that is none", None,
     ),
-    "groups that are a list": ("groups", ["x"], "column 'CITY': groups are a table", None),
-    "groups that are none": ("groups", None, "column 'CITY': groups are a table", None),
+    "groups that are a list": ("groups", ["x"], "column 'CITY': groups must be an object", None),
+    "groups that are none": ("groups", None, "column 'CITY': groups must be an object", None),
     "groups of strays": ("groups", STATES | {"50": "Utah", "11": "Utah"}, STRAYS, "11, 50"),
     "groups and no list of theirs": (
-        "lists", {"SEX": [1, 2]}, "groups are of columns with a list of codes", "CITY",
+        "lists", {"SEX": [1, 2]}, "groups need a column with a code list", "CITY",
     ),
     "groups and no list at all": (
-        "lists", {}, "groups are of columns with a list of codes", "CITY",
+        "lists", {}, "groups need a column with a code list", "CITY",
     ),
 }  # fmt: skip
 
@@ -256,7 +256,7 @@ def test_codes_that_are_lists_themselves(tmp_path: Path, code: object) -> None:
 def test_groups_without_lists_are_told_what_there_is(tmp_path: Path) -> None:
     with pytest.raises(SchemaError) as caught:
         read(tmp_path, "lists")
-    assert caught.value.allowed == "none: no code lists are given"
+    assert caught.value.allowed == "none, as no code lists are given"
     states = written(tmp_path / "states.json", STATES)
     with pytest.raises(SchemaError) as caught:
         read(tmp_path, groups={"RENT": states, "CITY": states, "AGE": states})
@@ -279,8 +279,8 @@ def test_a_budget_is_refused_where_the_parameters_file_has_runs(tmp_path: Path, 
     parameters = write_parameters(tmp_path / "parameters.json", 1)
     with pytest.raises(UsageError) as caught:
         recipe.read(parameters, budget=Budget(epsilon=2, delta=1e-6))
-    assert caught.value.what == f"the budgets of {name} are those of its parameters file"
-    assert caught.value.hint == "leave --epsilon and --delta out"
+    assert caught.value.what == f"the budgets of {name} are set by its parameters file"
+    assert caught.value.hint == "omit --epsilon and --delta"
     _, runs = recipe.read(parameters)
     assert [run.budget.epsilon for run in runs] == [1.0]
 
@@ -440,7 +440,7 @@ def test_another_command_is_refused_on_a_ledger_that_is_spent(
         {"budget": Budget(epsilon=2, delta=DELTA)},
     )
     for change in changes:
-        with pytest.raises(BudgetExhaustedError, match="does not hold them"):
+        with pytest.raises(BudgetExhaustedError, match="less left than the recipe's runs need"):
             cook(folder, out=folder / "other.csv", **change)
     assert booked(folder) == before
     assert not list(folder.glob("other*.csv*"))
@@ -532,7 +532,7 @@ def test_rows_of_the_censuss_own_lists(tmp_path: Path) -> None:
 CASES: dict[str, tuple[dict[str, Any], type[UnderstudyError], str]] = {
     "no lists": ({"lists": "none.json"}, MissingFileError, "none.json"),
     "no groups": ({"groups": {"CITY": "none.json"}}, MissingFileError, "none.json"),
-    "groups of no list": ({"lists": None}, SchemaError, "groups are of columns with a list"),
+    "groups of no list": ({"lists": None}, SchemaError, "groups need a column with a code list"),
     "published by samples": ({"published": True, "bounding": Sample(1)}, UsageError, "got sample"),
 }
 

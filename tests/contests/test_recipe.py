@@ -239,7 +239,7 @@ def test_budgets_add_up() -> None:
     pure = Budget(epsilon=0.1, delta=0)
     assert together([pure] * 3).grains >= 3 * pure.grains
     assert together([pure] * 3).epsilon == pytest.approx(0.3)
-    with pytest.raises(BudgetError, match="do not add up"):
+    with pytest.raises(BudgetError, match="cannot share a ledger"):
         together([one, pure])
 
 
@@ -284,7 +284,9 @@ def test_another_command_is_refused_on_a_ledger_that_is_spent(tmp_path: Path) ->
     cook(tmp_path, 1)
     before = read(tmp_path)
     for other in ({"published": True}, {"bounding": Weights(9)}, {"public": None}):
-        with pytest.raises(BudgetExhaustedError, match=r"does not hold them .*got epsilon 1 at"):
+        with pytest.raises(
+            BudgetExhaustedError, match=r"less left than the recipe's runs need .*got epsilon 1 at"
+        ):
             cook(tmp_path, 1, out=tmp_path / "other.csv", **other)
     with pytest.raises(BudgetExhaustedError, match=r"got epsilon 2 at .* and epsilon 3"):
         cook(tmp_path, 1, 2, 3, out=tmp_path / "other.csv")
@@ -310,14 +312,22 @@ def broken(**changes: Any) -> dict[str, Any]:
 
 
 PARAMETERS: dict[str, tuple[Any, type[UnderstudyError], str]] = {
-    "none": ({"schema": parameters()["schema"]}, SchemaError, "no schema file|does not list runs"),
-    "no runs": (parameters() | {"runs": []}, SchemaError, "does not list runs"),
-    "no list": (parameters() | {"runs": 3}, SchemaError, "does not list runs"),
+    "none": (
+        {"schema": parameters()["schema"]},
+        SchemaError,
+        "no schema file|has no valid list of runs",
+    ),
+    "no runs": (parameters() | {"runs": []}, SchemaError, "has no valid list of runs"),
+    "no list": (parameters() | {"runs": 3}, SchemaError, "has no valid list of runs"),
     "an epsilon twice": (parameters(1, 1), SchemaError, "runs of different epsilon"),
-    "no rows": (broken(max_records=0), SchemaError, "does not list runs"),
-    "half a row": (broken(max_records_per_individual=0.5), SchemaError, "does not list runs"),
+    "no rows": (broken(max_records=0), SchemaError, "has no valid list of runs"),
+    "half a row": (
+        broken(max_records_per_individual=0.5),
+        SchemaError,
+        "has no valid list of runs",
+    ),
     "no budget": (broken(epsilon=0), BudgetError, "got 0"),
-    "two currencies": (broken(delta=0), BudgetError, "do not add up"),
+    "two currencies": (broken(delta=0), BudgetError, "cannot share a ledger"),
     "no fare": (parameters(fare=None), SchemaError, "got no fare"),
     "more columns": (
         parameters(colour={"dtype": "int8", "kind": "categorical", "values": [1, 2]}),

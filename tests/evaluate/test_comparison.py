@@ -181,7 +181,7 @@ def test_scores_of_raw_values_are_made_where_they_are_asked_for() -> None:
 
 
 def test_what_cannot_be_compared_is_refused() -> None:
-    with pytest.raises(QuestionError, match="that has rows"):
+    with pytest.raises(QuestionError, match="has no rows to compare with"):
         compare(random_table(0, rows=0), MADE)
     with pytest.raises(
         QuestionError, match="a trip score needs place, time and edge: name all of them or none"

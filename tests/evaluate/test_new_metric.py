@@ -159,7 +159,7 @@ def test_the_example_for_contributors_runs() -> None:
 def test_an_option_reads_what_its_kind_says() -> None:
     number = Option(name="most", called="most-rows", kind="number", metavar="N", help="how many")
     assert (number.usage, number.value("12")) == ("--most-rows N", 12)
-    with pytest.raises(UsageError, match=r"--most-rows takes a whole number \(got many\)"):
+    with pytest.raises(UsageError, match=r"--most-rows needs a whole number \(got many\)"):
         number.value("many")
     assert Option(name="by", kind="columns").value("a, b") == ("a", "b")
     assert Option(name="by").value("a, b") == "a, b"

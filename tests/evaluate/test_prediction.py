@@ -146,7 +146,9 @@ def test_columns_with_two_to_fifty_values_are_worth_predicting() -> None:
 def test_targets_that_cannot_be_are_refused() -> None:
     sizes = {"a": 2, "b": 1001}
     check_targets(sizes, ["a"])
-    with pytest.raises(QuestionError, match=r"does not model \(got c; allowed: a, b\)"):
+    with pytest.raises(
+        QuestionError, match=r"does not model these columns to predict \(got c; allowed: a, b\)"
+    ):
         check_targets(sizes, ["a", "c"])
     with pytest.raises(QuestionError, match=r"got none"):
         check_targets(sizes, [])

@@ -143,7 +143,7 @@ def test_rows_that_do_not_tell_whose_they_are_are_a_person_each(tmp_path: Path) 
 
 
 def test_what_is_not_there_is_not_read(tmp_path: Path) -> None:
-    with pytest.raises(MissingFileError, match="is no release"):
+    with pytest.raises(MissingFileError, match="is not a release"):
         read_synthetic(tmp_path, schema=SCHEMA, unit=TAXI)
     with pytest.raises(MissingFileError, match=r"none\.csv"):
         read_synthetic(tmp_path / "none.csv", schema=SCHEMA, unit=TAXI)

@@ -55,15 +55,20 @@ ONE = np.array([0, 1])
 @pytest.mark.parametrize(
     ("codes", "sizes", "people", "words"),
     [
-        ({}, {}, None, "needs a column"),
+        ({}, {}, None, "needs columns"),
         ({"a": ONE}, {"b": 2}, None, "a size for each"),
-        ({"a": ONE}, {"a": 1}, None, "codes outside its size"),
-        ({"a": ONE - 1}, {"a": 2}, None, "codes outside its size"),
-        ({"a": ONE * 0.5}, {"a": 2}, None, "whole numbers"),
-        ({"a": ONE.reshape(1, 2)}, {"a": 2}, None, "whole numbers"),
-        ({"a": ONE, "b": ONE[:1]}, {"a": 2, "b": 2}, None, "column b .* another number of rows"),
-        ({"a": ONE}, {"a": 2}, ONE[:1], "people .* another number of rows"),
-        ({"a": ONE}, {"a": 2}, ONE * 0.5, "people .* whole numbers"),
+        ({"a": ONE}, {"a": 1}, None, "codes outside its domain"),
+        ({"a": ONE - 1}, {"a": 2}, None, "codes outside its domain"),
+        ({"a": ONE * 0.5}, {"a": 2}, None, "one-dimensional integer array"),
+        ({"a": ONE.reshape(1, 2)}, {"a": 2}, None, "one-dimensional integer array"),
+        (
+            {"a": ONE, "b": ONE[:1]},
+            {"a": 2, "b": 2},
+            None,
+            "column b .* differs from others in its number of rows",
+        ),
+        ({"a": ONE}, {"a": 2}, ONE[:1], "people .* differs from others in its number of rows"),
+        ({"a": ONE}, {"a": 2}, ONE * 0.5, "people .* one-dimensional integer array"),
     ],
 )
 def test_a_table_that_does_not_fit_together_is_refused(

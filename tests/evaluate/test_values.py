@@ -114,7 +114,7 @@ def test_what_cannot_be_read_is_refused_and_no_value_is_quoted(tmp_path: Path) -
         read_values(path, schema=SCHEMA)
     with pytest.raises(MissingFileError, match=r"none\.csv"):
         read_values(tmp_path / "none.csv")
-    with pytest.raises(MissingFileError, match="is no release"):
+    with pytest.raises(MissingFileError, match="is not a release"):
         read_values(tmp_path)
     ragged = written(tmp_path / "ragged.csv", ["a,b", "1,2", "secret,7,secret"])
     with pytest.raises(UnderstudyError) as error:

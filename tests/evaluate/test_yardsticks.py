@@ -49,5 +49,5 @@ def test_tables_without_rows_give_none() -> None:
 
 @pytest.mark.parametrize("share", [0, -1, 1.5, float("nan")])
 def test_what_is_not_a_share_is_refused(share: float) -> None:
-    with pytest.raises(QuestionError, match="must be a share"):
+    with pytest.raises(QuestionError, match="share must be above 0"):
         subsample(random_table(0), share, np.random.default_rng(0))

@@ -126,7 +126,7 @@ def test_nothing_is_overwritten_and_what_is_no_release_is_refused(
 ) -> None:
     with pytest.raises(OutputExistsError):
         us.report(release, written)
-    with pytest.raises(MissingFileError, match=r"is no release \(got no manifest.json in it\)"):
+    with pytest.raises(MissingFileError, match=r"is not a release \(got no manifest.json in it\)"):
         us.report(tmp_path, tmp_path / "report.html")
     assert not list(tmp_path.iterdir())
 
@@ -257,5 +257,5 @@ def test_an_installation_without_the_drawing_program_says_so(
     release: us.Release, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(frame, "_ROOM", tmp_path)
-    with pytest.raises(MissingPackageError, match="the program that draws charts is not in this"):
+    with pytest.raises(MissingPackageError, match="this installation lacks the program that draws"):
         release_page(release).html()

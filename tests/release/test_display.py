@@ -147,7 +147,7 @@ def test_a_release_says_what_it_is_and_costs() -> None:
         "8: colour, member, age, price",
         "epsilon = 1, delta = 1e-09 for one who more or less, with all of its rows",
         "auto, which chose mst",
-        "0 % of that budget; questions asked: 0",
+        "0 % of that budget, in 0 queries",
         "note: Take care.",
     ):
         assert fact in shown

@@ -83,13 +83,13 @@ def test_evidence_keeps_every_part_of_a_measurement(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", [b"", b"no npz", b"PK\x03\x04 torn"])
 def test_what_is_no_evidence_is_refused(tmp_path: Path, text: bytes) -> None:
     (tmp_path / "e.npz").write_bytes(text)
-    with pytest.raises(MalformedFileError, match="is no evidence of a release, or is damaged"):
+    with pytest.raises(MalformedFileError, match="is not a release's evidence file, or is damaged"):
         load_evidence(tmp_path / "e.npz")
 
 
 def test_evidence_of_another_form_is_refused(tmp_path: Path) -> None:
     np.savez(tmp_path / "e.npz", header=np.array(json.dumps({"format": "other"})))
-    with pytest.raises(MalformedFileError, match="is no evidence of a release, or is damaged"):
+    with pytest.raises(MalformedFileError, match="is not a release's evidence file, or is damaged"):
         load_evidence(tmp_path / "e.npz")
 
 
@@ -97,12 +97,14 @@ def test_a_folder_that_is_no_release_is_refused(tmp_path: Path) -> None:
     for text in (None, "{", "\udcff"):
         if text is not None:
             (tmp_path / "manifest.json").write_text(text, errors="surrogateescape")
-        with pytest.raises(MissingFileError, match=r"is no release \(got no manifest.json in it\)"):
+        with pytest.raises(
+            MissingFileError, match=r"is not a release \(got no manifest.json in it\)"
+        ):
             us.Release.read(tmp_path)
     others: list[Any] = [{}, {"files": 3, "rows": 1}, {"files": {}, "rows": None}, []]
     for other in others:
         (tmp_path / "manifest.json").write_text(json.dumps(other))
-        with pytest.raises(MalformedFileError, match="is none of ours"):
+        with pytest.raises(MalformedFileError, match="is not an Understudy manifest"):
             us.Release.read(tmp_path)
 
 
@@ -117,7 +119,7 @@ def test_a_release_that_was_changed_is_refused(tmp_path: Path, name: str, how: s
     kind, told = (
         (MissingFileError, "is missing")
         if how == "gone"
-        else (MalformedFileError, "is not as it was written")
+        else (MalformedFileError, "has changed since the release was saved")
     )
     with pytest.raises(kind, match=f"{name} {told}"):
         us.Release.read(folder)

@@ -162,11 +162,11 @@ def test_a_release_that_was_saved_gives_the_same_rows(tmp_path: Path, form: Any)
 
 def test_what_cannot_be_is_refused_with_what_can() -> None:
     release = made()
-    with pytest.raises(UsageError, match=r"a number of rows is 0 or more \(got -1\)"):
+    with pytest.raises(UsageError, match=r"rows must be at least 0 \(got -1\)"):
         release.sample(-1)
-    with pytest.raises(UsageError, match=r"a seed is 0 or more \(got -1\)"):
+    with pytest.raises(UsageError, match=r"seed must be at least 0 \(got -1\)"):
         release.sample(1, seed=-1)
-    with pytest.raises(UsageError, match="the release has no rows"):
+    with pytest.raises(UsageError, match="cannot draw rows from a release that has none"):
         made(rows=0).sample(1)
     with pytest.raises(SchemaError, match="no column 'size' with codes"):
         release.sample(1, where={"size": 1})
@@ -175,5 +175,5 @@ def test_what_cannot_be_is_refused_with_what_can() -> None:
             release.sample(1, where={name: value})
         assert caught.value.allowed
     for modelled in (True, False):
-        with pytest.raises(UsageError, match="no synthetic row is like that"):
+        with pytest.raises(UsageError, match="no synthetic row has these values"):
             made(modelled=modelled).sample(1, where={"colour": []})

@@ -1,4 +1,4 @@
-"""What was asked: from the words of a command line to a unit, a bounding, a mechanism."""
+"""Arguments of the command line, parsed: a unit, a bounding, a mechanism."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 BOUNDINGS = "weights:C, sample:C, weights:public or norm"
 CAPPED = (Weights.kind, Sample.kind)
 PUBLIC_CAP = "weights:public"
-"""Weights, with a cap that the mechanism chooses from the public table."""
+"""Weights with a cap that the mechanism chooses from the public table."""
 _OF_A_RUN = ("schema", "unit", "bounding", "epsilon", "delta", "ledger")
 _OF_SYNTH = (*_OF_A_RUN, "out")
 _OF_A_RECIPE = ("parameters", "ledger", "out")
@@ -30,47 +30,49 @@ _NOT_OF_A_RECIPE = ("schema", "unit", "null_ids", "mechanism", "settings", "form
 
 
 def unit(text: str, nulls: Any) -> Unit:  # noqa: ANN401  argparse has checked the choice
-    """Read a unit: names of columns, or that each row is a person."""
+    """Parse a unit: column names, or ``each-row``."""
     if text == "each-row":
         return Unit.each_row()
     return Unit(*(name.strip() for name in text.split(",")), nulls=nulls or "drop")
 
 
 def bounding(text: str) -> Bounding:
-    """Read a bounding: its kind, and its cap where it has one."""
+    """Parse a bounding: its kind, and its cap where it has one."""
     if text == Norm.kind:
         return Norm()
     kind, _, cap = text.partition(":")
     if kind == Norm.kind:
-        raise BudgetError("norm has no cap", got=text, allowed=BOUNDINGS)
+        raise BudgetError("norm takes no cap", got=text, allowed=BOUNDINGS)
     if kind not in CAPPED:
-        raise BudgetError("no such bounding", got=text, allowed=BOUNDINGS)
+        raise BudgetError("unknown bounding", got=text, allowed=BOUNDINGS)
     if not re.fullmatch("[0-9]{1,10}", cap):
-        raise BudgetError("a bounding needs a cap", got=text, allowed=BOUNDINGS)
+        raise BudgetError(
+            f"{kind} needs a cap: a whole number, of at most 10 digits", got=text, allowed=BOUNDINGS
+        )
     return bounding_from_dict({"kind": kind, "cap": int(cap)})
 
 
 def of_recipe(options: argparse.Namespace) -> dict[str, Any]:
-    """Read what goes with a recipe: its code lists, and what codes belong to."""
+    """Parse a recipe's code lists and groups of codes."""
     groups = {}
     for text in options.groups or ():
         column, mark, file = text.partition("=")
         if not mark or not column or not file:
-            raise UsageError("groups are of a column", got=text, allowed="--groups COLUMN=FILE")
+            raise UsageError("--groups needs a column and a file", got=text, allowed="COLUMN=FILE")
         groups[column] = Path(file)
     return {"lists": None if options.lists is None else Path(options.lists), "groups": groups}
 
 
 def budget_of_recipe(options: argparse.Namespace) -> Budget | None:
-    """Read a budget that is to take the place of a recipe's own."""
+    """Parse a budget that replaces the recipe's own."""
     given = [options.epsilon is not None, options.delta is not None]
     if any(given) and not all(given):
-        raise UsageError("a budget is an epsilon and a delta", hint="give both, or neither")
+        raise UsageError("a budget needs both epsilon and delta", hint="give both, or neither")
     return Budget(epsilon=options.epsilon, delta=options.delta) if all(given) else None
 
 
 def chooser(options: argparse.Namespace, mechanism: Mechanism) -> AdaGrid | None:
-    """Give the mechanism if it is to choose the cap, or None if the cap is given."""
+    """Return the mechanism if it chooses the cap, or None if the cap is given."""
     if options.bounding != PUBLIC_CAP:
         return None
     if not isinstance(mechanism, AdaGrid):
@@ -91,7 +93,7 @@ def chooser(options: argparse.Namespace, mechanism: Mechanism) -> AdaGrid | None
 
 
 def mechanism(name: str | None, settings: str | dict[str, Any] | None) -> Mechanism:
-    """Make the mechanism of a name, with settings that are given or those of a TOML file."""
+    """Make the named mechanism, with the given settings or those of a TOML file."""
     given = settings or {}
     if isinstance(given, str):
         given = read_toml(Path(given), "settings file")
@@ -99,50 +101,50 @@ def mechanism(name: str | None, settings: str | dict[str, Any] | None) -> Mechan
 
 
 def read_toml(path: Path, what: str) -> dict[str, Any]:
-    """Read a file of ours that a person has written."""
+    """Read a TOML file that a person has written."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        place = "no UTF-8 text" if isinstance(error, UnicodeDecodeError) else str(error)
-    except (OSError, ValueError):  # a name may itself be impossible
+        place = "not UTF-8 text" if isinstance(error, UnicodeDecodeError) else str(error)
+    except (OSError, ValueError):  # the name itself may be invalid
         raise MissingFileError(f"cannot read the {what} {path}") from None
     raise UsageError(f"{path.name} does not parse", got=place, allowed="TOML: name = value")
 
 
 def check_run(options: argparse.Namespace) -> None:
-    """Refuse a run of which something is missing, and a recipe's."""
+    """Raise if an option of the run is missing, or if it is a recipe's."""
     if getattr(options, "recipe", None) is not None:
         raise UsageError(
-            "check knows no recipes: their schema, settings and noise are known beforehand",
+            "check does not support recipes: their schema, settings and noise are fixed",
             got=f"recipe {options.recipe}",
-            hint="'understudy synth' with the recipe refuses what cannot be before it spends",
+            hint="'understudy synth' validates a recipe's run before it spends anything",
         )
     _need(options, _OF_A_RUN, "check")
 
 
 def check_synth(options: argparse.Namespace) -> None:
-    """Refuse options of `synth` that are missing, or that do not go together."""
+    """Raise if options of `synth` are missing or cannot be combined."""
     if options.recipe is None:
         _need(options, _OF_SYNTH, "synth", "without --recipe")
         stray = [name for name in _ONLY_OF_A_RECIPE if getattr(options, name) is not None]
         stray += ["published"] * options.published
-        why = "are for --recipe only"
+        why = "need --recipe"
     else:
         _need(options, _OF_A_RECIPE, "synth", "with --recipe")
         stray = [name for name in _NOT_OF_A_RECIPE if getattr(options, name) is not None]
-        why = "are the recipe's own, or in --parameters"
+        why = "the recipe or --parameters sets"
         _refuse_public_cap(options)
     if stray:
-        raise UsageError(f"options that {why}", got=_flags(stray), hint="leave them out")
+        raise UsageError(f"options that {why}", got=_flags(stray), hint="omit them")
 
 
 def _refuse_public_cap(options: argparse.Namespace) -> None:
     if options.bounding == PUBLIC_CAP:
         raise UsageError(
-            "a recipe's cap is not chosen from a public table",
+            "a recipe's cap cannot be chosen from a public table",
             got=f"--bounding {PUBLIC_CAP}",
             allowed="weights:C, sample:C or norm",
-            hint="leave --bounding out for the recipe's own caps",
+            hint="omit --bounding to use the recipe's own caps",
         )
 
 
@@ -153,7 +155,7 @@ def _need(
     if missing:
         raise UsageError(
             f"the following arguments are required {when}: {_flags(missing)}",
-            hint=f"understudy {command} --help; a run file may say them: understudy init --help",
+            hint=f"understudy {command} --help; or set them in a run file: understudy init --help",
         )
 
 

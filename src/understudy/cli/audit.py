@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 DEEP_PAIRS = 10_000
 NEAR_ONE = Budget(epsilon=4.886, delta=1e-6)
-"""A budget of μ = 1, but for a ten-thousandth."""
+"""A budget of μ = 1, to within 1e-4."""
 
 
 def run(options: argparse.Namespace) -> None:
-    """Hold mechanisms against their promise."""
+    """Check that mechanisms keep their privacy promise."""
     found = _tried(options)
     if options.json:
         print(json.dumps({"kept": True, "mechanisms": found}))
@@ -36,12 +36,14 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _tried(options: argparse.Namespace) -> list[dict[str, Any]]:
-    """Try the mechanisms that were asked for, and say how each did; a broken promise is raised."""
+    """Audit the chosen mechanisms and return the results; raise if a promise is broken."""
     names = list(MECHANISMS) if options.mechanism is None else [options.mechanism]
     count = DEEP_PAIRS if options.deep else options.pairs
     if count < 1 or options.runs < 2:
-        raise UsageError("--pairs and --runs must be positive", got=f"{count}, {options.runs}")
-    # Other pairs every time, and the same again for whoever is told the seed.
+        raise UsageError(
+            "--pairs must be at least 1, and --runs at least 2", got=f"{count}, {options.runs}"
+        )
+    # Different pairs every time, unless the seed is given.
     seed = secrets.randbits(32) if options.seed is None else options.seed
     found = []
     with shown(quiet=options.json) as progress:
@@ -82,9 +84,15 @@ def _lost(mechanism: Mechanism, runs: int, progress: Progress) -> dict[str, Any]
 
 
 def _show(found: list[dict[str, Any]]) -> None:
-    """Print what was found as a table."""
+    """Print the results as a table."""
     table = Table(
-        "mechanism", "pairs", "reach", "claimed μ", "seen, 1 − 1e-6", "seen, 95 %", box=None
+        "mechanism",
+        "pairs",
+        "reach",
+        "claimed μ",
+        "μ at least (1 − 1e-6)",
+        "μ at least (95 %)",
+        box=None,
     )
     for facts in found:
         seen = [facts.get(k) for k in ("claimed_mu", "mu_at_least", "mu_at_least_95")]
@@ -95,8 +103,8 @@ def _show(found: list[dict[str, Any]]) -> None:
     console = Console(highlight=False)
     console.print(table)
     console.print(
-        f"Every promise was kept; seed {found[0]['seed']}. Tables were held in "
-        f"{len(found[0]['containers'])} kinds of container. Reach is the largest share of a "
-        "declared sensitivity by which one person moved an exact answer.",
+        f"Every promise was kept; seed {found[0]['seed']}. Tables were stored in "
+        f"{len(found[0]['containers'])} kinds of container. Reach is the largest change of an "
+        "exact answer by one person, as a share of the declared sensitivity.",
         style="dim",
     )

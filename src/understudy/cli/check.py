@@ -1,9 +1,9 @@
 """The check command: a run is validated and priced, and nothing is spent.
 
-Of the private table only the names of its columns are looked at.  The price comes from a
-rehearsal: the same mechanism with the same budget on the public table, as if it were the private
-one, with a ledger that is thrown away.  Where nothing public tells who is who, the rehearsal is on
-rows drawn evenly by the schema.
+Of the private table only the column names are read.  The price comes from a rehearsal: the same
+mechanism with the same budget on the public table, as if it were the private one, with a ledger
+that is thrown away.  Where no public table identifies the units, the rehearsal is on rows drawn
+uniformly from the schema.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ if TYPE_CHECKING:
     from understudy.synth import Mechanism
 
 PEOPLE = 10_000
-"""How many people are drawn where nothing public tells."""
+"""How many people are drawn where no public table identifies them."""
 NEAR_ONE = 0.01
 LARGE = 2**30
-"""A model of more bytes than this is worth a warning."""
+"""A model of more bytes than this gets a warning."""
 WEAK = 5.0
-"""A larger epsilon is worth one too."""
+"""So does a larger epsilon."""
 UNREAD = 0.5
-"""And so is a column of which more of the public rows have no value."""
+"""So does a column of which a larger share of the public rows has no declared value."""
 WORST = 3
 
 
@@ -68,8 +68,8 @@ def run(options: argparse.Namespace) -> None:
 def _checked(
     session: Session, mechanism: Mechanism, progress: Progress
 ) -> tuple[dict[str, Any], list[str]]:
-    """Validate, rehearse, and tell what a run would give."""
-    progress("looking at the private table's header", 0)
+    """Validate, rehearse, and report what a run would produce."""
+    progress("reading the private table's header", 0)
     session.check()
     stage = _Stage.of(session, progress)
     with tempfile.TemporaryDirectory(prefix="understudy-check-") as folder:
@@ -102,18 +102,18 @@ def _checked(
 
 @dataclass(frozen=True, slots=True)
 class _Stage:
-    """What a rehearsal is held on."""
+    """The table that a rehearsal runs on."""
 
     data: object
     schema: Schema
     public: PublicTable | None
     people: int | None
-    """How many people there are, where the public table is rehearsed on."""
+    """The number of people of the public table; None where rows are drawn instead."""
     told: str
 
     @classmethod
     def of(cls, session: Session, progress: Progress) -> _Stage:
-        """Take the public table, if it tells whose rows are whose, and draw rows otherwise."""
+        """Use the public table if it identifies the units; draw rows otherwise."""
         read = None
         if session.public is not None:
             progress("reading the public table", 0)
@@ -130,13 +130,13 @@ class _Stage:
         }
         batches = Batches.held(codes, np.arange(PEOPLE))
         rows = Decoded(batches, schema=session.schema, unit=session.person, within={}, rng=rng)
-        told = f"{PEOPLE:,} rows drawn evenly by the schema: nothing public tells who is who"
+        told = f"{PEOPLE:,} rows drawn from the schema, as no public table has the unit's columns"
         return cls(rows.columns, session.schema.released(), read, None, told)
 
     def rehearsed(
         self, session: Session, mechanism: Mechanism, ledger: Path, progress: Progress
     ) -> Release:
-        """Run the mechanism here as if it were on the private table."""
+        """Run the mechanism on this table as if it were the private one."""
         known = all(column.part is None for column in session.person.parts)
         rehearsal = open_session(
             private=self.data,
@@ -151,7 +151,7 @@ class _Stage:
 
     @property
     def warnings(self) -> list[str]:
-        """Warn of columns that the schema cannot read in the public table."""
+        """Warn of columns whose public values the schema mostly does not declare."""
         if self.public is None:
             return []
         unread = {
@@ -167,12 +167,12 @@ class _Stage:
 
 
 def _marginals(release: Release) -> Iterator[dict[str, Any]]:
-    """Say what was asked, with the noise of each cell, and what noise alone does to it."""
+    """Yield each measured marginal with its noise per cell and the error due to noise alone."""
     laplace = release.manifest["guarantee"]["delta"] == 0
     rows = max(1, release.manifest["rows"])
     for measured in release.measurements:
         error = measured.scale * (math.sqrt(2) if laplace else 1)
-        # Half of the mean absolute noise of every cell is in the wrong place.
+        # Total variation due to noise: half of the mean absolute noise of every cell.
         typical = measured.scale * (1 if laplace else math.sqrt(2 / math.pi))
         yield {
             "columns": list(measured.clique),
@@ -192,7 +192,7 @@ def _bytes(release: Release) -> int:
 def _pair_errors(
     stage: _Stage, session: Session, folder: Path, progress: Progress
 ) -> dict[tuple[str, str], float]:
-    """Hold the rehearsal's rows against the public table, which anyone may see."""
+    """Compare the rehearsal's rows with the public table."""
     real = read_private(stage.data, schema=stage.schema, unit=session.unit)
     made = read_synthetic(folder, schema=stage.schema, unit=session.unit)
     only = {"pairs": METRICS["pairs"]}
@@ -204,11 +204,13 @@ def _pair_errors(
 
 def _ledger(session: Session) -> str:
     if not os.path.exists(session.ledger):  # noqa: PTH110  no name makes it fail
-        return f"{session.ledger} is yet to be made; this run's budget would be the table's total"
+        return (
+            f"{session.ledger} does not exist yet; this run's budget would become the table's total"
+        )
     with closing(Ledger(session.ledger)) as held:
         state = held.state()
     if state.name is not None and (state.name, state.unit) != (session.schema.name, session.unit):
-        return f"{session.ledger} IS ANOTHER'S: of {state.name}, unit {state.unit}"
+        return f"{session.ledger} BELONGS TO ANOTHER TABLE: {state.name}, unit {state.unit}"
     enough = state.currency == session.budget.currency and session.budget.grains <= state.left
     return f"{session.ledger} has {describe_left(state)} left" + (
         ", enough for this run" if enough else ": NOT ENOUGH FOR THIS RUN"
@@ -219,32 +221,32 @@ def _warnings(session: Session, people: int | None, release: Release) -> Iterato
     budget, unit = session.budget, session.person
     if people is not None and budget.delta * people > NEAR_ONE:
         yield (
-            f"delta times the number of people is {budget.delta * people:.2g}: so many may be "
-            f"given away entirely. Take delta below {NEAR_ONE / people:.0e}."
+            f"delta times the number of people is {budget.delta * people:.2g}: that many may be "
+            f"revealed entirely. Choose delta below {NEAR_ONE / people:.0e}."
         )
     if budget.epsilon > WEAK:
         yield (
-            f"epsilon {budget.epsilon:g} promises little: what is found out may be "
-            f"{math.exp(min(budget.epsilon, 700)):.3g} times likelier by one person's rows."
+            f"epsilon {budget.epsilon:g} is a weak promise: one person's rows may make an outcome "
+            f"{math.exp(min(budget.epsilon, 700)):.3g} times as likely."
         )
     if unit.is_row and session.schema.ids:
         names = ", ".join(c.name for c in session.schema.ids)
         yield (
-            f"every row is taken for another person, but the schema has ids ({names}): whoever has "
-            "several rows is protected row by row only. Is the unit the person?"
+            f"each row is treated as one person, but the schema has ids ({names}): a person with "
+            "several rows has row-level protection only. Should the unit be the id?"
         )
     finer = [name for name in unit.columns if ":" in name or name in session.schema.domain]
     if finer:
         yield (
-            f"the unit is finer than a person ({unit}): someone in several of them is protected in "
-            "each by itself, and less in all together."
+            f"the unit is finer than a person ({unit}): a person with several units is protected "
+            "in each of them, and less in all of them together."
         )
     if _bytes(release) > LARGE:
         yield f"the model takes {_bytes(release) / 2**30:.1f} GB: choose smaller cliques."
 
 
 def _lines(facts: dict[str, Any], session: Session) -> list[str]:
-    """Write what was found for people."""
+    """Return the facts as lines of text."""
     budget, unit = session.budget, session.person
     rows = [
         (
@@ -255,14 +257,14 @@ def _lines(facts: dict[str, Any], session: Session) -> list[str]:
         )
         for m in facts["marginals"]
     ]
-    head = ("asked", "cells", "noise a cell", "wrong by noise alone")
+    head = ("marginal", "cells", "noise per cell", "error by noise alone")
     wide = [max(len(row[i]) for row in (head, *rows)) for i in range(4)]
     table = [
         "  " + row[0].ljust(wide[0]) + "".join(f"  {row[i]:>{wide[i]}}" for i in (1, 2, 3))
         for row in (head, *rows)
     ]
     return [
-        "The private table has the columns that schema and unit name; no row of it was read.",
+        "The private table has the columns of the schema and the unit; none of its rows was read.",
         f"Rehearsed on {facts['rehearsed_on']}, by {facts['mechanism']}:",
         *table,
         f"  model    {facts['model_bytes'] / 1e6:,.1f} MB",
@@ -274,28 +276,28 @@ def _lines(facts: dict[str, Any], session: Session) -> list[str]:
         f"  ledger   {facts['ledger']}",
         *(f"  note     {note}" for note in facts["notes"]),
         *(f"  warning  {warning}" for warning in facts["warnings"]),
-        "Nothing was spent. On the private table the choices may be others, the noise is the same.",
+        "Nothing was spent. On the private table choices may differ; the noise is the same.",
     ]
 
 
 def _crowd(crowd: dict[str, Any] | None) -> list[str]:
-    """Say how well it will be known how many people have how many rows."""
+    """Say how precisely the number of people, by their number of rows, will be known."""
     if crowd is None:
         return []
     told = [
-        f"their number within {1.96 * crowd['people_standard_error']:,.0f}",
-        f"of those with so many rows within {1.96 * crowd['class_standard_error']:,.0f}",
+        f"total within {1.96 * crowd['people_standard_error']:,.0f}",
+        f"each size class within {1.96 * crowd['class_standard_error']:,.0f}",
     ]
     return [f"  people   {', '.join(told)}, at 95 %"]
 
 
 def _errors(facts: dict[str, Any]) -> list[str]:
-    """Say how far rehearsed rows are from public ones."""
+    """Say how far the rehearsed rows are from the public ones."""
     if facts["expected_pair_error"] is None:
         return []
     worst = [f"{' × '.join(p['columns'])} ({p['error']:.2f})" for p in facts["worst_pairs"]]
     mean = facts["expected_pair_error"]
     return [
-        f"  error    {mean:.3f} of a pair's rows are in the wrong cell, on average; the most, of "
+        f"  error    {mean:.3f} of a pair's rows are in the wrong cell, on average; worst: "
         + ", ".join(worst)
     ]

@@ -1,6 +1,6 @@
-"""The demo command: a simulated city, the whole road from a private table to its evaluation.
+"""The demo command: a simulated city, the whole workflow from a private table to its evaluation.
 
-It runs the commands that anyone would run, says each before it runs it, and keeps all of their
+It runs the same commands as a user would, prints each before it runs it, and keeps all of their
 files.
 """
 
@@ -30,7 +30,7 @@ EVALUATION = "custodian-only.html"
 
 
 def run(options: argparse.Namespace) -> None:
-    """Simulate a city; draft, check, synthesize and evaluate as anyone would."""
+    """Simulate a city; then draft, check, synthesize and evaluate, as a user would."""
     folder = Path(options.folder)
     check_target(folder)
     Budget(epsilon=options.epsilon, delta=options.delta)
@@ -67,7 +67,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _simulate(folder: Path, *, trips: int, quiet: bool) -> None:
-    """Write two years of a made-up city: last year's is public, this year's private."""
+    """Write two years of a simulated city: last year's is public, this year's private."""
     city = City(trips_per_year=trips, taxis=max(1, min(3000, trips // 100)))
     folder.mkdir(parents=True)
     with shown(quiet=quiet) as progress, contextlib.closing(DuckDB()) as engine:
@@ -77,7 +77,7 @@ def _simulate(folder: Path, *, trips: int, quiet: bool) -> None:
 
 
 def _ran(words: Sequence[str]) -> dict[str, Any]:
-    """Run a command of ours, and return the facts that it would print."""
+    """Run a command, and return the facts that it would print."""
     from understudy.cli.main import parser, run_command  # noqa: PLC0415  it calls this module
 
     printed = io.StringIO()

@@ -1,4 +1,4 @@
-"""The evaluate command: synthetic rows against private ones, for the custodian's eyes only."""
+"""The evaluate command: synthetic rows compared with private ones, for the custodian only."""
 
 from __future__ import annotations
 
@@ -37,32 +37,32 @@ if TYPE_CHECKING:
     from understudy.public import Progress
 
 MOST_COUNTED = 2**16
-"""Columns of more values are not counted value by value for a report."""
+"""Columns with more values than this are not counted value by value for a report."""
 
 
 class _Counted(NamedTuple):
-    """How many people a table has, and how many rows each value."""
+    """A table's number of people, and the number of rows of each value."""
 
     people: int | None
     columns: dict[str, list[int]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked:
-    """What is asked of every synthetic table."""
+class _Evaluation:
+    """An evaluation, validated: the tables to read, and the metrics to compute for each."""
 
     options: argparse.Namespace
     schema: Schema
     unit: Unit
     metrics: dict[str, Metric[Any]]
     settings: dict[str, Any]
-    """The metrics' settings, of a recipe or as given."""
+    """The metrics' settings, from a recipe or from options."""
     paths: list[Path]
     manifests: list[dict[str, Any] | None]
-    """What each says of itself, for a report."""
+    """What each says about its mechanism and its promise, for a report."""
 
     @classmethod
-    def of(cls, options: argparse.Namespace) -> _Asked:
+    def of(cls, options: argparse.Namespace) -> _Evaluation:
         """Raise if something cannot be evaluated, before any table is read."""
         metrics = all_metrics()
         schema, unit, settings = _known(options, given_settings(options, metrics))
@@ -93,7 +93,7 @@ class _Asked:
         return read_synthetic(path, schema=self.schema, unit=self.unit, epsilon=epsilon)
 
     def read_raw(self, path: Path, before: Raw | None, progress: Progress) -> Raw | None:
-        """Read raw values of both tables, where a score asks for them; the real ones once."""
+        """Read raw values of both tables, where a score needs them; the real ones once."""
         if not any(m.raw and m.settings(self.settings) is not None for m in self.metrics.values()):
             return None
         progress("reading raw values", 0)
@@ -114,10 +114,10 @@ class _Asked:
         return found
 
     def count(self, table: Coded) -> _Counted:
-        """Count what a report tells of a table."""
+        """Count what a report shows of a table."""
         if self.options.report is None:
             return _Counted(None, {})
-        # Synthetic rows that do not tell whose they are would be taken for a person each.
+        # Synthetic rows without ids would each count as a person.
         told = table.people is not None or self.unit.is_row
         few = [name for name, size in table.sizes.items() if size <= MOST_COUNTED]
         counts = {name: table.counts([name]).tolist() for name in few}
@@ -133,19 +133,19 @@ class _Run(NamedTuple):
 
 
 def run(options: argparse.Namespace) -> None:
-    """Compare, and print a text or an object that says first whose eyes it is for.
+    """Compare, and print text or JSON that begins with a notice: for the custodian only.
 
-    With a report, figures are in its file and nowhere else.
+    With a report, figures are written to its file and nowhere else.
     """
-    all_asked = _Asked.of(options)
+    evaluation = _Evaluation.of(options)
     with shown(quiet=options.json) as progress:
-        real, runs = _compared(all_asked, progress)
+        real, runs = _compared(evaluation, progress)
         if options.report is not None:
             progress("writing the report", 0)
-            custodian_report(_facts(all_asked, real, runs), options.report)
+            custodian_report(_facts(evaluation, real, runs), options.report)
     if options.report is not None:
         facts = {"notice": NOTICE, "choosing": CHOOSING, "report": options.report}
-        said = f"{options.report}: {NOTICE} It is readable by its owner alone; open it in a browser"
+        said = f"{options.report}: {NOTICE} Only its owner can read it; open it in a browser"
         print(json.dumps(facts) if options.json else said)
     elif options.json:
         each = [{"file": str(run.path), **run.found.to_dict()} for run in runs]
@@ -157,7 +157,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _several(given: list[str]) -> list[Path]:
-    """Of several tables, refuse one that is not there or is named twice, before any is read."""
+    """Raise if one of several tables is missing or named twice, before any is read."""
     paths = [Path(text) for text in given]
     if len(paths) == 1:
         return paths
@@ -171,45 +171,45 @@ def _several(given: list[str]) -> list[Path]:
     return paths
 
 
-def _compared(asked_for: _Asked, progress: Progress) -> tuple[_Counted, list[_Run]]:
-    """Compare one table after the other, so that one of them is held at a time."""
-    options, runs = asked_for.options, list[_Run]()
+def _compared(evaluation: _Evaluation, progress: Progress) -> tuple[_Counted, list[_Run]]:
+    """Compare one table after the other, so that only one is in memory at a time."""
+    options, runs = evaluation.options, list[_Run]()
     progress("reading the synthetic rows", 0)
-    synthetic = asked_for.read(asked_for.paths[0])
+    synthetic = evaluation.read(evaluation.paths[0])
     progress("reading the private table", 0)
-    real = read_private(options.private, schema=asked_for.schema, unit=asked_for.unit)
-    suggested, raw = asked_for.suggested(real), None
-    for path in asked_for.paths:
-        tell = progress if len(asked_for.paths) == 1 else partial(_prefixed, progress, path.name)
+    real = read_private(options.private, schema=evaluation.schema, unit=evaluation.unit)
+    suggested, raw = evaluation.suggested(real), None
+    for path in evaluation.paths:
+        tell = progress if len(evaluation.paths) == 1 else partial(_prefixed, progress, path.name)
         if runs:
             tell("reading the synthetic rows", 0)
-            synthetic = asked_for.read(path)
-        raw = asked_for.read_raw(path, raw, tell)
+            synthetic = evaluation.read(path)
+        raw = evaluation.read_raw(path, raw, tell)
         found = compare(
             real,
             synthetic,
-            metrics=asked_for.metrics,
+            metrics=evaluation.metrics,
             raw=raw,
             yardsticks=runs[0].found.yardsticks if runs else None,
             progress=tell,
-            **asked_for.settings,
+            **evaluation.settings,
             **suggested,
         )
-        runs.append(_Run(path, asked_for.count(synthetic), found))
-    return asked_for.count(real), runs
+        runs.append(_Run(path, evaluation.count(synthetic), found))
+    return evaluation.count(real), runs
 
 
 def _prefixed(progress: Progress, name: str, stage: str, done: float) -> None:
     progress(f"{name}: {stage}", done)
 
 
-def _facts(asked_for: _Asked, real: _Counted, runs: list[_Run]) -> dict[str, Any]:
-    """Return what a report is made of, as plain data."""
-    options, schema = asked_for.options, asked_for.schema
+def _facts(evaluation: _Evaluation, real: _Counted, runs: list[_Run]) -> dict[str, Any]:
+    """Return the contents of a report as plain data."""
+    options, schema = evaluation.options, evaluation.schema
     return {
         "private": options.private,
-        "schema": options.schema or f"that of the recipe {options.recipe}",
-        "unit": str(asked_for.unit),
+        "schema": options.schema or f"of the recipe {options.recipe}",
+        "unit": str(evaluation.unit),
         "rows": runs[0].found.rows,
         "people": real.people,
         "runs": [
@@ -220,7 +220,7 @@ def _facts(asked_for: _Asked, real: _Counted, runs: list[_Run]) -> dict[str, Any
                 "manifest": manifest,
                 "comparison": run.found.to_dict(),
             }
-            for run, manifest in zip(runs, asked_for.manifests, strict=True)
+            for run, manifest in zip(runs, evaluation.manifests, strict=True)
         ],
         "counts": {
             name: {
@@ -235,7 +235,7 @@ def _facts(asked_for: _Asked, real: _Counted, runs: list[_Run]) -> dict[str, Any
 
 
 def _manifest(path: Path, epsilon: float | None) -> dict[str, Any] | None:
-    """Read what a release or a submission says of its mechanism and its promise, if it does."""
+    """Return the mechanism and the promise of a release or submission, where it has a manifest."""
     beside = path / MANIFEST if path.is_dir() else manifest_path(path)
     if not beside.is_file():
         return None
@@ -250,7 +250,7 @@ def _manifest(path: Path, epsilon: float | None) -> dict[str, Any] | None:
             for run in runs
         ]
     except (ValueError, TypeError, KeyError):
-        raise MalformedFileError(f"{beside} is no manifest of ours") from None
+        raise MalformedFileError(f"{beside} is not an Understudy manifest") from None
     if epsilon is not None:
         found = [run for run in found if run["guarantee"]["epsilon"] == epsilon]
     return found[0] if len(found) == 1 else None
@@ -259,11 +259,11 @@ def _manifest(path: Path, epsilon: float | None) -> dict[str, Any] | None:
 def _known(
     options: argparse.Namespace, given: dict[str, Any]
 ) -> tuple[Schema, Unit, dict[str, Any]]:
-    """Return the schema, the unit and the metrics' settings, of a recipe or as given."""
+    """Return the schema, the unit and the metrics' settings, from a recipe or from options."""
     if options.recipe is not None:
         if options.parameters is None or options.schema is not None or options.unit is not None:
             raise UsageError(
-                "--recipe needs --parameters, in the place of --schema and --unit",
+                "--recipe needs --parameters, and replaces --schema and --unit",
                 allowed="--recipe NAME --parameters FILE",
             )
         recipe = Recipe.named(options.recipe)

@@ -40,22 +40,22 @@ RUNFILE, SCHEMA = "understudy.toml", "schema.toml"
 EPSILON, DELTA = 1.0, 1e-9
 TRIES = 3
 _WHY = (
-    "init never opens it: a list, a range or a bin read off private rows would tell what is in "
-    "them, before any budget guards it"
+    "init never opens it: a list, a range or a bin taken from private rows would reveal what is "
+    "in them, with no budget spent on it"
 )
 _MEANS = {
-    "kind": "what sort of column it is: see the page on schemas",
-    "values": "all values that are told apart; any other becomes (other)",
-    "min": "the lowest that there is; what is below counts as the lowest",
-    "max": "the highest that there is; what is above counts as the highest",
-    "edges": "where bins begin and end; values within one are drawn evenly",
-    "whole": "whole numbers come out",
-    "resolution": "how fine the moments are that come out",
-    "format": "how the moments are written",
-    "outside": "what becomes of values outside",
+    "kind": "the kind of column: see the page on schemas",
+    "values": "all values that are distinguished; any other becomes (other)",
+    "min": "the lowest value; lower ones count as this",
+    "max": "the highest value; higher ones count as this",
+    "edges": "where bins begin and end; values within a bin are drawn uniformly",
+    "whole": "whether released values are whole numbers",
+    "resolution": "the precision of released date-times",
+    "format": "how date-times are written",
+    "outside": "what happens to values outside",
     "missing": "whether values may be missing",
-    "source": "the private table's own column",
-    "part": "which part of the moment",
+    "source": "the column of the private table",
+    "part": "which part of the date-time",
 }
 
 
@@ -85,7 +85,7 @@ def run(options: argparse.Namespace) -> None:
             partial.write_text(text, encoding="utf-8")
     lines = [
         f"{folder / SCHEMA}: {len(schema.modelled)} columns that will be modelled; read it, and "
-        "mend what is not so",
+        "correct what is wrong",
         *_left_out(schema),
         *([] if period else _of_public_years(schema)),
         f"{folder / RUNFILE}: who is protected, how strongly, by which mechanism",
@@ -96,35 +96,35 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _left_out(schema: Schema) -> list[str]:
-    """Name the columns that are left out, since nobody may miss them."""
+    """Name the columns that are left out, so that nobody overlooks them."""
     kept = {c.name for c in (*schema.ids, *schema.released_columns)}
     names = [c.name for c in schema.columns if c.name not in kept]
-    return [f"  left out: {', '.join(names)}; declare what you need"] if names else []
+    return [f"  left out: {', '.join(names)}; declare those you need"] if names else []
 
 
 def _of_public_years(schema: Schema) -> list[str]:
-    """Say which days were taken for the private table's, where nobody said them."""
+    """Say which dates were assumed for the private table, where none were given."""
     return [
         f"  {c.name} goes from {c.min} to {c.max}, the public table's years: if the private "
-        "table is of other days, set them, or say --period"
+        "table covers other dates, set them, or use --period"
         for c in schema.timestamps
     ]
 
 
 def _check_folder(options: argparse.Namespace, folder: Path) -> None:
-    """Refuse what would have init look at private data, or at nothing."""
+    """Raise if init would read private data, or has nothing to read."""
     if folder.is_file():
         raise UsageError(
             "init drafts from public data only",
             got=str(folder),
-            allowed="--public FILE, a table of the kind that anyone may see",
+            allowed="--public FILE, a similar table that anyone may see",
             hint=f"if {folder.name} is private, {_WHY}",
         )
     if options.public is not None and is_same(options.private, options.public):
         raise UsageError(
-            "the private table is named as the public one",
+            "--private and --public name the same table",
             got=options.private,
-            allowed="another table, which anyone may see",
+            allowed="a different --public table, which anyone may see",
             hint=_WHY,
         )
     if options.public is None and options.metadata is None:
@@ -134,11 +134,11 @@ def _check_folder(options: argparse.Namespace, folder: Path) -> None:
             hint="last year's published extract, or a codebook",
         )
     if options.header is not None and options.metadata is None:
-        raise UsageError("--header goes with --metadata", hint="a public table has its own header")
+        raise UsageError("--header needs --metadata", hint="a public table has its own header")
 
 
 def _schema(options: argparse.Namespace, table: Mapping[str, Array] | None) -> Schema:
-    """Draft a schema from a public table, or read one off a metadata file."""
+    """Draft a schema from a public table, or read one from a metadata file."""
     name = options.name
     if options.metadata is None:
         assert table is not None  # noqa: S101  one of the two was asked for
@@ -153,7 +153,7 @@ def _schema(options: argparse.Namespace, table: Mapping[str, Array] | None) -> S
 
 
 def _by_header(schema: Schema, header: Sequence[str]) -> Schema:
-    """Hold a schema against the private table's header: all of its columns must be there."""
+    """Check that the private table's header has all columns of a schema."""
     missing = sorted({c.table_column for c in schema.modelled} - set(header))
     if missing:
         raise MissingColumnError(
@@ -166,15 +166,15 @@ def _by_header(schema: Schema, header: Sequence[str]) -> Schema:
 
 
 def _in_period(schema: Schema, period: str) -> Schema:
-    """Say from which day to which the private table goes."""
+    """Set the first and the last day of the private table."""
     days = period.split("..")
     years = [c for c in schema.columns if isinstance(c, Integer) and c.name.lower() == "year"]
     if len(days) != 2 or not all(re.fullmatch(r"\d{4}-\d\d-\d\d", day) for day in days):
-        raise UsageError("a period is two days", got=period, allowed="YYYY-MM-DD..YYYY-MM-DD")
-    if not schema.timestamps and not years:
         raise UsageError(
-            "no column has moments or years", got=f"--period {period}", hint="leave it out"
+            "a period is a first and a last day", got=period, allowed="YYYY-MM-DD..YYYY-MM-DD"
         )
+    if not schema.timestamps and not years:
+        raise UsageError("no column has dates or years", got=f"--period {period}", hint="omit it")
     first, last = days
     return schema.with_columns(
         *(replace(c, min=first, max=last) for c in schema.timestamps),
@@ -183,17 +183,17 @@ def _in_period(schema: Schema, period: str) -> Schema:
 
 
 def _ask_period(schema: Schema) -> str | None:
-    """Ask from which day to which the private table goes, where that is of use."""
+    """Ask for the first and the last day of the private table, where the schema has dates."""
     spans = [(c.min, c.max) for c in schema.timestamps]
     if not spans:
         return None
     known = f"{min(a for a, _ in spans)}..{max(b for _, b in spans)}"
-    print("From which day to which does the private table go? Days beyond count as the nearest.")
+    print("Which days does the private table cover? Days outside count as the nearest one.")
     return _answer(f"period [{known}]> ") or None
 
 
 def _answer(prompt: str) -> str:
-    """Take a line from the terminal; whoever closes it has not answered."""
+    """Read a line from the terminal; end of input is an empty answer."""
     try:
         return input(prompt).strip()
     except EOFError:
@@ -202,18 +202,18 @@ def _answer(prompt: str) -> str:
 
 
 def _ask_unit(schema: Schema, table: Mapping[str, Array] | None, *, asks: bool) -> str:
-    """Ask whose rows are protected together."""
+    """Ask for the privacy unit."""
     names = list(table) if table is not None else [c.name for c in schema.columns]
     if not asks:
         raise UsageError(
             "init needs to know who is protected",
             allowed=f"--unit COLUMN, of {', '.join(names)}; or --unit each-row",
-            hint="the column that tells people, taxis, patients, planes apart",
+            hint="the column that identifies people, taxis, patients, planes",
         )
     print(
-        "Who is to be protected? Name the column that tells them apart (several, with commas, if "
-        "it takes several).\nAll rows with the same value there are one person's, and are "
-        "protected together.\nIf every row is another person: each-row\n"
+        "Who is protected? Name the column that identifies them (or several, separated by "
+        "commas).\nAll rows with the same value there belong to one person, and are "
+        "protected together.\nIf every row is a different person: each-row\n"
         f"Columns: {', '.join(names)}"
     )
     for _ in range(TRIES):
@@ -221,12 +221,12 @@ def _ask_unit(schema: Schema, table: Mapping[str, Array] | None, *, asks: bool) 
         named = {name.strip().partition(":")[0] for name in text.split(",")}
         if text == "each-row" or (text and named <= set(names)):
             return text
-        print("That is none of the columns.")
-    raise UsageError("no unit was named", allowed=", ".join([*names, "each-row"]))
+        print("No such column.")
+    raise UsageError("no unit was given", allowed=", ".join([*names, "each-row"]))
 
 
 def _with_ids(text: str, schema: Schema, table: Mapping[str, Array] | None) -> tuple[Unit, Schema]:
-    """Read the unit, and declare its columns as ids."""
+    """Parse the unit, and declare its columns as ids."""
     unit = arguments.unit(text, None)
     if unit.is_row:
         return unit, schema
@@ -236,7 +236,7 @@ def _with_ids(text: str, schema: Schema, table: Mapping[str, Array] | None) -> t
     unknown = [name for name in named if name not in known]
     if unknown:
         raise MissingColumnError(
-            "the unit names columns that are not there",
+            "the unit names columns that do not exist",
             got=", ".join(unknown),
             allowed=", ".join(sorted(known)),
         )
@@ -246,7 +246,7 @@ def _with_ids(text: str, schema: Schema, table: Mapping[str, Array] | None) -> t
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Drafted:
-    """What was drafted, and the figures that the run file gives for a beginning."""
+    """What was drafted, and the initial values of the run file."""
 
     options: argparse.Namespace
     folder: Path
@@ -255,7 +255,7 @@ class _Drafted:
     table: Mapping[str, Array] | None
 
     def people(self) -> int | None:
-        """Count the public table's people."""
+        """Return the public table's number of people, if it is known."""
         if self.table is None:
             return None
         if self.unit.is_row:
@@ -268,23 +268,26 @@ class _Drafted:
         return len({person for person in ids if nobody.isdisjoint(person)})
 
     def bounding(self, budget: Budget, people: int | None) -> tuple[str, str]:
-        """Choose how people are bounded, and say why."""
+        """Choose a contribution bounding, and say why."""
         if self.unit.is_row:
-            return "weights:1", "every row is another person's"
+            return "weights:1", "every row is a different person"
         if budget.delta:
-            return "norm", "it needs no cap, and mostly has the smaller error"
+            return "norm", "it needs no cap, and usually has the smaller error"
         if people is None:
             raise UsageError(
-                "pure epsilon needs a cap on people's rows, and nothing public tells one",
+                "pure epsilon needs a cap on rows per person, and no public table suggests one",
                 got="--delta 0",
-                hint="take a delta above 0, or give a public table with the unit's columns",
+                hint="choose a delta above 0, or a public table with the unit's columns",
             )
         public = PublicTable.read(self.options.public, schema=self.schema, unit=self.unit)
         cap = AdaGrid().weights(public, budget=budget).cap
-        return f"weights:{cap}", "at this C noise and what is cut off are least, by public rows"
+        return (
+            f"weights:{cap}",
+            "this C has the smallest sum of noise and clipping error on public rows",
+        )
 
     def runfile(self, unit: str) -> str:
-        """Write the run file, every line with its reason."""
+        """Return the run file's text, with a comment on every line."""
         options, people, name = self.options, self.people(), self.schema.name or "table"
         budget = Budget(
             epsilon=EPSILON if options.epsilon is None else options.epsilon,
@@ -308,20 +311,20 @@ class _Drafted:
             why=why,
             epsilon=f"{budget.epsilon:g}",
             delta=f"{budget.delta:g}",
-            people="unknown here" if people is None else f"{people:,} in the public table",
+            people="number unknown" if people is None else f"{people:,} in the public table",
         )
 
 
 def _delta(people: int | None) -> float:
-    """Give a delta that is far below 1 / people, as far as they are known."""
+    """Return a delta far below 1 / people, or a default if their number is unknown."""
     return DELTA if people is None else 10.0 ** -math.ceil(math.log10(max(people, 1)) + 2)
 
 
 def _from(path: str, folder: Path) -> str:
-    """Give a path as it is from the run file's folder; what is no file stays as it is."""
+    """Return a path relative to the run file's folder; what is not a file stays as it is."""
 
     def seen(file: Path) -> str:
-        # A link on the way to either would lead elsewhere from there.
+        # Resolved first: a symbolic link on the way would change what ".." means.
         where = file.parent.resolve() / file.name
         return str(file) if file.is_absolute() else os.path.relpath(where, folder.resolve())
 
@@ -329,13 +332,13 @@ def _from(path: str, folder: Path) -> str:
 
 
 def _commented(schema: Schema, source: str) -> str:
-    """Write the schema with a reason for every column, and for every key where it first stands."""
+    """Return the schema as TOML, with a comment on every column and on each key's first use."""
     out = [
         f"# The columns of {toml_value(schema.name)[1:-1]}, drafted by 'understudy init' from "
         f"{toml_value(source)[1:-1]}.",
-        "# Private rows were not looked at, so nothing here tells of them. What is not declared",
-        "# here does not exist for Understudy: it is neither counted nor released.",
-        "# Read every column: are all values there that the private table may have?",
+        "# Private rows were not read, so nothing here reveals them. A column that is not declared",
+        "# here does not exist for Understudy: it is neither measured nor released.",
+        "# Check every column: does it list all values that the private table may have?",
         "",
     ]
     seen: set[str] = set()

@@ -23,14 +23,16 @@ if TYPE_CHECKING:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Show a ledger, make one, close a run in one, or verify manifests against one."""
+    """Show a ledger, create one, close a run in it, or verify manifests against it."""
     path = Path(options.file)
     if options.verify is not None:
         _verify(path, options)
         return
     if options.create:
         if options.epsilon is None or options.delta is None:
-            raise UsageError("--create needs the table's total", allowed="--epsilon E --delta D")
+            raise UsageError(
+                "--create needs the table's total budget", allowed="--epsilon E --delta D"
+            )
         held = Ledger.create(path, budget=Budget(epsilon=options.epsilon, delta=options.delta))
     else:
         held = Ledger(path)
@@ -52,9 +54,9 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _verify(path: Path, options: argparse.Namespace) -> None:
-    """Tell which manifests are of this ledger; raise, once all is told, where one is not."""
+    """Print which manifests belong to this ledger; then raise if one does not."""
     if options.create or options.abandon is not None:
-        raise UsageError("--verify changes nothing, and goes without --create and --abandon")
+        raise UsageError("--verify cannot be combined with --create or --abandon")
     manifests = read_manifests(options.verify)
     with closing(Ledger(path)) as held:
         facts, lines, error = verify(held, manifests)
@@ -102,7 +104,7 @@ def _standing(run: RunState) -> str:
 
 def _show_ledger(path: Path, state: State) -> None:
     console = Console()
-    # Captured first: on a broken pipe the console would leave by a way of its own.
+    # Captured first: on a broken pipe the console would exit by itself.
     with console.capture() as shown_text:
         _draw_ledger(console, path, state)
     print(shown_text.get(), end="")
@@ -117,7 +119,7 @@ def _draw_ledger(console: Console, path: Path, state: State) -> None:
         f"[bold]{describe_left(state)} left[/]",
         highlight=False,
     )
-    table = Table("run", "mechanism", "asked", "answered", "share of total", box=None)
+    table = Table("run", "mechanism", "query", "answered", "share of total", box=None)
     for run in state.runs.values():
         share = f"{100 * run.held / state.total:.2f} %"
         table.add_row(

@@ -32,16 +32,16 @@ _HELP = {"-h", "--help"}
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose complaints are our own errors."""
+    """A parser that raises this package's errors."""
 
     def error(self, message: str) -> NoReturn:
-        """Raise instead of printing and leaving."""
+        """Raise instead of printing and exiting."""
         raise UsageError(message, hint=f"{self.prog} --help")
 
 
 def _add_budget(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--epsilon", type=float, help="how much may be told, > 0")
-    parser.add_argument("--delta", type=float, help="0 for pure epsilon, or far below 1 / people")
+    parser.add_argument("--epsilon", type=float, help="the privacy parameter ε, above 0")
+    parser.add_argument("--delta", type=float, help="0 for pure ε, or far below 1 / people")
 
 
 def _add_output(parser: argparse.ArgumentParser) -> None:
@@ -49,22 +49,24 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_unit(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--schema", help="schema file: TOML, or a known metadata file")
+    parser.add_argument("--schema", help="schema file: TOML, or a supported metadata file")
     parser.add_argument(
         "--unit",
         metavar="COLUMN[,COLUMN…]",
-        help="the columns that tell people apart, or 'each-row' where every row is a person",
+        help="the columns that identify a person, or 'each-row' where every row is a person",
     )
     parser.add_argument(
         "--null-ids",
         choices=("drop", "one"),
-        help="rows without an id are dropped (default), or together one person",
+        help="rows without an id are dropped (default), or count as one person's",
     )
 
 
 def _add_recipe(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--recipe", metavar="NAME", help="a contest's; see 'understudy recipes'. With --parameters"
+        "--recipe",
+        metavar="NAME",
+        help="a contest's recipe, with --parameters; see 'understudy recipes'",
     )
     parser.add_argument(
         "--parameters", metavar="FILE", help="the contest's parameters.json, for --recipe"
@@ -76,34 +78,34 @@ def _add_recipe(parser: argparse.ArgumentParser) -> None:
         "--groups",
         metavar="COLUMN=FILE",
         action="append",
-        help="what a column's codes belong to, as cities to states: JSON, code → group",
+        help="groups of a column's codes, such as the states of cities: JSON, code → group",
     )
 
 
 def _add_run(parser: argparse.ArgumentParser) -> None:
-    """Add what a run is: the options that a run file may say too."""
+    """Add the options of a run, which a run file may set too."""
     parser.add_argument("private", help=f"a run file (.toml), or the private table: {_TABLE}")
-    parser.add_argument("--public", metavar="TABLE", help="a table of its kind that anyone may see")
+    parser.add_argument("--public", metavar="TABLE", help="a similar table that anyone may see")
     _add_unit(parser)
     parser.add_argument(
         "--bounding",
         metavar="KIND[:C]",
-        help="weights:C or sample:C, with C the most a person's rows may weigh; weights:public, "
-        "where adagrid chooses C from --public; or norm",
+        help="contribution bounding: weights:C or sample:C, where C caps a person's rows; "
+        "weights:public, where adagrid chooses C from --public; or norm",
     )
     _add_budget(parser)
-    parser.add_argument("--ledger", help="the table's ledger; made if there is none")
+    parser.add_argument("--ledger", help="the table's ledger; created if it does not exist")
     parser.add_argument(
         "--mechanism", metavar="NAME", help=f"{', '.join(sorted(MECHANISMS))} (default: auto)"
     )
     parser.add_argument(
-        "--settings", metavar="FILE", help="a TOML file of the mechanism's settings"
+        "--settings", metavar="FILE", help="a TOML file with the mechanism's settings"
     )
 
 
 def _add_synth(synth: argparse.ArgumentParser) -> None:
     synth.description = (
-        "A run file says all of it; options take the place of what it says. Without one, and "
+        "A run file sets every option; the command line overrides it. Without a run file and "
         "without --recipe, needs --schema, --unit, --bounding, --epsilon, --delta, --ledger and "
         "--out. With --recipe, needs --parameters, --ledger and --out, which names the "
         "submission's CSV file."
@@ -111,28 +113,30 @@ def _add_synth(synth: argparse.ArgumentParser) -> None:
     _add_run(synth)
     _add_recipe(synth)
     synth.add_argument(
-        "--published", action="store_true", help="calibrate noise as the recipe's document did"
+        "--published", action="store_true", help="calibrate noise as in the recipe's document"
     )
     synth.add_argument(
         "--noise",
         choices=("laplace", "gaussian"),
-        help="for a recipe that would choose: laplace needs no delta",
+        help="for a recipe that otherwise chooses it: laplace needs no delta",
     )
     synth.add_argument("--out", help="a new folder for the release, or a CSV file")
     synth.add_argument(
-        "--format", choices=("parquet", "csv"), help="of the rows (default: parquet)"
+        "--format", choices=("parquet", "csv"), help="file format of the rows (default: parquet)"
     )
     _add_output(synth)
 
 
 def _add_init(init: argparse.ArgumentParser) -> None:
     init.description = (
-        "Writes schema.toml and understudy.toml, with a reason for every line. It looks at public "
+        "Writes schema.toml and understudy.toml, with a comment on every line. It reads public "
         "data only, and never opens the private table."
     )
-    init.add_argument("folder", nargs="?", default=".", help="where to write them (default: here)")
     init.add_argument(
-        "--public", metavar="TABLE", help=f"a table of the kind that anyone may see: {_TABLE}"
+        "folder", nargs="?", default=".", help="folder to write them to (default: this one)"
+    )
+    init.add_argument(
+        "--public", metavar="TABLE", help=f"a similar table that anyone may see: {_TABLE}"
     )
     init.add_argument(
         "--metadata", metavar="FILE", help="a metadata file of SDV, dpsynth, private-pgm or NIST"
@@ -140,11 +144,13 @@ def _add_init(init: argparse.ArgumentParser) -> None:
     init.add_argument(
         "--header", metavar="COLUMN,COLUMN…", help="the private table's columns, for --metadata"
     )
-    init.add_argument("--unit", metavar="COLUMN[,COLUMN…]", help="who is protected; asked if not")
+    init.add_argument(
+        "--unit", metavar="COLUMN[,COLUMN…]", help="who is protected; prompts if omitted"
+    )
     init.add_argument("--private", metavar="TABLE", help="named in the run file; never opened")
     init.add_argument("--name", help="the table's name, the same for every year of it")
     init.add_argument(
-        "--period", metavar="DAY..DAY", help="from which day to which the private table goes"
+        "--period", metavar="DAY..DAY", help="the first and the last day of the private table"
     )
     _add_budget(init)
     _add_output(init)
@@ -153,13 +159,17 @@ def _add_init(init: argparse.ArgumentParser) -> None:
 def _add_sample(sample: argparse.ArgumentParser) -> None:
     sample.add_argument("release", help="a release's folder")
     sample.add_argument(
-        "-n", "--rows", type=int, metavar="N", help="how many (default: as many as it has)"
+        "-n",
+        "--rows",
+        type=int,
+        metavar="N",
+        help="number of rows (default: as many as the release has)",
     )
     sample.add_argument(
         "--where",
         metavar="COLUMN=VALUE[,VALUE…]",
         action="append",
-        help="only rows with such values; may be said for several columns",
+        help="only rows with one of these values; may be repeated for other columns",
     )
     sample.add_argument("--seed", type=int, help="the same seed gives the same rows")
     sample.add_argument("--out", required=True, help="a new file, .csv or .parquet")
@@ -168,25 +178,27 @@ def _add_sample(sample: argparse.ArgumentParser) -> None:
 
 def _add_evaluate(evaluate: argparse.ArgumentParser, *, with_metrics: bool) -> None:
     evaluate.description = (
-        "Custodian-only: what it prints or writes holds exact differences from the private table, "
-        "and is no part of any release."
+        "Custodian-only: what it prints or writes contains exact differences from the private "
+        "table, and is not part of any release."
     )
     evaluate.epilog = (
-        "Each metric adds options of its own, such as --target COLUMN, the column to predict, or "
+        "Each metric adds its own options, such as --target COLUMN, the column to predict, or "
         "--place, --time and --edge for a trip score: 'understudy metrics' lists them."
     )
     evaluate.add_argument(
-        "synthetic", nargs="+", help="a release's folder, or a file of synthetic rows; or several"
+        "synthetic", nargs="+", help="a release's folder or a file of synthetic rows; one or more"
     )
     evaluate.add_argument("--private", required=True, metavar="TABLE", help="the private table")
     _add_unit(evaluate)
     _add_recipe(evaluate)
-    evaluate.add_argument("--epsilon", type=float, help="which rows of a submission")
+    evaluate.add_argument(
+        "--epsilon", type=float, help="evaluate a submission's rows of this epsilon"
+    )
     evaluate.add_argument(
         "--report",
         metavar="FILE.html",
-        help="write all of it, in pictures, to a new file that its owner alone may read, in the "
-        "place of printing it; never into a release's folder",
+        help="write a report with charts to a new file that only its owner can read, instead of "
+        "printing; never into a release's folder",
     )
     if with_metrics:
         import_module("understudy.cli.metrics").add_options(evaluate)
@@ -194,84 +206,92 @@ def _add_evaluate(evaluate: argparse.ArgumentParser, *, with_metrics: bool) -> N
 
 
 def parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
-    """Build the parser of all commands, with the metrics' options where words ask for a metric."""
+    """Build the parser of all commands, with the metrics' options where the words need them."""
     top = _Parser(
         prog="understudy",
         description="Synthetic tables that stand in for private ones, "
-        "under differential privacy for people, not rows.",
+        "under user-level differential privacy: for people, not rows.",
     )
     commands = top.add_subparsers(dest="command", required=True, parser_class=_Parser)
 
     demo = commands.add_parser("demo", help="a simulated city, from private table to evaluation")
     demo.add_argument(
-        "folder", nargs="?", default="understudy-demo", help="a new folder for all of it"
+        "folder", nargs="?", default="understudy-demo", help="a new folder for its files"
     )
-    demo.add_argument("--trips", type=int, default=250_000, help="simulated trips a year")
+    demo.add_argument("--trips", type=int, default=250_000, help="simulated trips per year")
     demo.add_argument("--epsilon", type=float, default=1.0)
     demo.add_argument("--delta", type=float, default=1e-9)
     _add_output(demo)
 
     _add_init(commands.add_parser("init", help="draft a schema and a run file from public data"))
-    check = commands.add_parser("check", help="validate and price a run; nothing is spent")
+    check = commands.add_parser("check", help="validate and rehearse a run; nothing is spent")
     _add_run(check)
     _add_output(check)
     _add_synth(commands.add_parser("synth", help="make a synthetic table from a private one"))
-    _add_sample(commands.add_parser("sample", help="draw more rows of a release, free of charge"))
-    report = commands.add_parser("report", help="a release's report, one HTML file")
+    _add_sample(
+        commands.add_parser("sample", help="draw more rows from a release, at no privacy cost")
+    )
+    report = commands.add_parser("report", help="write a release's report, one HTML file")
     report.add_argument("release", help="a release's folder")
     report.add_argument("--out", help="a new file (default: report.html in the release's folder)")
     _add_output(report)
-    recipes = commands.add_parser("recipes", help="list the recipes: contests that are known here")
+    recipes = commands.add_parser("recipes", help="list the recipes: presets for contests")
     _add_output(recipes)
 
-    resume = commands.add_parser("resume", help="go on with a run that was cut off")
+    resume = commands.add_parser("resume", help="continue a run that was interrupted")
     resume.add_argument("ledger", help="the ledger of the run")
     resume.add_argument("--run", type=int, help="the run's number; the last one by default")
-    resume.add_argument("--private", help="the private table, where it has moved")
-    resume.add_argument("--public", help="the public table, where it has moved")
+    resume.add_argument("--private", help="the private table, if it has moved")
+    resume.add_argument("--public", help="the public table, if it has moved")
     resume.add_argument("--out", help="another folder for the release")
     _add_output(resume)
 
     ledger = commands.add_parser("ledger", help="what was spent, on what, and what is left")
     ledger.add_argument("file", help="the ledger")
-    ledger.add_argument("--create", action="store_true", help="make it, with --epsilon and --delta")
+    ledger.add_argument(
+        "--create", action="store_true", help="create it, with --epsilon and --delta"
+    )
     _add_budget(ledger)
     ledger.add_argument("--abandon", type=int, metavar="RUN", help="close an open run for good")
     ledger.add_argument(
         "--verify",
         nargs="+",
         metavar="MANIFEST",
-        help="are these of this ledger? A manifest.json or a release's folder, or several",
+        help="check that releases belong to this ledger: their manifest.json files or folders",
     )
     _add_output(ledger)
 
     evaluate = commands.add_parser(
         "evaluate", help="custodian-only: exact differences from the private table"
     )
-    # Metrics are imported to compare by them; help is quick without.
+    # Metrics are imported only where they are needed, so that help is quick.
     _add_evaluate(evaluate, with_metrics=words[:1] == ["evaluate"] and not _HELP & {*words})
-    metrics = commands.add_parser("metrics", help="list the metrics of 'evaluate', with options")
+    metrics = commands.add_parser(
+        "metrics", help="list the metrics of 'evaluate' and their options"
+    )
     _add_output(metrics)
 
-    audit = commands.add_parser("audit", help="hold mechanisms against their promise")
-    audit.add_argument("--mechanism", help="one of them; all by default")
-    audit.add_argument("--pairs", type=int, default=50, help="pairs of neighbours to replay on")
+    audit = commands.add_parser("audit", help="check that mechanisms keep their privacy promise")
+    audit.add_argument("--mechanism", help="one mechanism (default: all)")
+    audit.add_argument("--pairs", type=int, default=50, help="pairs of neighbours to replay")
     audit.add_argument("--deep", action="store_true", help="10,000 pairs")
-    audit.add_argument("--seed", type=int, help="the pairs of an earlier audit")
+    audit.add_argument("--seed", type=int, help="the seed of an earlier audit, for the same pairs")
     audit.add_argument(
-        "--statistical", action="store_true", help="also measure the loss from many runs"
+        "--statistical", action="store_true", help="also estimate the privacy loss from many runs"
     )
-    audit.add_argument("--runs", type=int, default=10_000, help="how many (default: 10,000)")
+    audit.add_argument(
+        "--runs", type=int, default=10_000, help="for --statistical (default: 10,000)"
+    )
     _add_output(audit)
     return top
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command and give its exit code."""
+    """Run a command and return its exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     as_json = "--json" in words
     if isinstance(sys.stdout, io.TextIOWrapper):
-        # A name that the terminal cannot show must not undo what was done.
+        # A name that the terminal cannot show must not fail a command that succeeded.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         options = parser(words).parse_args(words)
@@ -282,32 +302,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UnderstudyError as error:
         failure = error
     except KeyboardInterrupt:
-        print("understudy: stopped; 'understudy resume LEDGER' goes on", file=sys.stderr)
+        print(
+            "understudy: interrupted; 'understudy resume LEDGER' continues the run", file=sys.stderr
+        )
         return 130
     except BrokenPipeError:
-        # Whoever read our output has left; what was to be written is written.
+        # The reader of our output has exited; all files are written.
         _close_output()
         return 0
     except OSError as error:
         _close_output()
         why = os.strerror(error.errno) if error.errno else type(error).__name__
-        failure = StorageError("a file or folder cannot be used", got=why)
-    except Exception as error:  # noqa: BLE001  its message may hold anything: only its place is told
+        failure = StorageError("cannot use a file or folder", got=why)
+    except Exception as error:  # noqa: BLE001  its message may hold anything: only its place is shown
         last = traceback.extract_tb(error.__traceback__)[-1]
         place = f"{type(error).__name__} in {last.name}, line {last.lineno}"
-        failure = InternalError("something went wrong in Understudy itself", got=place)
+        failure = InternalError("internal error in Understudy", got=place)
     else:
         return 0
     return _complain(failure, as_json=as_json)
 
 
 def run_command(options: argparse.Namespace) -> None:
-    """Run a command: each is the module of its name, imported when it is called for."""
+    """Run a command: each is the module of its name, imported when it is needed."""
     import_module(f"understudy.cli.{options.command}").run(options)
 
 
 def _close_output() -> None:
-    """Send what is still to be flushed nowhere, so that Python does not complain on leaving."""
+    """Discard what is not yet flushed, so that Python does not complain on exit."""
     with contextlib.suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

@@ -1,6 +1,6 @@
 """The metrics that the command line knows, the options they take, and the command that lists them.
 
-No table is looked at here.
+No table is read here.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 def all_metrics() -> dict[str, Metric[Any]]:
-    """Return every metric by its name: those of any table, and then those of contests."""
+    """Return every metric by its name: those for any table, and then those of contests."""
     return METRICS | CONTESTS_METRICS
 
 
 def run(options: argparse.Namespace) -> None:
-    """List the metrics, each with what it measures and the options that ask for it."""
+    """List the metrics, each with what it measures and its options."""
     facts, lines = [], []
     for metric in all_metrics().values():
         taken = list(_on_command_line(metric))
@@ -38,7 +38,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of every metric; one that several metrics take is there once."""
+    """Add the options of every metric; one that several metrics take is added once."""
     known = {o.name: o for m in all_metrics().values() for o in _on_command_line(m)}
     for option in known.values():
         if option.kind == "flag":
@@ -54,7 +54,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def given_settings(
     options: argparse.Namespace, metrics: Mapping[str, Metric[Any]]
 ) -> dict[str, Any]:
-    """Return the settings that options give; raise if one gives half of what a metric needs."""
+    """Return the settings from options; raise if a metric's options are incomplete."""
     settings: dict[str, Any] = {}
     for metric in metrics.values():
         taken = list(_on_command_line(metric))
@@ -62,7 +62,7 @@ def given_settings(
         given = {option: text for option, text in found.items() if text not in {None, False}}
         if given and any(option.needed and option not in given for option in taken):
             raise UsageError(
-                f"{with_article(metric.title)} needs all of its columns",
+                f"{with_article(metric.title)} needs all of its options",
                 got=_flags(given),
                 allowed=" ".join(o.usage for o in taken if o.needed) + ", or none of them",
             )

@@ -10,5 +10,5 @@ if TYPE_CHECKING:
 
 
 def tell(options: argparse.Namespace, facts: dict[str, Any], lines: list[str]) -> None:
-    """Print the facts as JSON where that is asked for, and the lines otherwise."""
+    """Print the facts as JSON if --json is given, and the lines otherwise."""
     print(json.dumps(facts) if options.json else "\n".join(lines))

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 @contextmanager
 def shown(*, quiet: bool) -> Iterator[Told]:
-    """Show stages as they come, with time gone and time left, on stderr.
+    """Show stages as they come, with elapsed and remaining time, on stderr.
 
-    A stage at 0 pulses until it moves.
+    A stage at 0 pulses until it advances.
     """
     console = Console(stderr=True)
     first = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn())

@@ -23,7 +23,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def run_one(options: argparse.Namespace) -> None:
-    """Run a recipe, and say what was made and what it cost."""
+    """Run a recipe, and print what was made and what it cost."""
     ledger, out = Path(options.ledger), Path(options.out)
     bounding = None if options.bounding is None else arguments.bounding(options.bounding)
     with shown(quiet=options.json) as progress:

@@ -1,4 +1,4 @@
-"""The report command: a release's report, written anew."""
+"""The report command: write a release's report again."""
 
 from __future__ import annotations
 

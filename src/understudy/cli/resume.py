@@ -1,4 +1,4 @@
-"""The resume command: go on with a run that was cut off."""
+"""The resume command: continue a run that was interrupted."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Go on with a run that was cut off, or write a finished one's release again."""
+    """Continue a run that was interrupted, or write a finished one's release again."""
     session, note = reopen_session(
         options.ledger, number=options.run, private=options.private, public=options.public
     )
     if "recipe" in note and options.out is None:
         raise UsageError(
-            f"the run is one of the recipe {note['recipe']}",
-            hint="the command that began it goes on with all of its runs; "
-            "--out FOLDER writes this one alone",
+            f"the run belongs to the recipe {note['recipe']}",
+            hint="repeat the command that began it to continue all of its runs; "
+            "--out FOLDER writes only this one",
         )
     if "out" not in note and options.out is None:
         raise UsageError(
-            "the run was begun from Python and names no folder", allowed="--out FOLDER"
+            "the run was started from Python and names no output folder", allowed="--out FOLDER"
         )
     if session.private is None:
         raise UsageError(
-            "the run was begun from Python and names no private table", allowed="--private FILE"
+            "the run was started from Python and names no private table", allowed="--private FILE"
         )
     out = Path(options.out or note["out"])
     check_target(out)

@@ -1,6 +1,6 @@
-"""Run files: what `synth` is asked, in TOML, so that one command says it all.
+"""Run files: the options of `synth` in TOML, so that one short command is enough.
 
-Every key is an option of `synth` by its name; an option on the command line is in its place.
+Every key is an option of `synth`; an option on the command line overrides it.
 Paths are relative to the file's own folder.
 """
 
@@ -30,7 +30,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "settings": (dict,),
     "groups": (dict,),
 }
-_CALLED = {str: "a text", int: "a number", bool: "true or false", dict: "a table"}
+_CALLED = {str: "a string", int: "a number", bool: "true or false", dict: "a table"}
 _CHOICES = {
     "null_ids": ("drop", "one"),
     "format": ("parquet", "csv"),
@@ -39,14 +39,14 @@ _CHOICES = {
 
 
 def with_runfile(options: argparse.Namespace) -> None:
-    """Fill in what a run file says, where the command line names one and does not say it itself."""
+    """Fill in options that the command line does not set from its run file, if it names one."""
     if not str(options.private).endswith(ENDING):
         return
     path = Path(options.private)
     told = _checked(arguments.read_toml(path, "run file"), path)
     options.private = None
     for name, value in told.items():
-        # A delta of 0 is said, and so is a list: only what is not there gives way.
+        # A delta of 0 is set, and so is a list: only what is absent is filled in.
         if (said := getattr(options, name, None)) is None or said is False:
             setattr(options, name, _placed(path.parent, name, value))
     if options.private is None:
@@ -56,23 +56,19 @@ def with_runfile(options: argparse.Namespace) -> None:
 
 
 def _checked(told: dict[str, Any], path: Path) -> dict[str, Any]:
-    """Refuse keys that are no options, and values of another kind."""
+    """Raise on keys that are not options, and on values of the wrong type."""
     for name, value in told.items():
         if name not in _KINDS:
-            raise UsageError(
-                f"{path.name} has a key that is no option of synth",
-                got=name,
-                allowed=", ".join(_KINDS),
-            )
+            raise UsageError(f"{path.name} has an unknown key", got=name, allowed=", ".join(_KINDS))
         kinds = _KINDS[name]
-        # True is a number to Python, and to nobody else.
+        # True is an int in Python.
         if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
             raise UsageError(
-                f"{path.name}: {name} cannot be this", got=repr(value), allowed=_CALLED[kinds[0]]
+                f"{path.name}: invalid value for {name}", got=repr(value), allowed=_CALLED[kinds[0]]
             )
         if value not in _CHOICES.get(name, (value,)):
             raise UsageError(
-                f"{path.name}: {name} cannot be this",
+                f"{path.name}: invalid value for {name}",
                 got=repr(value),
                 allowed=" or ".join(map(repr, _CHOICES[name])),
             )
@@ -80,7 +76,7 @@ def _checked(told: dict[str, Any], path: Path) -> dict[str, Any]:
 
 
 def _placed(folder: Path, name: str, value: Any) -> Any:  # noqa: ANN401  whatever TOML holds
-    """Give a path as it is from where the command stands."""
+    """Return a path relative to the working directory."""
     if name == "groups":
         return [f"{column}={folder / str(file)}" for column, file in value.items()]
     if name in _TABLES:
@@ -89,7 +85,7 @@ def _placed(folder: Path, name: str, value: Any) -> Any:  # noqa: ANN401  whatev
 
 
 def located(table: str, place: Callable[[Path], str]) -> str:
-    """Place a table that is a file, or in one; a server's stays where it is."""
+    """Resolve the path of a table in a file or an SQLite database; a server's stays as it is."""
     found = source(table)
     if isinstance(found, Database) and found.is_sqlite:
         return str(replace(found, address=f"{SQLITE}{place(found.path)}"))

@@ -1,4 +1,4 @@
-"""The sample command: more rows of a release, drawn anew, free of charge."""
+"""The sample command: draw more rows from a release, at no privacy cost."""
 
 from __future__ import annotations
 
@@ -22,11 +22,7 @@ def run(options: argparse.Namespace) -> None:
     """Draw rows, and write them to a new file."""
     out = Path(options.out)
     if out.suffix not in ENDINGS:
-        raise UsageError(
-            "rows are written by their file's ending",
-            got=out.name,
-            allowed="FILE.csv or FILE.parquet",
-        )
+        raise UsageError("unknown file format", got=out.name, allowed="FILE.csv or FILE.parquet")
     check_target(out)
     where = _where(options.where or ())
     with shown(quiet=options.json) as progress:
@@ -39,18 +35,18 @@ def run(options: argparse.Namespace) -> None:
             engine.write(rows, partial, types=sql_types(release.schema))
     count = len(next(iter(rows.values())))
     whence = "its model" if release.model is not None else "its people"
-    lines = [f"{count:,} rows in {out}, drawn from {whence}; this costs nothing"]
+    lines = [f"{count:,} rows in {out}, drawn from {whence}; at no privacy cost"]
     tell(options, {"rows": count, "file": str(out), "drawn_from": whence}, lines)
 
 
 def _where(texts: tuple[str, ...]) -> dict[str, list[str]]:
-    """Read what is wanted: a column and its values."""
+    """Parse conditions: a column and its values."""
     wanted: dict[str, list[str]] = {}
     for text in texts:
         column, mark, values = text.partition("=")
         if not mark or not column or not values:
             raise UsageError(
-                "--where names a column and its values", got=text, allowed="COLUMN=VALUE[,VALUE…]"
+                "--where needs a column and its values", got=text, allowed="COLUMN=VALUE[,VALUE…]"
             )
         wanted.setdefault(column, []).extend(values.split(","))
     return wanted

@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> None:
     with_runfile(options)
     arguments.check_synth(options)
     if options.recipe is not None:
-        # Only a recipe needs what contests do.
+        # Contests are imported only for a recipe.
         from understudy.cli.recipes import run_one  # noqa: PLC0415
 
         run_one(options)
@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def opened(options: argparse.Namespace, chooser: AdaGrid | None, progress: Progress) -> Session:
-    """Open the session of `synth`; a cap that is to be chosen is chosen by public rows alone."""
+    """Open the session of `synth`; where the cap is chosen, it is chosen from public rows alone."""
     check_apart(options.private, options.public)
     schema = Schema.read(options.schema)
     unit = arguments.unit(options.unit, options.null_ids)
@@ -82,14 +82,14 @@ def opened(options: argparse.Namespace, chooser: AdaGrid | None, progress: Progr
 def _note(
     private: str | Path, out: Path, form: Format, public: str | None = None
 ) -> dict[str, str]:
-    """Say what `resume` needs to know, wherever it is called from."""
+    """Return what `resume` needs to know, from whatever folder it is called."""
     note = {"private": lasting(private), "out": str(out.resolve()), "format": form}
     return note if public is None else note | {"public": lasting(public)}
 
 
 def save(release: Release, out: Path, form: Format, ledger: Path, progress: Progress) -> None:
-    """Write a release and its report; where that fails, say that its answers are not lost."""
-    from understudy.pages import report as write  # noqa: PLC0415  only now is it needed
+    """Write a release and its report; on failure, say that its answers are not lost."""
+    from understudy.pages import report as write  # noqa: PLC0415  imported only when needed
 
     failed: UnderstudyError | None = None
     try:
@@ -101,7 +101,7 @@ def save(release: Release, out: Path, form: Format, ledger: Path, progress: Prog
             error.what,
             got=error.got,
             allowed=error.allowed,
-            hint=f"what was paid for is kept: 'understudy resume {ledger} --out FOLDER' writes it",
+            hint=f"no answer is lost: 'understudy resume {ledger} --out FOLDER' writes the release",
         )
     if failed is not None:
         raise failed
@@ -110,7 +110,7 @@ def save(release: Release, out: Path, form: Format, ledger: Path, progress: Prog
 def tell_release(
     options: argparse.Namespace, release: Release, out: Path, ledger: Path, *, new: bool
 ) -> None:
-    """Say what was made, what it promises, what it cost, and what is left."""
+    """Print what was made, what it promises, what it cost, and what is left."""
     held = Ledger(ledger)
     left = describe_left(held.state())
     held.close()
@@ -125,7 +125,7 @@ def tell_release(
             for c in release.manifest["charges"]
         ),
         f"  ledger   {ledger}, {left} left"
-        + (" (made by this run, with its budget as the table's total)" if new else ""),
+        + (" (created by this run, with its budget as the table's total)" if new else ""),
         f"  report   {out / REPORT}",
         *(f"  note     {note}" for note in release.manifest["notes"]),
     ]
@@ -142,6 +142,6 @@ def tell_release(
 
 
 def _chosen(release: Release) -> list[tuple[str, str]]:
-    """Give the mechanism that was chosen and why, where none was named."""
+    """Return the mechanism that `Auto` chose and why, if it was used."""
     told = release.manifest["mechanism"]
     return [(told["chosen"]["name"], told["why"])] if "why" in told else []

@@ -1,4 +1,4 @@
-"""The ledger command's --verify: are these releases' manifests of this ledger?"""
+"""The ledger command's --verify: do these releases' manifests belong to this ledger?"""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ SHOWN = (
     "Entries after the last head are not covered; keep the manifest of every release."
 )
 UNKEYED = (
-    "This ledger is older than keyed chains: its heads commit to it all the same, but they do "
-    "not keep a guess of what is in it from being tested."
+    "This ledger is older than keyed chains: its heads still commit to its entries, but they "
+    "do not prevent a guess at those entries from being tested."
 )
 
 
@@ -33,7 +33,7 @@ def read_manifests(named: Sequence[str]) -> list[tuple[str, dict[str, Any]]]:
     """
     found = []
     for name in named:
-        is_folder = os.path.isdir(name)  # noqa: PTH112  no name makes it fail
+        is_folder = os.path.isdir(name)  # noqa: PTH112  never raises
         path = Path(name) / MANIFEST if is_folder else Path(name)
         told = _read(path)
         runs = told["runs"] if isinstance(told.get("runs"), list) else [told]
@@ -60,7 +60,7 @@ def _read(path: Path) -> dict[str, Any]:
 def verify(
     ledger: Ledger, manifests: Sequence[tuple[str, dict[str, Any]]]
 ) -> tuple[dict[str, Any], list[str], LedgerMismatchError | None]:
-    """Verify manifests: facts, lines for people, and an error where one of them is not found."""
+    """Verify manifests; return facts, lines of text, and an error if one does not agree."""
     state = ledger.state()
     found: list[Verified] = []
     told: list[dict[str, Any]] = []

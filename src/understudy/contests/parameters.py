@@ -1,4 +1,4 @@
-"""A contest's own files: the table's columns, the runs it asks for, and lists of codes."""
+"""A contest's own files: the table's columns, the required runs, and lists of codes."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class ContestRun:
 
     budget: Budget
     most_rows: int | None
-    """None where counts are submitted, or nothing limits the rows."""
+    """None where counts are submitted, or the number of rows is unlimited."""
     most_each: int
 
 
 def read_parameters(path: Path) -> tuple[Schema, list[ContestRun]]:
-    """Read a contest's parameters.json: the schema it declares and the runs it asks for."""
+    """Read a contest's parameters.json: its schema and the runs that it requires."""
     schema = Schema.read(path)
     try:
         read = json.loads(path.read_text(encoding="utf-8-sig"))
@@ -45,7 +45,7 @@ def read_parameters(path: Path) -> tuple[Schema, list[ContestRun]]:
         runs = []
     if not runs or len({run.budget.epsilon for run in runs}) < len(runs):
         raise SchemaError(
-            f"{path.name} does not list runs as the contests do",
+            f"{path.name} has no valid list of runs",
             allowed="runs of different epsilon, each with epsilon, delta, "
             "max_records_per_individual and, for rows, max_records",
         )
@@ -67,29 +67,29 @@ def _count(value: object) -> int:
 def with_codes(
     declared: Schema, lists: str | Path | None, groups: Mapping[str, str | Path]
 ) -> Schema:
-    """Give columns the codes that a file lists for them, and the groups that codes belong to.
+    """Declare the codes that a file lists for columns, and the groups that codes belong to.
 
-    A value that is not in its column's list, which may be of another year, becomes the last of
-    it, where codebooks have what is not known: a submission has no code that is none.
+    A value outside its column's list, which may be of another year, becomes the last code, which
+    codebooks use for unknown values: a submission must contain listed codes only.
     """
     listed = {} if lists is None else read_json(Path(lists))
     if not isinstance(listed, dict) or not all(map(_is_list, listed.values())):
         raise SchemaError(
-            "a file of code lists holds a table of them", allowed="column → [code, …], as JSON"
+            "a file of code lists must be a JSON object", allowed="column → [code, …]"
         )
     known = {c.name: c for c in declared.columns}
     unknown = sorted(set(groups) - set(listed))
     if unknown:
         raise SchemaError(
-            "groups are of columns with a list of codes",
+            "groups need a column with a code list",
             got=", ".join(unknown),
-            allowed=", ".join(listed) or "none: no code lists are given",
+            allowed=", ".join(listed) or "none, as no code lists are given",
         )
     columns = []
     for name, values in listed.items():
         belongs = read_json(Path(groups[name])) if name in groups else {}
         if not isinstance(belongs, dict):
-            raise SchemaError(f"column {name!r}: groups are a table", allowed="code → group")
+            raise SchemaError(f"column {name!r}: groups must be an object", allowed="code → group")
         named = tuple(groups_of(name, values, belongs)) if belongs else ()
         if name in known:
             columns.append(

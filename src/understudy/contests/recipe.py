@@ -1,8 +1,8 @@
-"""Recipes: a contest's files in, its submission out, one run an epsilon on one ledger.
+"""Recipes: a contest's files in, its submission out, one run per epsilon on one ledger.
 
-A recipe is data, a TOML file in the folder ``recipes``: which columns are left out, where
-numbers are cut, who is a person, the mechanism with its settings, and the submission's columns.
-What it says of the table goes with the contest's own parameters.json, never with private rows.
+A recipe is data, a TOML file in the folder ``recipes``: which columns are left out, how
+numbers are binned, the privacy unit, the mechanism with its settings, and the submission's columns.
+What it says of the table follows the contest's own parameters.json, never private rows.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _FOLDER = files("understudy.contests") / "recipes"
 
 
 def recipe_names() -> list[str]:
-    """Name the recipes there are."""
+    """Return the names of all recipes."""
     return sorted(f.name.removesuffix(".toml") for f in _FOLDER.iterdir())
 
 
@@ -45,23 +45,23 @@ class Recipe:
     mechanism: str
     ignored: list[str]
     output: list[str]
-    """The submission's columns, ``epsilon`` among them; all that are declared where it is empty."""
+    """The submission's columns, including ``epsilon``; if empty, all declared columns."""
     bins: dict[str, list[float]]
-    """Where numbers are cut, between the ends that parameters.json declares."""
+    """Bin edges of numbers, between the ends that parameters.json declares."""
     bounding: list[dict[str, Any]]
-    """The document's bounding at some epsilons."""
+    """The bounding in the recipe's document, by epsilon."""
     settings: dict[str, Any]
     settings_with_public: dict[str, Any]
     score: dict[str, Any]
     """The columns of the contest's score."""
     counts: str | None = None
-    """The column whose values are the submission's columns, with counts; None where rows are."""
+    """The column whose values become columns of counts; None where rows are submitted."""
     unmatched: list[str] = field(default_factory=list)
-    """Columns in which public rows may have other values than the table."""
+    """Columns in which public rows may have values outside the private table's domain."""
     noise: str = "gaussian"
-    """What noise the budgets are for: ``chosen`` may be Laplace, without any delta."""
+    """The noise that the budgets are for; ``chosen`` may become Laplace, without a delta."""
     columns: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """Declarations in the place of the contest's own, such as splits and ladders."""
+    """Declarations that replace the contest's own, such as splits and ladders."""
     runs: list[dict[str, float]] = field(default_factory=list)
     """The budgets, where the contest's files do not list them."""
     null: str = ""
@@ -69,7 +69,7 @@ class Recipe:
 
     @classmethod
     def named(cls, name: str) -> Self:
-        """Give the recipe of a name."""
+        """Return the recipe of a name."""
         if name not in recipe_names():
             raise UsageError("unknown recipe", got=name, allowed=", ".join(recipe_names()))
         text = (_FOLDER / f"{name}.toml").read_text(encoding="utf-8")
@@ -77,7 +77,7 @@ class Recipe:
 
     @property
     def person(self) -> Unit:
-        """The unit that is protected: each row by itself where no column names it."""
+        """The privacy unit: each row where no column names it."""
         return Unit(*self.unit) if self.unit else Unit.each_row()
 
     def read(
@@ -88,15 +88,15 @@ class Recipe:
         groups: Mapping[str, str | Path] | None = None,
         budget: Budget | None = None,
     ) -> tuple[Schema, list[ContestRun]]:
-        """Read a contest's files: the table's schema by this recipe, and the runs to make.
+        """Read a contest's files: the table's schema under this recipe, and the runs to make.
 
         ``lists`` is a file of codes by column, ``groups`` files that say what codes of a column
-        belong to.  A ``budget`` takes the place of runs that are the recipe's own.
+        belong to.  A ``budget`` replaces the recipe's own runs.
         """
         if budget is not None and not self.runs:
             raise UsageError(
-                f"the budgets of {self.name} are those of its parameters file",
-                hint="leave --epsilon and --delta out",
+                f"the budgets of {self.name} are set by its parameters file",
+                hint="omit --epsilon and --delta",
             )
         if self.runs:
             declared = Schema.read(parameters)
@@ -108,7 +108,7 @@ class Recipe:
         return self.schema(with_codes(declared, lists, groups or {})), runs
 
     def schema(self, declared: Schema) -> Schema:
-        """Leave columns out, cut numbers and declare others, in the schema of a contest's file."""
+        """Apply the recipe to a contest's schema: ignore columns, bin numbers, declare others."""
         known = {c.name for c in declared.columns}
         needed = {*self.unit, *self.bins, *self.output} if self.output else set(self.unit)
         absent = sorted(needed - {"epsilon"} - known)
@@ -135,18 +135,18 @@ class Recipe:
         return schema
 
     def public_schema(self, schema: Schema) -> Schema:
-        """Give the schema that public rows are read by."""
+        """Return the schema that public rows are read with."""
         columns = {c.name: c for c in schema.modelled}
         loose = [replace(columns[name], outside="other") for name in self.unmatched]
         return schema.with_columns(*loose)
 
     def _check_runs(self, runs: Sequence[ContestRun]) -> None:
-        """Refuse runs that do not say how many rows may be submitted."""
+        """Raise if runs do not say how many rows may be submitted."""
         if self.counts is None and any(run.most_rows is None for run in runs):
             raise SchemaError("parameters.json does not say how many rows may be submitted")
 
     def bounding_at(self, epsilon: float) -> Bounding:
-        """Give the bounding of the nearest epsilon that the document names."""
+        """Return the bounding of the nearest epsilon in the recipe's document."""
         return bounding_from_dict(min(self.bounding, key=lambda b: abs(b["epsilon"] - epsilon)))
 
     def mechanism_for(
@@ -161,7 +161,7 @@ class Recipe:
 
 
 def _of_columns(settings: Mapping[str, Any], known: set[str]) -> dict[str, Any]:
-    """Keep of a mechanism's cliques, and what goes with them, those of a table's columns."""
+    """Keep only the cliques, and their settings, whose columns the table has."""
     kept = {"cliques": [c for c in settings.get("cliques", []) if set(c) <= known]}
     for name in ("weights", "coarse"):
         kept[name] = [entry for entry in settings.get(name, []) if set(entry[0]) <= known]

@@ -1,4 +1,4 @@
-"""A recipe is run: one run an epsilon, composed on one ledger, into one submission."""
+"""Running a recipe: one run per epsilon, composed on one ledger, into one submission."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ Noise = Literal["laplace", "gaussian"]
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """One run of a recipe: what it asks for, and on what."""
+    """One run of a recipe: its budget, session and mechanism."""
 
     asked: ContestRun
     session: Session
     mechanism: Mechanism
 
     def is_begun(self, run: RunState) -> bool:
-        """Whether a run of the ledger is this one; one that ended before it asked is none."""
+        """Return whether a run of the ledger is this one; one closed without a query is not."""
         if run.budget != self.asked.budget or (run.closed and not run.reservations):
             return False
         own = {
@@ -54,11 +54,11 @@ class _Step:
             "bounding": bounding_to_dict(self.session.bounding),
             "schema": self.session.schema.to_dict(),
         }
-        # As texts, as the ledger keeps them.
+        # Compared as JSON, as the ledger stores them.
         return json.dumps(own) == json.dumps({key: run.request.get(key) for key in own})
 
     def made(self, number: int | None, note: dict[str, str], progress: Progress) -> Release:
-        """Run it, or go on with the run of this number."""
+        """Run it, or continue the run of this number."""
 
         def told(stage: str, done: float) -> None:
             progress(f"epsilon {self.asked.budget.epsilon:g}: {stage}", done)
@@ -69,7 +69,7 @@ class _Step:
 
 
 def together(budgets: Sequence[Budget]) -> Budget:
-    """Give the least budget at their δ that holds several runs composed, but for an ulp or so.
+    """Return the least budget at their δ that covers several runs composed, to within an ulp or so.
 
     >>> one, ten = Budget(epsilon=1, delta=2.5e-5), Budget(epsilon=10, delta=2.5e-5)
     >>> round(together([one, ten]).epsilon, 3)
@@ -77,7 +77,7 @@ def together(budgets: Sequence[Budget]) -> Budget:
     """
     currencies = {budget.currency for budget in budgets}
     if len(currencies) > 1:
-        raise BudgetError("runs with delta 0 and above do not add up on one ledger")
+        raise BudgetError("runs with delta 0 and with delta above 0 cannot share a ledger")
     if len(budgets) == 1:
         return budgets[0]
     grains = sum(budget.grains for budget in budgets)
@@ -94,7 +94,7 @@ def with_noise(
     mechanisms: Sequence[Mechanism],
     public: PublicTable | None,
 ) -> list[ContestRun]:
-    """Settle one noise for all runs, which share a ledger: as asked, or by the smaller error."""
+    """Choose one noise for all runs, which share a ledger: as given, or the smaller error."""
     pure = [replace(run, budget=Budget(epsilon=run.budget.epsilon, delta=0.0)) for run in runs]
     if noise is None and public is not None:
         first = mechanisms[0]
@@ -121,17 +121,19 @@ def run_recipe(
     noise: Noise | None = None,
     progress: Progress = lambda _stage, _done: None,
 ) -> dict[str, Any]:
-    """Run a recipe, write its submission and a manifest beside it, and give the manifest.
+    """Run a recipe, write its submission and a manifest beside it, and return the manifest.
 
-    The ledger is made with the composition of all runs as its total.  Where it is there
-    already, runs of this very recipe in it are gone on with, and the others must fit what is
-    left.  ``published`` calibrates as the document did; ``bounding`` replaces the document's.
-    ``noise`` settles what a recipe would choose, Laplace noise needing no delta.  ``lists``,
+    The ledger is created with the composition of all runs as its total.  If it exists
+    already, runs of the same recipe in it are continued, and the others must fit what is
+    left.  ``published`` calibrates as in the document; ``bounding`` replaces the document's.
+    ``noise`` overrides what a recipe would choose; Laplace noise needs no delta.  ``lists``,
     ``groups`` and ``budget`` are as in `Recipe.read`.
     """
     recipe, target = Recipe.named(name), Path(out)
     if published and not (bounding is None or isinstance(bounding, Weights)):
-        raise UsageError("the document bounds people by weights", got=bounding.kind)
+        raise UsageError(
+            "published recipes use weights for contribution bounding", got=bounding.kind
+        )
     check_apart(private, public)
     schema, runs = recipe.read(parameters, lists=lists, groups=groups, budget=budget)
     files = _files(recipe, target, runs)
@@ -169,14 +171,14 @@ def run_recipe(
 
 
 def _files(recipe: Recipe, target: Path, runs: Sequence[ContestRun]) -> list[Path]:
-    """Name the submission's files: one with a column of epsilons, or one an epsilon."""
+    """Return the submission's files: one with a column of epsilons, or one per epsilon."""
     if "epsilon" in recipe.output or len(runs) == 1:
         return [target]
     return [target.with_stem(f"{target.stem}-{run.budget.epsilon:g}") for run in runs]
 
 
 def _note(name: str, private: object, public: object) -> dict[str, str]:
-    """Say what whoever resumes a run needs to know, wherever they stand."""
+    """Return what is needed to resume a run, from whatever folder."""
     named = {"private": private, "public": public}
     kept = {k: lasting(v) for k, v in named.items() if isinstance(v, (str, Path, Database))}
     return {"recipe": name, **kept}
@@ -185,13 +187,13 @@ def _note(name: str, private: object, public: object) -> dict[str, str]:
 def _submitted(
     recipe: Recipe, steps: list[_Step], files: list[Path], note: dict[str, str], progress: Progress
 ) -> list[dict[str, Any]]:
-    """Make all runs and write their rows; only one run's are held at a time."""
+    """Make all runs and write their rows; only one run's are in memory at a time."""
     numbers = _begun(steps[0].session.ledger, steps)
     asked = list(zip(steps, numbers, strict=True))
     apart = [[one] for one in asked] if len(files) > 1 else [asked]
     manifests: list[dict[str, Any]] = []
     order = recipe.output or [c.name for c in steps[0].session.schema.released_columns]
-    # Files come to be when all are made: the same command then goes on with what was cut off.
+    # Files appear when all are made: the same command then continues an interrupted recipe.
     with ExitStack() as whole:
         for file, these in zip(files, apart, strict=True):
             partial = whole.enter_context(new_file(file))
@@ -209,18 +211,18 @@ def _add(
     note: dict[str, str],
     progress: Progress,
 ) -> None:
-    """Make a run, or go on with it, and add its rows to a submission."""
+    """Make a run, or continue it, and add its rows to a submission."""
     release = step.made(number, note, progress)
     with closing(Ledger(step.session.ledger)) as ledger:
         run = ledger.reopen(release.manifest["ledger"]["run"]).state()
-    # Of the run's own seed, so that the same rows are chosen if it is resumed.
+    # The run's own seed, so that the same rows are chosen if it is resumed.
     rng = np.random.default_rng([int(run.request["sampling_seed"]), 1])
     progress("writing the submission", 0)
     submission.add(release, epsilon=run.budget.epsilon, most=step.asked.most_rows, rng=rng)
 
 
 def _begun(path: Path, steps: list[_Step]) -> list[int | None]:
-    """Find the runs that are in the ledger already; refuse where the others do not fit."""
+    """Find the runs that are in the ledger already; raise if the others do not fit."""
     if not os.path.exists(path):  # noqa: PTH110  no name makes it fail
         return [None] * len(steps)
     with closing(Ledger(path)) as ledger:
@@ -230,10 +232,10 @@ def _begun(path: Path, steps: list[_Step]) -> list[int | None]:
     same = all(budget.currency == state.currency for budget in new)
     if same and sum(budget.grains for budget in new) > state.left:
         raise BudgetExhaustedError(
-            "the ledger has less left than the recipe's runs ask for, and does not hold them",
+            "the ledger has less left than the recipe's runs need",
             got=" and ".join(f"epsilon {b.epsilon:g} at delta {b.delta:g}" for b in new),
             allowed=describe_left(state),
-            hint="the command that a ledger was made by goes on with its runs; "
-            "for another, make a ledger with a larger total first",
+            hint="repeat the command that created this ledger to continue its runs; "
+            "for another recipe, first create a ledger with a larger total",
         )
     return numbers

@@ -1,6 +1,6 @@
-"""A contest's submission: rows or counts of several releases in CSV, an epsilon each.
+"""A contest's submission: rows or counts of several releases in CSV, one release per epsilon.
 
-Beside it stands ``NAME.manifest.json``, with the manifest of every release in it.
+``NAME.manifest.json``, beside it, has the manifest of every release in it.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
 
 
 def manifest_path(target: Path) -> Path:
-    """Give the place of a submission's manifest."""
+    """Return the path of a submission's manifest."""
     return target.with_name(f"{target.name}.manifest.json")
 
 
 @dataclass(slots=True)
 class Submission:
-    """A CSV file that grows by a release at a time, so that only one of them is in memory."""
+    """A CSV file to which releases are appended, so that only one of them is in memory."""
 
     path: Path
-    """Where it is written; other names in its folder are free to use."""
+    """Its path; other names in its folder are free to use."""
     order: Sequence[str]
-    """The columns of the file, with ``epsilon`` where it holds several."""
+    """The columns of the file, with ``epsilon`` where it has several."""
     counts: str | None = None
-    """Of counts, the column whose values are the file's columns."""
+    """The column whose values become columns of counts; None for rows."""
     null: str = ""
     """What a missing value is written as."""
     manifests: list[dict[str, Any]] = field(default_factory=list)
@@ -47,7 +47,7 @@ class Submission:
     def add(
         self, release: Release, *, epsilon: float, most: int | None, rng: np.random.Generator
     ) -> int:
-        """Append a release's counts, or its rows, or so many of them; say how many lines."""
+        """Append a release's counts, or its rows, at most ``most``; return the number of lines."""
         if self.counts is None:
             kept = _chosen(release, most, rng)
             columns = {n: np.asarray(c)[kept] for n, c in release.columns.items()}
@@ -73,7 +73,7 @@ class Submission:
 
 
 def _counted(release: Release, by: Sequence[str], across: str) -> dict[str, Array]:
-    """Count rows by some columns, down the lines, and by one, across them."""
+    """Count rows by some columns, as lines, and by one more, as columns."""
     schema, rng = release.schema, np.random.default_rng(0)
     table = release.histogram(*by, across).reshape(-1, schema.domain[across])
     places = np.indices([schema.domain[n] for n in by], dtype=np.int32).reshape(len(by), -1)
@@ -82,7 +82,7 @@ def _counted(release: Release, by: Sequence[str], across: str) -> dict[str, Arra
 
 
 def _chosen(release: Release, most: int | None, rng: np.random.Generator) -> Array:
-    """Choose rows at random where there are too many, and none of an id outside its range."""
+    """Choose rows at random if there are too many; drop those of ids outside their range."""
     inside = np.ones(len(release), dtype=bool)
     for column in release.schema.ids:
         if column.max is not None and column.name in release.columns:
@@ -98,7 +98,7 @@ def _chosen(release: Release, most: int | None, rng: np.random.Generator) -> Arr
 def write_manifest(
     target: Path, files: Sequence[Path], runs: list[dict[str, Any]], facts: dict[str, Any]
 ) -> dict[str, Any]:
-    """Write what a submission is, with the manifest of each release in it, and give it."""
+    """Write the manifest of a submission, with that of each release in it, and return it."""
     manifest = {
         "what": "synthetic rows made by Understudy; none of them is anybody's",
         **facts,

@@ -1,4 +1,4 @@
-"""Metrics of a real table against a synthetic one: for the custodian, never part of a release."""
+"""Metrics that compare a synthetic table with the real one: custodian-only, never released."""
 
 from understudy.evaluate.comparison import CHOOSING, NOTICE, Comparison, Distances, compare
 from understudy.evaluate.facts import page_facts

@@ -1,4 +1,4 @@
-"""A comparison: every metric of a synthetic table, with the same metrics of yardsticks."""
+"""A comparison: every metric of a synthetic table, beside those of yardsticks (baselines)."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ NOTICE = (
     "not part of any release."
 )
 CHOOSING = (
-    "To choose a release by these figures, or to change settings after a look at them, is a "
-    "question to the private table that no budget paid for. What is chosen then tells something "
-    "that the promise does not cover: choose and tune on public data, or by a rehearsal "
+    "Choosing a release by these figures, or changing settings after seeing them, is a query to "
+    "the private table that no budget pays for. The choice then reveals something that the "
+    "promise does not cover: choose and tune on public data, or by a rehearsal "
     "(understudy check)."
 )
 YARDSTICKS = {"resample": None, "10 % of rows": 0.1, "1 % of rows": 0.01}
-"""The share of the real rows that each is made of; None is for as many, with replacement."""
+"""The share of the real rows in each; None is for as many, drawn with replacement."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Distances:
-    """How far a table lies from the real one, by every metric that was asked for.
+    """The distances of a table from the real one, by every metric that was computed.
 
-    A result is had by its metric's name, as in ``distances["pairs"]``; it is None where the metric
-    was not asked for.
+    A result is found by its metric's name, as in ``distances["pairs"]``; it is None where the
+    metric was not computed.
     """
 
     rows: int
@@ -55,7 +55,7 @@ class Distances:
         return self.results[name]
 
     def summary(self) -> dict[str, float]:
-        """Return the figures to look at first, by their names for people."""
+        """Return the main figures, by their display names."""
         figures: dict[str, float] = {}
         for name, result in self.results.items():
             figures |= self.metrics[name].summary(result)
@@ -78,11 +78,11 @@ class Comparison:
     """A synthetic table's distances from the real one, beside those of yardsticks."""
 
     rows: int
-    """How many rows the real table has."""
+    """The number of rows of the real table."""
     synthetic: Distances
     yardsticks: dict[str, Distances]
     results: dict[str, Any]
-    """What metrics found that measure no yardsticks, where they were asked for."""
+    """Results of metrics that do not measure yardsticks, where they were computed."""
     metrics: Metrics = field(repr=False)
 
     def to_dict(self) -> dict[str, Any]:
@@ -97,7 +97,7 @@ class Comparison:
         }
 
     def table(self, title: str | None = None) -> str:
-        """Return a text for people, which says first whose eyes it is for."""
+        """Return the comparison as text, which begins with a notice: for the custodian only."""
         named = {"synthetic": self.synthetic, **self.yardsticks}
         each = list(named.values())
         summary = {k: [d.summary()[k] for d in each] for k in self.synthetic.summary()}
@@ -122,7 +122,7 @@ class Comparison:
                 yield table
 
     def of_all(self, name: str) -> list[Any] | None:
-        """Return a metric's results of every table, the synthetic one first; None if not asked."""
+        """Return a metric's results for all tables, the synthetic one first, if computed."""
         if not self.metrics[name].yardsticks:
             return [self.results[name]] if name in self.results else None
         found = [each[name] for each in (self.synthetic, *self.yardsticks.values())]
@@ -144,7 +144,7 @@ def compare(
 
     ``metrics`` are those of `METRICS` unless others are given, as a contest's are by
     ``metrics=METRICS | understudy.contests.metrics.METRICS``.  ``settings`` are the metrics' own
-    options: ``targets`` for predictions, ``count`` for how many triples of columns are looked at,
+    options: ``targets`` for predictions, ``count`` for how many triples of columns are compared,
     ``place``, ``time`` and ``edge`` for a trip score.  A metric that needs options is computed
     where all of them are given, and one of raw values needs ``raw`` too.  ``yardsticks`` are those
     of another comparison with the same settings and the same real table, to save time.  ``seed``
@@ -152,7 +152,7 @@ def compare(
     """
     check_alike(real, synthetic)
     if not real.rows:
-        raise QuestionError("a comparison needs a real table that has rows")
+        raise QuestionError("the real table has no rows to compare with")
     metrics = METRICS if metrics is None else metrics
     check_known(metrics.values(), settings)
     asked = {name: metric.settings(settings) for name, metric in metrics.items()}
@@ -174,7 +174,7 @@ def compare(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Measuring:
-    """Which metrics are computed, with which settings: None where one is not asked for."""
+    """The metrics, and the settings of each: None where a metric is not computed."""
 
     metrics: dict[str, Metric[Any]]
     asked: dict[str, dict[str, Any] | None]
@@ -192,7 +192,7 @@ class _Measuring:
         return Distances(rows=tables.synthetic.rows, results=results, metrics=measured)
 
     def once(self, tables: Tables) -> dict[str, Any]:
-        """Compute the metrics that measure no yardsticks, where they are asked for."""
+        """Compute the metrics that do not measure yardsticks, where they have settings."""
         results = {}
         for name, metric in self.metrics.items():
             settings = self.asked[name]
@@ -203,11 +203,11 @@ class _Measuring:
 
 
 def _silent(_stage: str, _done: float) -> None:
-    """Tell nobody of progress."""
+    """Report no progress."""
 
 
 def _check_raw(metrics: Metrics, asked: Mapping[str, object], raw: Raw | None) -> None:
-    """Raise if a metric of raw values is asked for and there are none."""
+    """Raise if a metric needs raw values and there are none."""
     for name, metric in metrics.items():
         if metric.raw and asked[name] is not None and raw is None:
             raise QuestionError(
@@ -218,12 +218,12 @@ def _check_raw(metrics: Metrics, asked: Mapping[str, object], raw: Raw | None) -
 def _yardsticks(
     real: Coded, raw: Raw | None, rng: np.random.Generator
 ) -> Iterator[tuple[str, Coded, Values]]:
-    """Make yardsticks one at a time, each in its turn: one may be as large as the table."""
+    """Yield yardsticks one at a time: each may be as large as the table."""
     (of_values,) = rng.spawn(1)
     for name, share in YARDSTICKS.items():
         values: Values = {}
         if raw is not None:
-            # A schema may drop rows, so that codes and raw values do not go row by row.
+            # A schema may drop rows, so that codes and raw values do not correspond row by row.
             values = taken(raw.real, some_rows(rows_of(raw.real), share, of_values))
         yield name, real.take(some_rows(real.rows, share, rng)), values
 

@@ -1,7 +1,7 @@
 """Matching: the counts of two tables cell by cell, however many cells there are.
 
-Few cells are counted in an array with a place for each.  Many cells, of which most are empty,
-are counted by sorting the rows' packed keys, and only cells that have a row are ever held.
+Few cells are counted in a dense array.  Many cells, of which most are empty, are counted by
+sorting the rows' packed keys, and only cells that have a row are ever in memory.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Matched(NamedTuple):
 
 
 def matched(real: Coded, synthetic: Coded, names: Sequence[str]) -> Iterator[Matched]:
-    """Give the cells of a clique that have a row, a block at a time, in ascending order."""
+    """Yield the cells of a clique that have a row, a block at a time, in ascending order."""
     check_alike(real, synthetic)
     cells = real.cells(names)
     if cells <= min(4 * (real.rows + synthetic.rows), DENSE_CELLS):
@@ -44,7 +44,7 @@ def _in_place(left: Counts, right: Counts) -> Matched:
 def _sorted(left: Counts, right: Counts) -> Iterator[Matched]:
     left.sort()
     right.sort()
-    # Cut where either side has gone on by a block, so that no piece is large on any side.
+    # Cut where either side has advanced by a block, so that no piece is large on either side.
     # The first cut would be at the very first key.
     cuts = np.unique(np.concatenate([left[:: 4 * BLOCK], right[:: 4 * BLOCK]]))[1:]
     ends = zip(
@@ -59,7 +59,7 @@ def _sorted(left: Counts, right: Counts) -> Iterator[Matched]:
 
 
 def _merged(left: Counts, right: Counts) -> Matched:
-    """Count two sorted pieces of keys, and bring the counts together."""
+    """Count two sorted pieces of keys, and align the counts."""
     (left_cells, left_counts), (right_cells, right_counts) = _runs(left), _runs(right)
     both = np.concatenate([left_cells, right_cells])
     both.sort()
@@ -71,7 +71,7 @@ def _merged(left: Counts, right: Counts) -> Matched:
 
 
 def _runs(keys: Counts) -> tuple[Counts, Counts]:
-    """Give each of sorted keys once, and how often it is there.
+    """Return the distinct values of sorted keys, and how often each occurs.
 
     NumPy's unique would hash the keys, or sort them again: several times as slow.
     """

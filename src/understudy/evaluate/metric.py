@@ -1,9 +1,9 @@
-"""A metric: one object that says what is compared, by which options, and how results are shown.
+"""A metric: one object that defines what is compared, its options, and how results are shown.
 
 Everything that walks a registry of metrics reads it from here: a comparison computes results and
 writes them as text and as plain data, the command line takes a metric's options, and the
 custodian's page shows its figures and its section.  Results are exact and private: they are for
-the custodian's eyes only, and no message of a metric may quote one.
+the custodian only, and no message of a metric may quote one.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ class Option:
     name: str
     """The keyword."""
     help: str | None = None
-    """A few words for the command line; without them, it has no such option."""
+    """The help text of the command line; without it, there is no such option."""
     kind: Literal["column", "columns", "flag", "number"] = "column"
-    """A flag asks for the metric and is not passed on to it."""
+    """A flag turns the metric on and is not passed on to it."""
     needed: bool = True
-    """Whether the metric is computed only where this is given."""
+    """Whether the metric is computed only if this is given."""
     called: str | None = None
-    """The option's name on the command line, where it is not the keyword."""
+    """The option's name on the command line, if it differs from the keyword."""
     metavar: str = "COLUMN"
     read: Callable[[str], object] | None = None
-    """How the command line's text is read, where the kind does not tell."""
+    """How the command line's text is parsed, if not by its kind."""
 
     @property
     def flag(self) -> str:
@@ -50,18 +50,18 @@ class Option:
 
     @property
     def usage(self) -> str:
-        """Return the option with what follows it."""
+        """Return the option with its value's placeholder."""
         return self.flag if self.kind == "flag" else f"{self.flag} {self.metavar}"
 
     def value(self, text: str) -> object:
-        """Return the setting that a text of the command line stands for."""
+        """Parse a text of the command line as the setting."""
         if self.read is not None:
             return self.read(text)
         if self.kind == "number":
             try:
                 return int(text)
             except ValueError:
-                raise UsageError(f"{self.flag} takes a whole number", got=text) from None
+                raise UsageError(f"{self.flag} needs a whole number", got=text) from None
         return column_list(text) if self.kind == "columns" else text
 
 
@@ -76,7 +76,7 @@ def column_list(text: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Raw:
-    """The raw values of both tables.  It has no repr, so that none shows in a traceback."""
+    """The raw values of both tables.  It has no repr, so that no value shows in a traceback."""
 
     real: Values
     synthetic: Values
@@ -96,7 +96,7 @@ class Tables:
 
     @property
     def values(self) -> Raw:
-        """Return raw values; raise unless there are any."""
+        """Return raw values; raise if there are none."""
         if self.raw is None:
             raise QuestionError("no raw values to compare", hint="pass raw=Raw(…) to compare")
         return self.raw
@@ -107,7 +107,7 @@ class Figure(Generic[R]):
     """One number of a result: a line of the text, an entry of the summary, a row of the page."""
 
     name: str
-    """Its name in the text and in the summary, which no other metric's figure has."""
+    """Its name in the text and in the summary, unique among all metrics."""
     of: Callable[[R], float | None]
     """None where a result has no such number."""
     is_part: bool = False
@@ -144,7 +144,7 @@ class Metric(Generic[R]):
     name: str
     """Its key in plain data."""
     title: str
-    """What a person calls it."""
+    """Its name in sentences."""
     about: str
     """What it measures, in one sentence."""
     compute: Callable[..., R]
@@ -152,7 +152,7 @@ class Metric(Generic[R]):
     plain: Callable[[R], Any]
     """Return a result as plain data, as JSON takes it."""
     options: Sequence[Option] = ()
-    """A metric that needs none of them is always computed."""
+    """A metric without needed options is always computed."""
     raw: bool = False
     """Whether it needs raw values besides codes."""
     yardsticks: bool = True
@@ -161,23 +161,23 @@ class Metric(Generic[R]):
     scale: str | None = None
     """How to read its figures, in a few words above the text's table."""
     group: Group | None = None
-    """The table of the page that its figures stand in; None is for the last one."""
+    """The page's table for its figures; None is for the last one."""
     lines: Callable[[Sequence[R]], Lines | None] | None = None
-    """Return a further table of the text from the results of all tables, in their order."""
+    """Return another table of the text, from the results for all tables, in order."""
     section: Callable[[Results[R]], Section | None] | None = None
-    """Return a section of the page from the results of all runs and yardsticks."""
+    """Return a section of the page, from the results for all runs and yardsticks."""
     check: Callable[[Schema, Mapping[str, Any]], None] | None = None
-    """Raise if a table of a schema cannot be measured with such settings, before it is read."""
+    """Raise if these settings do not fit a schema, before a table is read."""
     suggest: Callable[[Coded, Schema], Mapping[str, object]] | None = None
-    """Return the settings for a page where none are given, from the real table."""
+    """Return default settings for a page, chosen from the real table."""
 
     def __post_init__(self) -> None:
-        """Raise if there are figures that no summary would hold."""
+        """Raise if there are figures that no summary would contain."""
         if self.figures and not self.yardsticks:
             raise QuestionError(f"{self.name} has figures, but measures no yardsticks")
 
     def settings(self, given: Mapping[str, object]) -> dict[str, Any] | None:
-        """Return its own of some settings; None where it is not asked for.
+        """Return this metric's own settings; None if it is not to be computed.
 
         A setting that is None or False is not given.
         """
@@ -197,7 +197,7 @@ class Metric(Generic[R]):
         return None if missing else {k: v for k, v in own.items() if k not in flags}
 
     def check_settings(self, schema: Schema, settings: Mapping[str, Any]) -> None:
-        """Raise if a table of this schema cannot be measured, before anything is read."""
+        """Raise if the settings do not fit this schema, before any table is read."""
         if self.check is not None:
             self.check(schema, settings)
             return
@@ -209,7 +209,7 @@ class Metric(Generic[R]):
         check_modelled(schema, [name for name in named if name not in schema.domain])
 
     def summary(self, result: R | None) -> dict[str, float]:
-        """Return the figures of a result, by the names that the text has."""
+        """Return the figures of a result, by their names in the text."""
         if result is None:
             return {}
         found = {figure.line: figure.of(result) for figure in self.figures}
@@ -220,7 +220,7 @@ def check_modelled(schema: Schema, unknown: Sequence[str]) -> None:
     """Raise if there are columns that a schema does not model."""
     if unknown:
         raise QuestionError(
-            "columns that the schema does not model",
+            "the schema does not model these columns",
             got=", ".join(unknown),
             allowed=", ".join(schema.domain),
         )
@@ -232,7 +232,7 @@ def check_known(metrics: Iterable[Metric[Any]], settings: Mapping[str, object]) 
     unknown = [name for name in settings if name not in known]
     if unknown:
         raise QuestionError(
-            "settings that no metric takes",
+            "unknown settings",
             got=", ".join(unknown),
             allowed=", ".join(known) or "none",
             hint="pass metrics=METRICS | …; those of contests are in understudy.contests.metrics",

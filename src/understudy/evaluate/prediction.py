@@ -1,12 +1,12 @@
-"""Prediction: what is learnt from synthetic rows, tried on real ones.
+"""Prediction: train on synthetic rows, test on real ones.
 
 A classifier learns a column from all others, once from synthetic rows and once from the real rows
-of half of the people; the rows of the other half say how often each is right.  It is naive Bayes
-over codes with add-one smoothing: no settings, no chance, and the same every time.  Better
-classifiers exist; what counts here is the difference between its two teachers.
+of half of the people; the rows of the other half measure the accuracy of each.  It is naive Bayes
+over codes with add-one smoothing: no settings, deterministic.  Better classifiers exist; what
+counts here is the difference between its two training sets.
 
-Held-out people are real.  Synthetic rows were made of all people, these too: a promise of privacy
-is what keeps that from helping.
+Held-out people are real.  Synthetic rows were made from all people, including these: the privacy
+promise limits how much that helps.
 """
 
 from __future__ import annotations
@@ -34,33 +34,33 @@ if TYPE_CHECKING:
 FEWEST_VALUES, MOST_VALUES = 2, 50
 MOST_TARGETS = 8
 LARGEST_TARGET = 1000
-"""No column of more codes is predicted, even if it is named."""
+"""Columns with more codes than this are not predicted, even if named."""
 MOST_TESTED = 50_000
-"""So many held-out rows say well enough how many are predicted rightly."""
+"""The most held-out rows: enough to measure accuracy well."""
 MOST_CELLS = 2**22
-"""A column that has more cells than this together with the target is not learnt from."""
+"""A column with more cells than this, together with the target, is not used as a feature."""
 SUGGESTED = ("categorical", "integer")
-"""The kinds of columns that a page predicts, where none are named."""
+"""The kinds of columns that a page predicts, if none are named."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prediction:
-    """How often a column of held-out real rows is predicted rightly, each from 0 to 1."""
+    """The accuracy of predicting a column of held-out real rows, each from 0 to 1."""
 
     target: str
     tested: int
-    """The held-out rows that it was tried on."""
+    """The number of held-out rows that it was tested on."""
     majority: float
-    """By saying the commonest value every time."""
+    """Of always predicting the most frequent value."""
     real: float
-    """By what was learnt from real rows of other people."""
+    """Of a classifier trained on real rows of other people."""
     synthetic: float
-    """By what was learnt from synthetic rows."""
+    """Of a classifier trained on synthetic rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class NaiveBayes:
-    """A classifier that takes columns for independent of each other, given the target."""
+    """A classifier that treats columns as independent of each other, given the target."""
 
     target: str
     prior: NDArray[np.float64]
@@ -70,7 +70,7 @@ class NaiveBayes:
 
     @classmethod
     def learn(cls, table: Coded, target: str) -> NaiveBayes:
-        """Count a target by itself and with every other column, one more than there are in each."""
+        """Count a target on its own and with every other column, with add-one smoothing."""
         values = table.sizes[target]
         counts = table.counts([target])
         given = {}
@@ -83,7 +83,7 @@ class NaiveBayes:
         return cls(target=target, prior=prior, given=given)
 
     def predict(self, table: Coded) -> Counts:
-        """Return the likeliest value for each row, the lowest code of equals."""
+        """Return the most likely value for each row; on ties, the lowest code."""
         found = np.empty(table.rows, np.int64)
         step = max(1, MOST_CELLS // len(self.prior))
         for begin in range(0, table.rows, step):
@@ -96,7 +96,7 @@ class NaiveBayes:
 
 
 def worth_predicting(real: Coded, among: Iterable[str]) -> list[str]:
-    """Name the columns, at most eight, of which real rows have 2 to 50 values."""
+    """Return the columns, at most eight, that have 2 to 50 values in real rows."""
     found = [
         name
         for name in among
@@ -111,7 +111,7 @@ def check_targets(sizes: Mapping[str, int], targets: Sequence[str]) -> None:
     unknown = [name for name in targets if name not in sizes]
     if unknown or not targets:
         raise QuestionError(
-            "columns to predict that the schema does not model",
+            "the schema does not model these columns to predict",
             got=", ".join(unknown) or "none",
             allowed=", ".join(sizes),
         )
@@ -127,10 +127,10 @@ def check_targets(sizes: Mapping[str, int], targets: Sequence[str]) -> None:
 def predictions(
     real: Coded, synthetic: Coded, targets: Sequence[str], *, seed: int = 0
 ) -> list[Prediction]:
-    """Try what real and synthetic rows teach of each target on people held out from the real ones.
+    """Train on real and on synthetic rows, and test each on held-out real people.
 
     ``seed`` chooses the people held out.  A table of one person has none to hold out, and one
-    column nothing to learn from: there are no predictions then.
+    column has no features: there are no predictions then.
     """
     check_alike(real, synthetic)
     taught, tested = _halves(real, np.random.default_rng(seed))
@@ -158,7 +158,7 @@ def _right(teacher: Coded, tested: Coded, target: str) -> float:
 
 
 def _halves(real: Coded, rng: np.random.Generator) -> tuple[Coded, Coded]:
-    """Part people in two halves: rows to learn from, and rows, not too many, to be tested on."""
+    """Split people in two halves: rows to train on, and a limited number of rows to test on."""
     owners = np.arange(real.rows)
     if real.people is not None:
         owners = np.unique(real.people, return_inverse=True)[1]
@@ -184,8 +184,8 @@ def _lines(found: Sequence[list[Prediction]]) -> Lines | None:
     if not made:
         return None
     return Lines(
-        title="Rows of held-out real people whose column is predicted rightly, by naive Bayes "
-        "taught by synthetic or by real rows, and by always saying the commonest value",
+        title="Accuracy on rows of held-out real people, by naive Bayes trained on synthetic or on "
+        "real rows, and by always predicting the most frequent value",
         head=("synthetic", "real", "commonest"),
         rows={each.target: [each.synthetic, each.real, each.majority] for each in made},
     )
@@ -196,32 +196,32 @@ def _section(found: Results[list[Prediction]]) -> Section | None:
     if not first:
         return None
     return Section(
-        title="Taught by synthetic rows, tested on real ones",
+        title="Train on synthetic rows, test on real ones",
         paragraphs=(
-            "A classifier learns a column from all others, and is then tried on real rows. "
+            "A classifier learns a column from all others, and is then tested on real rows. "
             f"{first[0].tested:,} rows of half of the people are held out for that; the other half "
-            "taught the classifier that learnt from real rows. The nearer a run is to what real "
-            "rows taught, and the farther from always saying the commonest value, the better.",
-            "It is naive Bayes over codes with add-one smoothing: plain, without settings and "
-            "without chance. Synthetic rows were made of all people, the held-out ones too; their "
-            "promise of privacy is what keeps that from helping.",
+            "trained the classifier on real rows. The nearer a run is to that classifier, and the "
+            "farther from always predicting the most frequent value, the better.",
+            "It is naive Bayes over codes with add-one smoothing: simple, without settings and "
+            "deterministic. Synthetic rows were made from all people, including the held-out ones; "
+            "the privacy promise limits how much that helps.",
         ),
         parts=(
             Dots(
                 title="Predicted rightly",
-                about="For each column, the share of held-out real rows whose value is predicted "
-                "rightly: the farther right, the better.",
+                about="For each column, the accuracy on held-out real rows: farther right is "
+                "better.",
                 label="column",
-                value="share predicted rightly",
+                value="accuracy",
                 labels=[each.target for each in first],
                 runs=[[each.synthetic for each in run] for run in found.runs],
                 others=(
                     Series(
-                        name="taught by real rows",
+                        name="trained on real rows",
                         values=[each.real for each in first],
                         is_real=True,
                     ),
-                    Series(name="the commonest value", values=[each.majority for each in first]),
+                    Series(name="most frequent value", values=[each.majority for each in first]),
                 ),
             ),
         ),
@@ -244,8 +244,8 @@ def _distinct(text: str) -> list[str]:
 PREDICTIONS: Metric[list[Prediction]] = Metric(
     name="predictions",
     title="prediction",
-    about="How often columns of held-out real rows are predicted rightly by a classifier that "
-    "learnt from synthetic rows, and by one that learnt from real rows.",
+    about="The accuracy on held-out real rows of a classifier trained on synthetic rows, and of "
+    "one trained on real rows.",
     compute=_compute,
     plain=_plain,
     options=(
@@ -254,8 +254,8 @@ PREDICTIONS: Metric[list[Prediction]] = Metric(
             called="target",
             kind="columns",
             metavar="COLUMN[,COLUMN…]",
-            help="columns to predict, taught by synthetic rows and tested on real ones; a report "
-            "chooses some where none are named",
+            help="columns to predict, trained on synthetic rows and tested on real ones; a report "
+            "chooses some if none are named",
             read=_distinct,
         ),
     ),

@@ -1,7 +1,7 @@
-"""Reading: a private table and synthetic rows as codes of one schema, or as they are.
+"""Reading: a private table and synthetic rows as codes of one schema, or as raw values.
 
-What `read_private` gives is private, row by row, and so is what `read_values` gives of a private
-table.  Only the metrics of this room look at it.
+What `read_private` returns is private, row by row, and so is what `read_values` returns of a
+private table.  Only the metrics of this package use it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from understudy.schema import Array, Schema
 
 EPSILON = "epsilon"
-"""The column of a submission that tells its runs apart."""
+"""The column of a submission that distinguishes its runs."""
 
 
 def read_private(data: object, *, schema: Schema, unit: AnyUnit) -> Coded:
@@ -43,15 +43,14 @@ def read_synthetic(
 ) -> Coded:
     """Read the rows of a release's folder or of a file, encoded as the private ones are.
 
-    Of a submission, ``epsilon`` chooses the rows.  Rows that do not tell whose they are, are
-    taken for a person each.
+    Of a submission, ``epsilon`` chooses the rows.  Rows without ids each count as a person.
     """
     file, released = _rows_of(path), schema.released()
     epsilons = [] if EPSILON in schema.domain else _epsilons(file)
     _check_epsilon(path, epsilons, epsilon)
     without = None
     if epsilon is not None:
-        # Rows of others are dropped by the rule for values outside a column's list.
+        # Other rows are dropped by the rule for values outside a column's list.
         chosen = Categorical(name=EPSILON, values=(epsilon,), outside="drop", missing=False)
         released, without = released.with_columns(chosen), EPSILON
     try:
@@ -82,7 +81,7 @@ def read_counts(path: Path, *, schema: Schema, across: str, epsilon: float | Non
     except (TypeError, ValueError):
         counts = np.full((1, 1), -1)
     if counts.min(initial=0) < 0:
-        raise UsageError(f"{path} has counts that are no whole numbers", allowed="0, 1, 2, …")
+        raise UsageError(f"{path} has counts that are not whole numbers", allowed="0, 1, 2, …")
     table = {name: np.repeat(found[name][kept], counts.sum(axis=1)) for name in by}
     values = np.broadcast_to(np.array(labels, dtype=object), counts.shape)
     table[across] = np.repeat(values.reshape(-1), counts.reshape(-1))
@@ -92,11 +91,11 @@ def read_counts(path: Path, *, schema: Schema, across: str, epsilon: float | Non
 def read_values(
     data: object, *, schema: Schema | None = None, epsilon: float | None = None
 ) -> dict[str, Array]:
-    """Read raw values, by a schema's names or by the table's own; all rows, none left out.
+    """Read raw values of all rows, by a schema's column names or by the table's own.
 
-    A column of whole numbers comes as such, in as few bytes as hold it.  A missing value is None
-    or NaN.  Parts of date-times are not read: a release has them in another form.  Of a
-    submission, ``epsilon`` chooses the rows.
+    A column of whole numbers is read as integers, of the smallest type that holds them.  A missing
+    value is None or NaN.  Parts of date-times are not read: a release has them in a different form.
+    Of a submission, ``epsilon`` chooses the rows.
     """
     data = source(data) if isinstance(data, str) else data
     if isinstance(data, Path):
@@ -113,7 +112,7 @@ def read_values(
         chosen = "" if epsilon is None else f"WHERE TRY_CAST({EPSILON} AS DOUBLE) = {epsilon!r}"
         columns = ", ".join(f"{cast} AS {quote(name)}" for name, cast in casts.items())
         engine.table("taken", f"SELECT {columns} FROM source {chosen}", reading_input=True)
-        # Rows in an order of their own, so that figures do not change with a file's order.
+        # Rows sorted by value, so that figures do not depend on a file's order.
         order = ", ".join(quote(name) for name in sorted(named))
         return engine.fetch(f"SELECT * FROM taken ORDER BY {order}")
 
@@ -133,11 +132,11 @@ def _sources(kinds: Mapping[str, str], schema: Schema | None) -> dict[str, str]:
 
 
 def _narrow(engine: Engine, named: Mapping[str, str]) -> dict[str, str]:
-    """Compose the SQL that takes each column, as whole numbers where it holds nothing else."""
+    """Return the SQL of each column, cast to integers where it holds nothing else."""
     facts = []
     for i, x in enumerate(map(quote, named.values())):
         whole = f"TRY_CAST({x} AS BIGINT)"
-        # A text such as 007 is no number: its zeros would be lost.
+        # A text such as 007 is not a number: its zeros would be lost.
         is_whole = f"CAST({whole} AS STRING) IS NOT DISTINCT FROM CAST({x} AS STRING)"
         facts.append(f"bool_and({is_whole}) AS w{i}, min({whole}) AS a{i}, max({whole}) AS b{i}")
     engine.table("facts", f"SELECT {', '.join(facts)} FROM source", reading_input=True)
@@ -151,7 +150,7 @@ def _narrow(engine: Engine, named: Mapping[str, str]) -> dict[str, str]:
 
 
 def _width(least: int, most: int) -> str:
-    """Name the shortest type that holds whole numbers."""
+    """Return the smallest SQL type that holds a range of integers."""
     for bits, name in ((8, "TINYINT"), (16, "SMALLINT"), (32, "INTEGER")):
         if -(2 ** (bits - 1)) <= least <= most < 2 ** (bits - 1):
             return name
@@ -159,7 +158,7 @@ def _width(least: int, most: int) -> str:
 
 
 def _check_epsilon(path: Path, epsilons: list[float], epsilon: float | None) -> None:
-    """Refuse an epsilon that a file has no rows of, or none where there are several."""
+    """Raise if a file has no rows of an epsilon, or several epsilons and none is chosen."""
     if epsilon is not None and epsilon not in epsilons:
         raise UsageError(
             f"{path} has no rows of that epsilon",
@@ -179,7 +178,7 @@ def _read(data: object, schema: Schema, unit: AnyUnit, *, without: str | None = 
         table = CodedTable(engine, data, schema=schema, unit=unit)
         kept = {name: code for name, code in table.code.items() if name != without}
         codes = ", ".join(kept.values())
-        # Rows in an order of their own, so that figures do not change with a file's order.
+        # Rows sorted by value, so that figures do not depend on a file's order.
         ordered = (
             f"SELECT {codes} FROM rows ORDER BY {codes}"
             if unit.is_row
@@ -195,12 +194,12 @@ def _read(data: object, schema: Schema, unit: AnyUnit, *, without: str | None = 
 
 
 def _numbered(people: Array) -> NDArray[np.int64]:
-    """Number people from 0 as they come, those of one person being together."""
+    """Number people from 0 in order of appearance; a person's rows are adjacent."""
     return np.cumsum(np.concatenate(([False], people[1:] != people[:-1]))[: len(people)])
 
 
 def _rows_of(path: Path) -> Path:
-    """Give the file of rows in a release's folder, or else the file or folder itself."""
+    """Return the file of rows in a release's folder, or else the file or folder itself."""
     if not path.is_dir():
         return path
     if (path / "rows.csv").is_file():
@@ -209,11 +208,13 @@ def _rows_of(path: Path) -> Path:
         return path / "rows.parquet"
     if any(file.suffix.lower() in PARQUET for file in path.rglob("*")):
         return path
-    raise MissingFileError(f"{path} is no release", allowed="rows.parquet or rows.csv in it")
+    raise MissingFileError(
+        f"{path} is not a release", allowed="a folder with rows.parquet or rows.csv"
+    )
 
 
 def _epsilons(file: Path) -> list[float]:
-    """Give the epsilons that a submission has rows of; none where it has no such column."""
+    """Return the epsilons of a submission's rows; none where it has no such column."""
     with closing(engine_for(file)) as engine:
         kinds = engine.attach(file, name="source", delimiter=",", quote_mark='"')
         if EPSILON not in kinds:

@@ -1,4 +1,4 @@
-"""The registry of metrics that any table has.
+"""The registry of metrics that apply to any table.
 
 A new metric is one entry here: comparisons, the command line and the custodian's page walk it.
 The contests' metrics are in a registry of their own, `understudy.contests.metrics.METRICS`.

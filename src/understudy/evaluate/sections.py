@@ -1,6 +1,6 @@
-"""What a metric shows on the custodian's page, as plain data: no page is made in this room.
+"""What a metric shows on the custodian's page, as plain data: no page is made in this package.
 
-Runs come without names, in their order: the page names them, so that no name is there twice.
+Runs come without names, in their order: the page names them, so that names are unique.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 MOST_SHOWN = 60
-"""A chart of more rows than this shows the worst."""
+"""A chart with more rows than this shows only the worst."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +40,7 @@ OTHERS = Group(
     caption="Other metrics, beside those of the yardsticks",
     label="metric",
 )
-"""Where figures of metrics without a group of their own stand."""
+"""For figures of metrics without a group of their own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +52,7 @@ class Results(Generic[R]):
 
     @property
     def order(self) -> str:
-        """Say in which order `worst` puts things."""
+        """Return a sentence on the order of `worst`."""
         alone = len(self.runs) == 1
         return "The worst first." if alone else "The worst first, by the mean of all runs."
 
@@ -71,7 +71,7 @@ def worst(runs: Sequence[Mapping[Any, float]]) -> list[Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Series:
-    """A column of a picture that is no run's."""
+    """A series of a chart or table that is not a run."""
 
     name: str
     values: Sequence[float]
@@ -88,7 +88,7 @@ class Dots:
     label: str
     """What a label names, such as a column."""
     value: str
-    """What a dot tells."""
+    """What a dot measures."""
     labels: Sequence[str]
     runs: Sequence[Sequence[float]]
     others: Sequence[Series]
@@ -118,7 +118,7 @@ class Histograms:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """A section of the page; one with the title of the section before it goes on with that one."""
+    """A section of the page; one with the title of the section before it continues that section."""
 
     title: str
     paragraphs: Sequence[str]

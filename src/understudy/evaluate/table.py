@@ -18,16 +18,16 @@ Codes = NDArray[np.integer[Any]]
 Counts = NDArray[np.int64]
 
 LARGEST_KEY = 2**62
-"""Cells are numbered in 64-bit whole numbers, with a bit to spare."""
+"""Cells are numbered by 64-bit integers, with a bit to spare."""
 DENSE_CELLS = 2**25
-"""More cells than this are counted by sorting rows, not in an array with a place for each."""
+"""More cells than this are counted by sorting rows, not in a dense array."""
 BLOCK = 2**18
 """How many rows are packed at a time: few enough to stay in a processor's cache."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Coded:
-    """A table in codes: one whole number from 0 a row and column.
+    """A table in codes: an integer from 0 for each row and column.
 
     It has no repr of its rows, so that none of them shows in a traceback.
 
@@ -38,15 +38,15 @@ class Coded:
 
     codes: Mapping[str, Codes]
     sizes: Mapping[str, int]
-    """How many codes each column may take."""
+    """The number of codes of each column."""
     people: NDArray[np.int64] | None
-    """The number of each row's person; None where each row is one."""
+    """The person number of each row; None where each row is a person."""
 
     def __post_init__(self) -> None:
-        """Refuse columns that do not fit together, and codes outside their column."""
+        """Raise if columns do not match, or codes are outside their column's domain."""
         if not self.codes or set(self.codes) != set(self.sizes):
             raise QuestionError(
-                "a coded table needs a column, and a size for each",
+                "a coded table needs columns, and a size for each",
                 got=f"codes of {', '.join(self.codes)}; sizes of {', '.join(self.sizes)}",
             )
         for name, codes in self.codes.items():
@@ -54,7 +54,7 @@ class Coded:
             # The codes themselves are private: the message says only what is allowed.
             if self.rows and not 0 <= codes.min() <= codes.max() < self.sizes[name]:
                 raise QuestionError(
-                    f"column {name} has codes outside its size",
+                    f"column {name} has codes outside its domain",
                     allowed=f"0 to {self.sizes[name] - 1}",
                 )
         if self.people is not None:
@@ -63,28 +63,30 @@ class Coded:
     def _check_whole_numbers(self, what: str, values: Codes) -> None:
         if values.dtype.kind not in "iu" or values.ndim != 1:
             raise QuestionError(
-                f"{what} of a coded table must be an array of whole numbers",
+                f"{what} of a coded table must be a one-dimensional integer array",
                 got=f"{values.dtype} in {values.ndim} dimensions",
             )
         if len(values) != self.rows:
-            raise QuestionError(f"{what} of a coded table has another number of rows than others")
+            raise QuestionError(
+                f"{what} of a coded table differs from others in its number of rows"
+            )
 
     @property
     def rows(self) -> int:
-        """Give the number of rows."""
+        """Return the number of rows."""
         return len(next(iter(self.codes.values())))
 
     @property
     def headcount(self) -> int:
-        """Give the number of people."""
+        """Return the number of people."""
         return self.rows if self.people is None else len(np.unique(self.people))
 
     def cells(self, names: Sequence[str]) -> int:
-        """Give the number of cells of a clique; refuse columns that the table does not have."""
+        """Return the number of cells of a clique; raise if the table lacks a column."""
         unknown = [name for name in names if name not in self.sizes]
         if unknown:
             raise QuestionError(
-                "columns that the table does not have",
+                "the table does not have these columns",
                 got=", ".join(unknown),
                 allowed=", ".join(self.sizes),
             )
@@ -96,7 +98,7 @@ class Coded:
         return cells
 
     def keys(self, names: Sequence[str], rows: slice = slice(None)) -> Counts:
-        """Number each row's cell of a clique, the last column running fastest."""
+        """Return the number of each row's cell in a clique, the last column running fastest."""
         keys = self.codes[names[0]][rows].astype(np.int64)
         for name in names[1:]:
             keys *= self.sizes[name]
@@ -114,7 +116,7 @@ class Coded:
                 allowed=f"{DENSE_CELLS}",
             )
         counts = np.zeros(cells, np.int64)
-        # A block's counts are added to all cells at once: blocks grow with the cells.
+        # Each block's counts are added to all cells, so blocks grow with the number of cells.
         block = max(BLOCK, 4 * cells)
         for begin in range(0, self.rows, block):
             rows = slice(begin, begin + block)
@@ -122,11 +124,11 @@ class Coded:
         return counts
 
     def histogram(self, names: Sequence[str]) -> NDArray[np.float64]:
-        """Give each cell's share of the rows, flat, the last column running fastest."""
+        """Return each cell's share of the rows, flat, the last column running fastest."""
         return self.counts(names) / max(self.rows, 1)
 
     def take(self, index: NDArray[np.int64]) -> Coded:
-        """Give the rows of these numbers, in their order, with their people."""
+        """Return the rows at these positions, in this order, with their people."""
         return Coded(
             codes={name: codes[index] for name, codes in self.codes.items()},
             sizes=dict(self.sizes),
@@ -135,7 +137,7 @@ class Coded:
 
 
 def check_alike(real: Coded, synthetic: Coded) -> None:
-    """Refuse tables whose columns or sizes differ: their cells would not be the same cells."""
+    """Raise if columns or sizes differ: cells would not correspond."""
     if dict(real.sizes) != dict(synthetic.sizes):
         differ = {name for name, _ in real.sizes.items() ^ synthetic.sizes.items()}
         raise QuestionError(

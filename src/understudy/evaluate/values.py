@@ -1,6 +1,6 @@
-"""Raw values: two tables as columns of values, for scores that bin them in a way of their own.
+"""Raw values: two tables as columns of values, for scores with their own binning.
 
-The values of a real table are private.  No message of this room quotes one.
+The values of a real table are private.  No message of this package quotes one.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Values = Mapping[str, Array]
 
 
 class Column(NamedTuple):
-    """A column of two tables in codes that both share."""
+    """A column of two tables, in the same codes."""
 
     real: Codes
     synthetic: Codes
@@ -34,23 +34,23 @@ class Column(NamedTuple):
 
 
 def rows_of(table: Values) -> int:
-    """Give the number of rows; refuse columns that do not fit together."""
+    """Return the number of rows; raise if columns differ in length."""
     lengths = {len(column) for column in table.values()}
     if len(lengths) != 1 or any(column.ndim != 1 for column in table.values()):
-        raise QuestionError("raw values need columns, all of one length and one dimension")
+        raise QuestionError("raw values must be one-dimensional columns of equal length")
     return lengths.pop()
 
 
 def shared_names(real: Values, synthetic: Values) -> list[str]:
-    """Name the columns that both tables have, in an order that no file decides."""
+    """Return the columns that both tables have, sorted by name."""
     if not rows_of(real):
-        raise QuestionError("a contest's score needs a real table that has rows")
+        raise QuestionError("a contest's score needs a real table with rows")
     rows_of(synthetic)
     return sorted(set(real) & set(synthetic))
 
 
 def taken(table: Values, index: NDArray[np.int64]) -> dict[str, Array]:
-    """Give the rows of these numbers, in their order."""
+    """Return the rows at these positions, in this order."""
     return {name: column[index] for name, column in table.items()}
 
 
@@ -63,7 +63,7 @@ def coded(columns: Mapping[str, Column]) -> tuple[Coded, Coded]:
 
 
 def listed(real: Sequence[str | None], synthetic: Sequence[str | None]) -> Column:
-    """Number the different texts of two columns in their order, what is missing at the end.
+    """Number the distinct texts of two columns in sorted order, missing ones last.
 
     >>> column = listed(["b", "a", None], ["c", "a"])
     >>> column.real.tolist(), column.synthetic.tolist(), column.size

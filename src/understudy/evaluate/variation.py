@@ -1,7 +1,7 @@
 """Total variation: the largest difference of two tables' shares of any set of cells.
 
 It is ½‖p − q‖₁: 0 where two distributions are the same, 1 where they have no cell in common.
-A table without rows has nothing in common with one that has some.
+A table without rows has distance 1 from one that has some.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def total_variation(real: Coded, synthetic: Coded, names: Sequence[str]) -> floa
     for cells in matched(real, synthetic, names):
         shares = cells.real / real.rows - cells.synthetic / synthetic.rows
         distance += float(np.abs(shares).sum())
-    # Rounding could pass the largest value that there is.
+    # Rounding could exceed the largest possible value.
     return min(distance / 2, 1.0)
 
 

@@ -1,8 +1,8 @@
-"""Yardsticks: tables made from the real one, to hold a synthetic one against.
+"""Yardsticks (baselines): tables made from the real one, to compare a synthetic one with.
 
 A resample is as close as a sample of its size can be expected to come; a share of the rows
 says how much data a synthetic table is worth.  They are made of real rows and protect nobody:
-what they say is for the custodian, and their rows leave this room only as distances.
+they are for the custodian, and their rows leave this package only as distances.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ def subsample(real: Coded, share: float, rng: np.random.Generator) -> Coded:
 
 
 def some_rows(rows: int, share: float | None, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Draw the numbers of a share of the rows; None is for as many, with replacement."""
+    """Draw the positions of a share of the rows; None is for as many, with replacement."""
     if share is None:
         index = rng.integers(0, max(rows, 1), size=rows)
     elif 0 < share <= 1:
         count = min(rows, max(1, round(share * rows)))
         index = rng.choice(rows, size=count, replace=False, shuffle=False)
     else:
-        raise QuestionError("a subsample must be a share", got=share, allowed="above 0, to 1")
-    # No metric depends on the order of rows, and in ascending order they are read quickly.
+        raise QuestionError("share must be above 0 and at most 1", got=share)
+    # No metric depends on the order of rows, and ascending order is fast to read.
     index.sort()
     return index

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 WIDE = 620
 BAR = 13
-"""How high a bar is, in pixels."""
+"""The height of a bar, in pixels."""
 TILE = 34
 COUNT = ",.0f"
 ORDER: dict[str, Any] = {"sort": None}
-"""As the table has it."""
+"""In the order of the table."""
 
 
 def lines(title: str, about: str, data: Table, *, x: str, y: str, by: str) -> Chart:
@@ -96,7 +96,7 @@ def bars(title: str, about: str, data: Table, *, label: str, count: str) -> Char
 
 
 def measured(title: str, about: str, data: Table, *, label: str) -> Chart:
-    """Draw what was measured, with its error bars, beside what the synthetic table has.
+    """Draw the measurements, with error bars, beside the synthetic counts.
 
     The table has the columns ``measured``, ``low``, ``high`` and ``synthetic``.
     """
@@ -127,7 +127,7 @@ def measured(title: str, about: str, data: Table, *, label: str) -> Chart:
                     "encoding": {
                         "x": {"field": "measured", "type": "quantitative"},
                         "color": {
-                            "datum": "measured, with noise (95 % of it)",
+                            "datum": "measured, with 95 % interval",
                             "type": "nominal",
                             "scale": {"range": ["$synthetic", "$noisy"]},
                             "legend": {"orient": "top", "title": None},
@@ -140,7 +140,7 @@ def measured(title: str, about: str, data: Table, *, label: str) -> Chart:
 
 
 def pair(title: str, about: str, data: Table, *, columns: tuple[str, str]) -> Chart:
-    """Draw two tables of counts side by side, what was measured and what the rows have.
+    """Draw two tables of counts side by side, the measured and the synthetic ones.
 
     The table has both columns, ``kind`` and ``count``.
     """
@@ -174,10 +174,10 @@ def pair(title: str, about: str, data: Table, *, columns: tuple[str, str]) -> Ch
 
 
 def tiles(title: str, about: str, data: Table, *, place: str, time: str | None) -> Chart:
-    """Draw a tile for every place, by its count; with a time, a slider goes through it.
+    """Draw a tile for every place, coloured by its count; with a time, a slider selects it.
 
-    The table has ``across`` and ``down``, where the tile stands, the place, ``rows``, and with a
-    time ``step``, its number, and the time.
+    The table has ``across`` and ``down``, the tile's position, the place, ``rows``, and with a
+    time its number, ``step``, and the time.
     """
     position: dict[str, Any] = {"type": "ordinal", "axis": None}
     spec: dict[str, Any] = {
@@ -202,7 +202,7 @@ def tiles(title: str, about: str, data: Table, *, place: str, time: str | None) 
 
 
 def _tile(place: str, most: int) -> list[dict[str, Any]]:
-    """Draw a tile as dark as its count, with its name on it."""
+    """Draw a tile, darker for a larger count, with its name on it."""
     blues = {"scheme": "blues", "domain": [0, most]}
     return [
         {

@@ -1,4 +1,4 @@
-"""The charts of an evaluation: tables held against each other, and runs."""
+"""The charts of an evaluation: tables and runs compared."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SHAPES = ("circle", "square", "diamond", "triangle-up", "cross", "triangle-down"
 
 
 def run_colours(runs: Iterable[str]) -> dict[str, str]:
-    """Give every run a colour, in all charts the same."""
+    """Return a colour for every run, the same in all charts."""
     return {name: COLOURS[i % len(COLOURS)] for i, name in enumerate(runs)}
 
 
@@ -28,7 +28,7 @@ def dots(
 ) -> Chart:
     """Draw a dot for every label and kind; the table has a column for every colour's kind."""
     shapes = [SHAPES[i % len(SHAPES)] for i in range(len(colours))]
-    # Kinds are named as people like: here they are values, which mean nothing to a specification.
+    # Kinds may have any name: as values, not fields, they need no escaping in a specification.
     drawn: Table = {
         "label": [name for name in data[label] for _ in colours],
         "which": [kind for _ in data[label] for kind in colours],
@@ -60,7 +60,7 @@ def dots(
 
 
 def _kinds(name: str, kinds: Iterable[str], shown: list[str]) -> dict[str, Any]:
-    """Encode kinds by what they are shown as."""
+    """Encode kinds by colours or shapes."""
     return {
         "field": name,
         "type": "nominal",
@@ -130,7 +130,7 @@ def frontier(
                 "x": {
                     "field": "epsilon",
                     "type": "quantitative",
-                    "title": "epsilon: the less, the stronger the promise",
+                    "title": "epsilon: lower is stronger privacy",
                     "scale": across | {"padding": 20},
                 },
                 "y": {

@@ -1,4 +1,4 @@
-"""What a page counts of synthetic rows: all of its marginals in one pass."""
+"""Counts of synthetic rows for a page: all of its marginals in one pass."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from understudy.pages.page import Table
     from understudy.release import Estimate, Release
 
-    Numbers = NDArray[np.int64]
+    Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,11 +24,11 @@ class Counted:
     """Marginals of a release's rows, by code."""
 
     release: Release
-    marginals: dict[Clique, Numbers]
+    marginals: dict[Clique, Ints]
 
     @classmethod
     def of(cls, release: Release, cliques: Sequence[Clique]) -> Counted:
-        """Count all of them, going through the rows once."""
+        """Count all of them in one pass over the rows."""
         domain, schema = release.schema.domain, release.schema.released()
         counts = {c: np.zeros([domain[n] for n in c], dtype=np.int64) for c in cliques}
         for batch in release.decoded:
@@ -45,7 +45,7 @@ class Counted:
         return [(c[0], c[1]) for c in self.marginals if len(c) == 2]
 
     def beside(self, found: Estimate) -> Table:
-        """Lay an estimate out with the synthetic rows' counts of the same cells."""
+        """Return an estimate as a table, with the synthetic counts of the same cells."""
         labels = [self._parts(found, name) for name in found.columns]
         sizes = [max(part.values(), default=-1) + 1 for _, part in labels]
         codes = [
@@ -69,7 +69,7 @@ class Counted:
         return table
 
     def _parts(self, found: Estimate, name: str) -> tuple[dict[str, str], dict[str, int]]:
-        """Say which label of the estimate each value has, and number those labels."""
+        """Return the estimate's label of each value, and a number for each label."""
         groups = (found.groups or {}).get(name, {})
         place = {label: label for label in self.release.labels(name)}
         for group, values in groups.items():

@@ -1,6 +1,6 @@
-"""The custodian's report: real against synthetic, for those who may see the private table.
+"""The custodian's report: real and synthetic rows, for those who may see the private table.
 
-It is given plain data, by `understudy evaluate`, and writes nothing but the file that is named.
+It takes plain data from `understudy evaluate`, and writes one file.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 BANNER = "Contains private information: do not publish."
 OWNER_ONLY = 0o600
 MOST_COUNTED = 6
-"""The counts of no more columns than this are pictured."""
+"""The most columns whose counts are drawn."""
 MOST_BARS = 24
 REAL, OF_BEST, AT_BEST = "real", "share of the best score", "at best"
 _TAKEN = {"which", REAL, OF_BEST, AT_BEST}
-"""Names that our tables have already: a run of such a name is called by its file."""
+"""Names that the tables use already: a run with such a name is shown by its file."""
 _GREYS = ("#8a93a0", "#9aa3af", "#abb3bd")
 
 
 def custodian_report(facts: Facts, path: str | Path) -> Path:
-    """Write the custodian's report as one new HTML file, which its owner alone may read.
+    """Write the custodian's report as one new HTML file that only its owner can read.
 
     The facts are what was compared (``private``, ``schema``, ``unit``, ``rows``, ``people``), the
     ``runs`` (each with ``name``, ``file``, ``people``, ``manifest`` and ``comparison``), and the
@@ -48,7 +48,7 @@ def custodian_report(facts: Facts, path: str | Path) -> Path:
     check_place(target)
     text = custodian_page(facts).html()
     with new_file(target) as partial:
-        # Its folder is the owner's alone until it is there, and so it never was anyone else's.
+        # It is written in a folder that only its owner can read, so nobody else ever could.
         partial.touch(OWNER_ONLY)
         partial.write_text(text, encoding="utf-8")
         partial.chmod(OWNER_ONLY)
@@ -56,13 +56,13 @@ def custodian_report(facts: Facts, path: str | Path) -> Path:
 
 
 def check_place(target: Path) -> None:
-    """Raise if a place is taken, or goes out with a release."""
+    """Raise if a path exists, or lies in a release's folder."""
     for folder in target.resolve().parents:
         if (folder / MANIFEST).is_file():
             raise UsageError(
-                "a custodian's report holds private information, and must not lie in a release",
+                "a custodian's report contains private information, and must not lie in a release",
                 got=f"{target}, within {folder}, which has a {MANIFEST}",
-                allowed="a new file outside of every release's folder",
+                allowed="a new file outside every release's folder",
             )
     check_target(target)
 
@@ -71,10 +71,10 @@ def custodian_page(facts: Facts) -> Page:
     """Make the page."""
     runs: dict[str, Run] = _named(facts)
     page = Page(
-        title="Custodian's report: real against synthetic",
-        about="Exact figures of a private table, beside those of synthetic ones. Nothing here is "
-        "protected by any promise: it is for those who may see the private table itself, and no "
-        "part of any release.",
+        title="Custodian's report: real and synthetic rows compared",
+        about="Exact figures of a private table, beside those of synthetic ones. No promise covers "
+        "this page: it is for those who may see the private table itself, and not part of any "
+        "release.",
         banner=BANNER,
     )
     _compared(page, facts, runs)
@@ -92,7 +92,7 @@ def custodian_page(facts: Facts) -> Page:
 
 
 def _named(facts: Facts) -> dict[str, Run]:
-    """Return runs by names that differ: of their folders, or else their paths."""
+    """Return runs by distinct names: of their folders, or else their paths."""
     named: dict[str, Run] = {}
     own = _TAKEN | set(_headings(facts["metrics"]))
     for run in facts["runs"]:
@@ -121,7 +121,7 @@ def _yardsticks(runs: Mapping[str, Run]) -> Mapping[str, Any]:
 
 
 def _distances(runs: Mapping[str, Run]) -> dict[str, Any]:
-    """Return all that lies at a distance from the real table: runs, and then yardsticks."""
+    """Return all tables that are compared with the real one: runs, and then yardsticks."""
     return {n: run["comparison"]["synthetic"] for n, run in runs.items()} | dict(_yardsticks(runs))
 
 
@@ -136,7 +136,7 @@ def _compared(page: Page, facts: Facts, runs: Mapping[str, Run]) -> None:
         {
             "private table": facts["private"],
             "schema": facts["schema"],
-            "who is a person": facts["unit"],
+            "privacy unit": facts["unit"],
             "real rows": facts["rows"],
             "real people": facts["people"],
         }
@@ -157,8 +157,9 @@ def _compared(page: Page, facts: Facts, runs: Mapping[str, Run]) -> None:
     )
     page.text(
         "Yardsticks are made of real rows and protect nobody. A resample has as many rows as the "
-        "real table, drawn from it with replacement: what is as close as that cannot be told from "
-        "chance. 10 % and 1 % of the rows say how much real data a synthetic table is worth."
+        "real table, drawn from it with replacement: a table as close as that differs no more "
+        "than by chance. 10 % and 1 % of the rows say how much real data a synthetic table is "
+        "worth."
     )
 
 
@@ -166,7 +167,7 @@ _PROMISED = ("mechanism", "epsilon", "delta")
 
 
 def _group(page: Page, group: Mapping[str, Any], runs: Mapping[str, Run]) -> None:
-    """Show the figures of a group that every table has, and a chart if all have a best."""
+    """Show the figures of a group that every table has, and a chart if all have a best value."""
     found = {kind: each["summary"] for kind, each in _distances(runs).items()}
     figures = [f for f in group["figures"] if all(f["name"] in each for each in found.values())]
     if not figures:
@@ -183,7 +184,7 @@ def _group(page: Page, group: Mapping[str, Any], runs: Mapping[str, Run]) -> Non
     page.chart(
         contrasts.dots(
             group["chart"],
-            f"Each {group['label']} as a share of what it is at best.",
+            f"Each {group['label']} as a share of its best value.",
             names | shares,
             label=group["label"],
             value=OF_BEST,
@@ -193,7 +194,7 @@ def _group(page: Page, group: Mapping[str, Any], runs: Mapping[str, Run]) -> Non
 
 
 def _columns(part: Mapping[str, Any], runs: Mapping[str, Run]) -> Table:
-    """Put the labels, the runs and the other series of a part side by side."""
+    """Return the labels, the runs and the other series of a part as columns of a table."""
     table: Table = {part["label"]: list(part["labels"])}
     table |= dict(zip(runs, map(list, part["runs"]), strict=True))
     return table | {series["name"]: list(series["values"]) for series in part["others"]}
@@ -227,11 +228,11 @@ def _histograms(page: Page, part: Mapping[str, Any], facts: Facts, runs: Mapping
 
 
 _PARTS = {"dots": _dots, "listing": _listing, "histograms": _histograms}
-"""How the parts of a metric's section are drawn, by their kinds."""
+"""The functions that draw the parts of a metric's section, by kind."""
 
 
 def _bars(name: str, counts: Mapping[str, Any], runs: list[str]) -> Chart:
-    """Picture a column's values that have most rows, in real rows and in those of every run."""
+    """Draw a column's most frequent values, in the real table and in every run."""
     rows = {REAL: counts["real"], **dict(zip(runs, counts["runs"], strict=True))}
     counted = {kind: np.asarray(each, dtype=np.int64) for kind, each in rows.items()}
     shares = {kind: each / max(each.sum(), 1) for kind, each in counted.items()}
@@ -248,8 +249,8 @@ def _bars(name: str, counts: Mapping[str, Any], runs: list[str]) -> Chart:
     left = f" The {bars} values with the largest shares, of {there:,}." * (there > bars)
     return contrasts.beside(
         name,
-        f"Shares of the rows by {name}, in the real table and in synthetic ones, which may have "
-        f"another number of rows.{left}",
+        f"Shares of the rows by {name}, in the real table and in synthetic ones, whose "
+        f"numbers of rows may differ.{left}",
         data,
         colours={REAL: "$noisy"} | _colours(runs),
     )

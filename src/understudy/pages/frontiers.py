@@ -1,4 +1,4 @@
-"""What runs cost and what they are worth: the runs of an evaluation by epsilon and by error."""
+"""Privacy and utility: the runs of an evaluation by epsilon and by error."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def promise_of(run: Run) -> dict[str, Any]:
-    """Say what a run's manifest says of its mechanism and its promise."""
+    """Return the mechanism and the promise in a run's manifest."""
     manifest = run["manifest"] or {}
     mechanism, promise = manifest.get("mechanism") or {}, manifest.get("guarantee") or {}
     found = {k: promise[k] for k in ("epsilon", "delta") if k in promise}
@@ -29,7 +29,7 @@ def promise_of(run: Run) -> dict[str, Any]:
 def add_frontiers(
     page: Page, frontiers: Iterable[Mapping[str, Any]], runs: Mapping[str, Run]
 ) -> None:
-    """Picture what runs cost and what they are worth, where several have an epsilon.
+    """Chart runs by epsilon and utility, where several have an epsilon.
 
     A frontier is a figure's ``name`` in summaries, its name on the ``axis``, and whether ``lower``
     is better.
@@ -38,9 +38,9 @@ def add_frontiers(
     if len(priced) < 2:
         return
     page.section(
-        "What each run costs and is worth",
-        "Each point is a run. A cross says that it is beaten: another run is as good or "
-        "better, for as much or less, and not the same in both. Deltas are not looked at.",
+        "Privacy and utility of each run",
+        "Each point is a run. A cross marks a run that is beaten: another run has no larger "
+        "epsilon and is no worse, and differs in at least one of them. Deltas are ignored.",
     )
     colours = contrasts.run_colours(runs)
     made = {name: run["comparison"]["synthetic"]["summary"] for name, run in priced.items()}
@@ -59,7 +59,7 @@ def _frontier(
     lower: bool,
 ) -> Chart:
     promises = {name: promise_of(run) for name, run in runs.items()}
-    labels = {n: f"{n} · {p.get('mechanism', 'not told')}" for n, p in promises.items()}
+    labels = {n: f"{n} · {p.get('mechanism', 'unknown')}" for n, p in promises.items()}
     epsilons = [p["epsilon"] for p in promises.values()]
     best = undominated(epsilons, [v if lower else -v for v in found.values()])
     data: Table = {
@@ -68,7 +68,7 @@ def _frontier(
         y: list(found.values()),
         "standing": [BEST if b else BEATEN for b in best],
     }
-    told = "the lower, the closer to the real table" if lower else "the higher, the closer"
+    told = "lower is closer to the real table" if lower else "higher is closer"
     listed = ", ".join(name for name, b in zip(runs, best, strict=True) if b)
     return contrasts.frontier(
         f"Epsilon and {y}",
@@ -81,7 +81,7 @@ def _frontier(
 
 
 def undominated(prices: Sequence[float], errors: Sequence[float]) -> list[bool]:
-    """Say of each run whether none costs as little and errs as little, one of them less.
+    """Return whether each run is Pareto-optimal: no other costs and errs as little or less.
 
     >>> undominated([1, 1, 3, 3], [0.2, 0.3, 0.1, 0.2])
     [True, False, True, False]

@@ -29,7 +29,7 @@ _POLICY = (
     "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; "
     "img-src data:; form-action 'none'; base-uri 'none'"
 )
-"""The browser itself sees to it that nothing is loaded and nothing sent."""
+"""The browser itself enforces that nothing is loaded and nothing sent."""
 
 Cell = str | int | float | None
 Table = dict[str, list[Any]]
@@ -41,7 +41,7 @@ class Chart:
 
     title: str
     about: str
-    """What is to be seen, in a sentence or two; read out in the place of the picture."""
+    """What it shows, in a sentence or two; the text alternative of the picture."""
     data: Table
     spec: Mapping[str, Any]
     """A Vega-Lite specification without its data."""
@@ -54,7 +54,7 @@ class Page:
     title: str
     about: str
     banner: str | None = None
-    """A warning that stands at the top, and on every sheet when it is printed."""
+    """A warning at the top, and on every sheet when the page is printed."""
     _parts: list[str] = field(default_factory=list)
     _links: list[tuple[str, str]] = field(default_factory=list)
     _charts: list[dict[str, Any]] = field(default_factory=list)
@@ -75,7 +75,7 @@ class Page:
         self._parts += [f"<p>{escape(text)}</p>" for text in paragraphs]
 
     def facts(self, facts: Mapping[str, object]) -> None:
-        """Add a list of names and what they are."""
+        """Add a list of names and values."""
         listed = "".join(
             f"<dt>{escape(name)}</dt><dd>{escape(_shown(value))}</dd>"
             for name, value in facts.items()
@@ -85,7 +85,7 @@ class Page:
     def table(
         self, table: Mapping[str, Sequence[Any]], *, caption: str, folded: bool = False
     ) -> None:
-        """Add a table; one that is folded is opened by whoever wants to see it."""
+        """Add a table; a folded one is collapsed at first."""
         drawn = f'<div class="wide" tabindex="0">{_table(table, caption)}</div>'
         summary = f"<details><summary>{escape(caption)}</summary>{drawn}</details>"
         self._parts.append(summary if folded else drawn)
@@ -95,7 +95,7 @@ class Page:
         self._parts.append(self._figure(chart))
 
     def choice(self, title: str, charts: Sequence[Chart]) -> None:
-        """Add charts of which one is seen at a time, the first one at first."""
+        """Add charts of which one is visible at a time, beginning with the first."""
         if len(charts) == 1:
             self.chart(charts[0])
         if len(charts) < 2:
@@ -130,7 +130,7 @@ class Page:
         )
 
     def html(self) -> str:
-        """Write the page."""
+        """Return the page as HTML."""
         links = "".join(f'<li><a href="#{n}">{escape(t)}</a></li>' for n, t in self._links)
         banner = "" if self.banner is None else f'<p class="banner">{escape(self.banner)}</p>'
         return (
@@ -151,30 +151,30 @@ class Page:
 
 
 def _packed(name: str) -> str:
-    """Give the text of a file of this room."""
+    """Return the text of a file of this package."""
     try:
         return (_ROOM / name).read_text(encoding="utf-8")
     except OSError:
         raise MissingPackageError(
-            "the program that draws charts is not in this installation",
+            "this installation lacks the program that draws charts",
             got=f"no {name}",
-            hint="install Understudy from its wheel, or by 'make install' in a clone",
+            hint="install Understudy from its wheel, or with 'make install' in a clone",
         ) from None
 
 
 def _script(code: str) -> str:
-    """Let no text of a program end it early."""
+    """Escape what would end a script early."""
     return re.sub("</(?=script)", r"<\\/", code, flags=re.IGNORECASE)
 
 
 def _embedded(data: object) -> str:
-    """Write data as JSON that cannot be taken for HTML."""
+    """Return data as JSON that cannot be parsed as HTML."""
     text = json.dumps(data, ensure_ascii=True, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def field_of(name: str) -> str:
-    """Name a column in a specification, where quotes, dots and brackets mean something else.
+    """Return a column's name in a specification, where quotes, dots and brackets are syntax.
 
     >>> field_of("pickup area"), field_of("it's")
     ('pickup area', '~69742773')
@@ -183,7 +183,7 @@ def field_of(name: str) -> str:
 
 
 def records(data: Table) -> list[dict[str, Any]]:
-    """Give a table row by row, in plain numbers and texts, by the names of a specification."""
+    """Return a table's rows as plain numbers and texts, by their names in a specification."""
     columns = {field_of(name): [_plain(cell) for cell in cells] for name, cells in data.items()}
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 

@@ -26,7 +26,7 @@ FEWEST, MOST_PLACES, MOST_TIMES = 4, 400, 400
 
 
 def maps(schema: Schema) -> list[tuple[str, str] | tuple[str]]:
-    """Return the columns that are places by their names, each with every time that there is."""
+    """Return the columns whose names are of places, each with every column of a time."""
     domain = schema.domain
     places = [n for n in domain if PLACE.search(n.lower()) and FEWEST < domain[n] <= MOST_PLACES]
     dated = {c.name for c in schema.modelled if c.date_part is not None}
@@ -40,7 +40,7 @@ def maps(schema: Schema) -> list[tuple[str, str] | tuple[str]]:
 
 
 def place_charts(release: Release, counted: Counted) -> list[Chart]:
-    """Draw every map, by the synthetic rows."""
+    """Draw every map of the synthetic rows."""
     return [_tiles(release, counted, *names) for names in maps(release.schema)]
 
 
@@ -64,8 +64,8 @@ def _tiles(release: Release, counted: Counted, place: str, time: str | None = No
         data[time] = [steps[i] for i in data["step"]]
     return charts.tiles(
         place if time is None else f"{place} by {time}",
-        f"Synthetic rows by {place}, a tile each"
-        + (f"; the slider goes through {time} from {steps[0]} to {steps[-1]}." if time else "."),
+        f"Synthetic rows by {place}, one tile each"
+        + (f"; the slider selects {time}, from {steps[0]} to {steps[-1]}." if time else "."),
         data,
         place=place,
         time=time,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def add_promise(page: Page, promise: dict[str, Any]) -> None:
-    """Add the manifest's own words, its figures, and what they mean to an attacker."""
+    """Add the manifest's guarantee in words and figures, and bounds on attacks."""
     page.section("The promise", promise["words"])
     page.facts(
         {
@@ -25,7 +25,7 @@ def add_promise(page: Page, promise: dict[str, Any]) -> None:
             "delta": promise["delta"],
             **({"mu": rounded_up(promise["mu"], 6)} if "mu" in promise else {}),
             "accounting": promise["accounting"],
-            "how people are bounded": promise["bounding"],
+            "contribution bounding": promise["bounding"],
         }
     )
     if "whole_person" in promise:
@@ -38,36 +38,36 @@ def add_promise(page: Page, promise: dict[str, Any]) -> None:
                 "delta": [f"{point['delta']:.0e}" for point in promise["curve"]],
                 "epsilon": [f"{point['epsilon']:.4g}" for point in promise["curve"]],
             },
-            caption="The same promise at other deltas: all of these hold at once.",
+            caption="The same promise at other deltas: all of these hold simultaneously.",
         )
 
 
 def _whole_person(page: Page, promise: dict[str, Any]) -> None:
-    """Price people who have several of the units."""
+    """Add the promise to a person with several units."""
     page.heading("What a whole person is promised")
     page.text(promise["whole_person_words"])
     points = promise["whole_person"]
-    table: Table = {"parts of one person": [point["parts"] for point in points]}
+    table: Table = {"units of one person": [point["parts"] for point in points]}
     if "mu" in promise:
         table["mu"] = [rounded_up(point["mu"], 4) for point in points]
     table[f"epsilon at delta {promise['delta']:g}"] = [
         rounded_up(point["epsilon"], 4) for point in points
     ]
-    page.table(table, caption="The promise to a person who has several of the units")
+    page.table(table, caption="The promise to a person with several units")
 
 
 def _attacker(page: Page, promise: dict[str, Any]) -> None:
-    """Say what any attack gains over guessing."""
+    """Add bounds on what any attack gains over guessing."""
     rates = [point["false_positive_rate"] for point in promise["attacker"]]
     found = [point["true_positive_rate"] for point in promise["attacker"]]
     page.heading("What an attacker gains")
     page.text(
-        "Bounds on every attack that tries to tell who was in the table, however much the attacker "
-        "knows about everyone else, and however it is computed from the release."
+        "Bounds on every membership attack, that is, every attempt to tell who was in the table, "
+        "however much the attacker knows about everyone else and however it uses the release."
     )
-    tried = [f"people found, if {100 * rate:g} % of the others are accused" for rate in rates]
+    tried = [f"members found, if {100 * rate:g} % of non-members are accused" for rate in rates]
     table: Table = {
-        "attack": [*tried, "right guesses, if half of those asked about are in the table"],
+        "attack": [*tried, "correct guesses, if half of the candidates are in the table"],
         "by guessing": [*(f"{100 * rate:g} %" for rate in rates), "50 %"],
         "with the release, at most": [
             f"{rounded_up(100 * share)} %" for share in (*found, promise["best_accuracy"])
@@ -83,7 +83,7 @@ def _attacker(page: Page, promise: dict[str, Any]) -> None:
 
 
 def _trade_off(promise: dict[str, Any]) -> Chart:
-    """Picture what epsilon means: how well anyone can tell who is in the table."""
+    """Chart what epsilon means: how well anyone can tell who is in the table."""
     wrong = np.concatenate(([0.0], np.geomspace(1e-4, 1, 80)))
     if "mu" in promise:
         normal, mu = NormalDist(), promise["mu"]
@@ -92,7 +92,7 @@ def _trade_off(promise: dict[str, Any]) -> Chart:
         odds = math.exp(min(promise["epsilon"], 700))
         found = [min(odds * a, 1 - (1 - a) / odds) for a in wrong]
     told = {name: rounded_up(100 * rate) for name, rate in promise["attacker"][-1].items()}
-    kinds = ["at most, by this promise", "by guessing"]
+    kinds = ["at most, under this promise", "by guessing"]
     data: Table = {
         "wrongly accused": [*wrong, 0.0, 1.0],
         "rightly found": [*found, 0.0, 1.0],
@@ -100,10 +100,10 @@ def _trade_off(promise: dict[str, Any]) -> Chart:
     }
     return charts.lines(
         "What epsilon means here",
-        f"Someone who knows all about everyone else tries to tell who is in the table. Of 100 who "
-        f"are not, they accuse {told['false_positive_rate']}; of 100 who are, they then find at "
-        f"most {told['true_positive_rate']}. The nearer the curve is to guessing, the stronger "
-        "the promise.",
+        "Someone who knows everything about everyone else tries to tell who is in the table. Of "
+        f"100 who are not, they accuse {told['false_positive_rate']}; of 100 who are, they then "
+        f"find at most {told['true_positive_rate']}. The nearer the curve is to guessing, the "
+        "stronger the promise.",
         data,
         x="wrongly accused",
         y="rightly found",

@@ -1,7 +1,7 @@
-"""The release report: what was promised, what was asked, and how the rows compare to it.
+"""The release report: what was promised, what was measured, and how the rows compare with it.
 
-It is made of a release alone, so that whoever may see the release may see it, and anyone can make
-it again.
+It is made from a release alone, so that whoever may see the release may see it, and anyone can
+make it again.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
     from understudy.release import Estimate
 
 MOST_PAIRS = 24
-"""So many pairs of columns are shown, those with the fewest errors first."""
+"""The most pairs of columns that are shown."""
 MOST_BARS = 30
 MOST_CELLS = 1600
 
 
 def report(release: Release | str | Path, path: str | Path) -> Path:
-    """Write a release's report as one HTML file, and give its path.
+    """Write a release's report as one HTML file, and return its path.
 
-    The release may be one in memory or the folder of one that was saved.  Nothing is overwritten.
+    The release is in memory, or the folder of a saved one.  Nothing is overwritten.
 
         us.report(release, "out/report.html")
     """
@@ -55,7 +55,7 @@ def release_page(release: Release) -> Page:
     page = Page(
         title=f"Release report: {manifest['table']}",
         about=f"{manifest['rows']:,} synthetic rows that stand in for a private table. "
-        "Made of the release alone: nothing on this page is more private than the rows are.",
+        "Made from the release alone: this page reveals nothing that the release does not.",
     )
     if "coarser" in manifest["mechanism"]:
         page.text(manifest["mechanism"]["coarser"])
@@ -69,8 +69,8 @@ def release_page(release: Release) -> Page:
     if found:
         page.section(
             "Places",
-            "Every tile is a place, in the order of the schema; the darker, the more synthetic "
-            "rows. Where the table has a time, the slider goes through it.",
+            "Every tile is a place, in the order of the schema; darker means more synthetic "
+            "rows. Where the table has a time, the slider selects it.",
         )
         page.choice("Which places", found)
     _people(page, release)
@@ -82,7 +82,7 @@ def _questions(page: Page, manifest: dict[str, Any]) -> None:
     charges, ledger, mechanism = manifest["charges"], manifest["ledger"], manifest["mechanism"]
     page.section(
         "What was asked, and what it cost",
-        f"The mechanism {mechanism['name']} asked {len(charges)} question(s) of the private table. "
+        f"Queries of the mechanism {mechanism['name']} to the private table: {len(charges)}. "
         "Everything else on this page follows from their noisy answers and from public data.",
     )
     if "why" in mechanism:
@@ -91,13 +91,13 @@ def _questions(page: Page, manifest: dict[str, Any]) -> None:
         page.chart(
             charts.shares(
                 "Shares of the run's budget",
-                "How much of the budget each question took. Shares add up to 100 % or less.",
+                "How much of the budget each query took. Shares add up to 100 % or less.",
                 {
-                    "question": [f"{i + 1}. {c['asked']}" for i, c in enumerate(charges)],
+                    "query": [f"{i + 1}. {c['asked']}" for i, c in enumerate(charges)],
                     "share": [c["share"] for c in charges],
-                    "epsilon if it were alone": [c["epsilon_alone"] for c in charges],
+                    "epsilon on its own": [c["epsilon_alone"] for c in charges],
                 },
-                label="question",
+                label="query",
                 share="share",
             )
         )
@@ -105,30 +105,30 @@ def _questions(page: Page, manifest: dict[str, Any]) -> None:
     page.facts(
         {
             "run in the ledger": ledger["run"],
-            "the table's total": ", ".join(f"{k} {v:g}" for k, v in total.items()) or "not told",
+            "the table's total": ", ".join(f"{k} {v:g}" for k, v in total.items()) or "unknown",
             "ledger's head": ledger["head"],
         }
     )
 
 
 def _measurements(page: Page, release: Release) -> None:
-    """List every noisy answer by what it is of, with its error."""
+    """List every measurement, with its standard error."""
     measured = release.measurements
     error = math.sqrt(2) if release.manifest["guarantee"]["delta"] == 0 else 1.0
     page.table(
         {
-            "asked about": [" × ".join(m.clique) or "all" for m in measured],
+            "columns": [" × ".join(m.clique) or "all" for m in measured],
             "counted": [m.counted for m in measured],
             "numbers": [len(m.values) for m in measured],
             "standard error of each": [m.scale * error for m in measured],
         },
-        caption=f"All {len(measured)} measurements, with the size of their noise",
+        caption=f"All {len(measured)} measurements, with their noise",
         folded=True,
     )
 
 
 def _cliques(release: Release) -> list[tuple[str, ...]]:
-    """Return what the page counts of the rows: all columns, and pairs that were measured."""
+    """Return the cliques to count in the rows: all columns, and pairs that were measured."""
     names = list(release.schema.domain)
     together = {
         pair
@@ -142,7 +142,7 @@ def _cliques(release: Release) -> list[tuple[str, ...]]:
 
 
 def _estimate(release: Release, columns: tuple[str, ...]) -> Estimate | None:
-    """Estimate a marginal of rows, where it was measured."""
+    """Estimate a marginal of rows, if it was measured."""
     try:
         found = release.estimate(*columns)
     except UsageError:
@@ -153,9 +153,9 @@ def _estimate(release: Release, columns: tuple[str, ...]) -> Estimate | None:
 def _columns(page: Page, release: Release, counted: Counted) -> None:
     page.section(
         "Column by column",
-        "Dots are what was measured, with noise; the bars through them are where 95 % of such "
-        "noise lies, known from the noise itself. Blue bars are the synthetic rows. A blue bar "
-        "that ends far from its dot shows where the model had to give way.",
+        "Dots are the noisy measurements; the lines through them are 95 % intervals, computed from "
+        "the known noise. Blue bars are the synthetic rows. A blue bar that ends far from its dot "
+        "shows where the model does not fit the measurement.",
     )
     drawn, unmeasured = [], []
     for name in release.schema.domain:
@@ -165,7 +165,7 @@ def _columns(page: Page, release: Release, counted: Counted) -> None:
             continue
         table = counted.beside(found)
         order = np.argsort(-np.asarray(table["synthetic"]), kind="stable")[:MOST_BARS]
-        left = f" The {MOST_BARS} values with most rows of {len(found):,}." * (
+        left = f" Shown are the {MOST_BARS} most frequent of {len(found):,} values." * (
             len(found) > MOST_BARS
         )
         kept = {k: [v[i] for i in sorted(order)] for k, v in table.items()}
@@ -181,8 +181,8 @@ def _columns(page: Page, release: Release, counted: Counted) -> None:
     page.choice("Column", drawn)
     if unmeasured:
         page.text(
-            f"Not measured by themselves: {', '.join(unmeasured)}. What the rows have of them "
-            "follows from what was measured of others, or of people."
+            f"Not measured on their own: {', '.join(unmeasured)}. Their values in the rows follow "
+            "from measurements of other columns, or of people."
         )
 
 
@@ -196,10 +196,10 @@ def _pairs(page: Page, release: Release, counted: Counted) -> None:
         return
     page.section(
         "Pair by pair",
-        "What was measured of two columns together, and what the synthetic rows have. A cell that "
-        "is within 95 % of the noise agrees with what was measured. That says how well the rows "
-        "follow the measurements, not how far these are from the truth: where noise is large, or "
-        "people were weighed down, both may be off together.",
+        "Measured and synthetic counts of two columns together. A cell agrees if its synthetic "
+        "count lies in the 95 % interval of the measurement. That says how well the rows follow "
+        "the measurements, not how far these are from the truth: where noise is large, or "
+        "contribution bounding had much effect, both may be wrong together.",
     )
     agree: Table = {
         "pair": [" × ".join(pair) for pair, _, _ in found],
@@ -207,7 +207,7 @@ def _pairs(page: Page, release: Release, counted: Counted) -> None:
         "standard error of a cell": [float(np.median(e.standard_error)) for _, e, _ in found],
         "cells that agree": [f"{100 * _agreeing(table):.0f} %" for *_, table in found],
     }
-    page.table(agree, caption="How the synthetic rows agree with what was measured")
+    page.table(agree, caption="How well the synthetic rows agree with the measurements")
     drawn = []
     for pair, estimate, table in found[:MOST_PAIRS]:
         data: Table = {name: [*table[name], *table[name]] for name in pair}
@@ -246,7 +246,7 @@ def _people(page: Page, release: Release) -> None:
         page.chart(
             charts.bars(
                 f"Counted: {measured.counted}",
-                f"Noisy numbers of {measured.counted}, by {' × '.join(measured.clique)}; the "
+                f"Noisy counts of {measured.counted}, by {' × '.join(measured.clique)}; the "
                 f"{len(order)} largest of {len(measured.values):,}. Each has a standard error of "
                 f"about {measured.scale:,.3g} people.",
                 {
@@ -260,36 +260,36 @@ def _people(page: Page, release: Release) -> None:
 
 
 def _crowd(page: Page, crowd: dict[str, Any]) -> None:
-    """Tell what was answered of how many people have how many rows."""
+    """Show the noisy number of people, by their number of rows."""
     told = {"people": (crowd["people"], crowd["people_standard_error"])}
     if "rows" in crowd:
         told["rows"] = crowd["rows"], crowd["rows_standard_error"]
     off = 1.96 * crowd["class_standard_error"]
     page.text(
         "; ".join(
-            f"the private table has about {value:,.0f} {what}, at 95 % from "
-            f"{max(0, value - 1.96 * error):,.0f} to {value + 1.96 * error:,.0f}"
+            f"the private table has about {value:,.0f} {what} (95 % interval: "
+            f"{max(0, value - 1.96 * error):,.0f} to {value + 1.96 * error:,.0f})"
             for what, (value, error) in told.items()
         ).capitalize()
         + "."
     )
     page.table(
         {
-            "rows a person": [
+            "rows per person": [
                 f"{c['from']:,}" if c["from"] == c["to"] else f"{c['from']:,} to {c['to']:,}"
                 for c in crowd["classes"]
             ],
-            "people, as answered": [round(c["people"]) for c in crowd["classes"]],
-            "at 95 %, from": [round(max(0, c["people"] - off)) for c in crowd["classes"]],
+            "people, noisy": [round(c["people"]) for c in crowd["classes"]],
+            "95 % interval, from": [round(max(0, c["people"] - off)) for c in crowd["classes"]],
             "to": [round(max(0, c["people"] + off)) for c in crowd["classes"]],
         },
-        caption="How many people of the private table have how many rows, with noise",
+        caption="Noisy numbers of people of the private table, by their number of rows",
         folded=True,
     )
 
 
 def _cells(release: Release, measured: Measurement) -> list[str]:
-    """Name what each number counts; sums of cells by the first one, and how many more there are."""
+    """Return a label for each number; of a sum, its first cell and how many more there are."""
     if measured.rows is None:
         return list(release.cells(measured))
     starts = measured.rows.starts
@@ -300,7 +300,7 @@ def _cells(release: Release, measured: Measurement) -> list[str]:
 
 
 def _rows_each(release: Release, name: str) -> Chart:
-    """Picture how many rows synthetic people have."""
+    """Chart how many rows synthetic people have."""
     ids = np.concatenate([batch[name] for batch in release.decoded])
     _, sizes = np.unique(ids, return_counts=True)
     edges = np.unique(np.geomspace(1, max(sizes.max(initial=1) + 1, 2), 24).astype(np.int64))

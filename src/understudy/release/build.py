@@ -1,4 +1,4 @@
-"""From a synthesis to a release: the manifest, and rows that wait to be decoded."""
+"""From a synthesis to a release: the manifest, and rows that are decoded when needed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def build(
     ledger: dict[str, Any],
     rng: np.random.Generator,
 ) -> Release:
-    """Say in a manifest what a synthesis is and what it cost; its rows are decoded when needed."""
+    """Make a release: write the manifest, and leave the rows to be decoded when needed."""
     batches, person = synthesis.batches, resolve(unit, schema)
     decoded = Decoded(batches, schema=schema, unit=person, within=synthesis.within, rng=rng)
     manifest = {

@@ -28,9 +28,9 @@ class Contents:
     measurements: tuple[Measurement, ...]
     manifest: dict[str, Any]
     model: Model | None = None
-    """What the rows were drawn from; None where they come from no model of rows."""
+    """What the rows were drawn from; None where they come from something else."""
     merged: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
-    """What each code is in the model, of columns whose codes were put together."""
+    """The compressed domain: each code's number in the model, for columns with merged codes."""
 
     def __len__(self) -> int:
         """Count the synthetic rows."""
@@ -40,12 +40,12 @@ class Contents:
     def columns(self) -> dict[str, Array]:
         """The synthetic rows, column by column, the person's id first where there is one.
 
-        From the first time they are asked for, all rows are held.
+        After the first access, all rows are kept in memory.
         """
         return self.decoded.columns
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """The columns that tell synthetic people apart; none where each row is one."""
+        """The columns that identify synthetic people; empty where each row is a person."""
         made = {c.name for c in self.schema.released_columns}
         return tuple(name for name in next(iter(self.decoded)) if name not in made)

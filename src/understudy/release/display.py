@@ -1,6 +1,6 @@
 """Display: releases and tables of them as short texts, as HTML, and as other libraries' tables.
 
-Nothing here is private.  All that is put into HTML is escaped, and there is no script in it.
+Nothing here is private.  All text in HTML is escaped, and there is no script in it.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _POLARS = {
 
 
 def shortened(text: object, most: int = WIDEST) -> str:
-    """Write a text on one line, of so many characters at most.
+    """Return a text on one line, of at most ``most`` characters.
 
     >>> shortened("one  line", most=20), shortened("far too long", most=8)
     ('one line', 'far too…')
@@ -52,7 +52,7 @@ def shortened(text: object, most: int = WIDEST) -> str:
 
 
 def numbered(numbers: Array, precision: float) -> list[str]:
-    """Write numbers, down to the second digit of a precision.
+    """Format numbers, down to the second significant digit of a precision.
 
     >>> numbered(np.array([1234.5678, -0.25]), precision=3.2)
     ['1,234.6', '-0.2']
@@ -63,7 +63,7 @@ def numbered(numbers: Array, precision: float) -> list[str]:
 
 
 def named(names: Sequence[str], most: int = MOST_NAMES, *, width: int = WIDEST) -> str:
-    """Name the first of many.
+    """List the first names, and say how many more there are.
 
     >>> named(["a", "b", "c"], most=2), named([])
     ('a, b and 1 more', 'none')
@@ -73,7 +73,7 @@ def named(names: Sequence[str], most: int = MOST_NAMES, *, width: int = WIDEST) 
 
 
 def text_table(texts: Texts, right: int, more: int = 0) -> str:
-    """Align columns of texts, of which so many at the end are numbers; say how many rows follow.
+    """Align columns of texts, the last ``right`` of them to the right; say how many rows follow.
 
     >>> print(text_table({"a": ["x", "yy"], "n": ["1", "10"]}, right=1, more=3))
     a    n
@@ -92,7 +92,7 @@ def text_table(texts: Texts, right: int, more: int = 0) -> str:
 
 
 def html_table(texts: Texts, right: int, more: int = 0) -> str:
-    """Write columns of texts as a table in HTML."""
+    """Return columns of texts as an HTML table."""
     left = len(texts) - right
 
     def line(cells: Sequence[str], tag: str) -> str:
@@ -110,13 +110,13 @@ def html_table(texts: Texts, right: int, more: int = 0) -> str:
 
 
 def html_list(lines: Sequence[str]) -> str:
-    """Write sentences as a list in HTML; nothing where there are none."""
+    """Return sentences as an HTML list; nothing where there are none."""
     inner = "".join(f"<li>{escape(line)}</li>" for line in lines)
     return f"<ul>{inner}</ul>" if inner else ""
 
 
 def release_text(release: Contents) -> str:
-    """Tell what a release is, a fact a line."""
+    """Describe a release, one fact per line."""
     facts = _facts(release)
     width = max(map(len, facts))
     notes = [f"note: {shortened(note, 200)}" for note in release.manifest.get("notes", ())]
@@ -130,7 +130,7 @@ def release_text(release: Contents) -> str:
 
 
 def release_html(release: Contents) -> str:
-    """Tell what a release is as a table in HTML."""
+    """Describe a release as an HTML table."""
     body = "".join(
         f'<tr><th style="text-align: left">{escape(k)}</th>'
         f'<td style="text-align: left">{escape(v)}</td></tr>'
@@ -147,7 +147,7 @@ def _facts(release: Contents) -> dict[str, str]:
     shares = [charge["share"] for charge in manifest.get("charges", ())]
     return {
         "table": shortened(manifest["table"]),
-        "rows": f"{len(release):,} synthetic ones",
+        "rows": f"{len(release):,} synthetic rows",
         "columns": f"{len(domain)}: {named(list(domain))}",
         "promise": shortened(
             f"epsilon = {promise['epsilon']:g}, delta = {promise['delta']:g} "
@@ -155,24 +155,24 @@ def _facts(release: Contents) -> dict[str, str]:
             200,
         ),
         "mechanism": shortened(mechanism["name"] + (f", which chose {chosen}" if chosen else "")),
-        "cost": f"{100 * sum(shares):.3g} % of that budget; questions asked: {len(shares)}",
+        "cost": f"{100 * sum(shares):.3g} % of that budget, in {len(shares)} queries",
         "measurements": f"{len(release.measurements)} noisy marginals or parts of them",
     }
 
 
 def to_pandas(columns: Mapping[str, Array], *, what: str, instead: str) -> Any:  # noqa: ANN401  not required
-    """Put columns into a pandas DataFrame."""
+    """Return columns as a pandas DataFrame."""
     return _package("pandas", what, instead).DataFrame(dict(columns))
 
 
 def to_arrow(columns: Mapping[str, Array], types: Mapping[str, str]) -> Any:  # noqa: ANN401  not required
-    """Put columns into an Arrow table, those with a declared type as that one."""
+    """Return columns as an Arrow table, with the declared types."""
     arrow = _package("pyarrow", "release.to_arrow()", "release.columns")
     made = {
         name: arrow.array(
             _moments(column),
             type=arrow.type_for_alias(_ARROW[types[name]]) if name in types else None,
-            # Where a number is none, it is missing, as it is on disk.
+            # NaN is a missing value, as it is on disk.
             from_pandas=True,
         )
         for name, column in columns.items()
@@ -181,7 +181,7 @@ def to_arrow(columns: Mapping[str, Array], types: Mapping[str, str]) -> Any:  # 
 
 
 def to_polars(columns: Mapping[str, Array], types: Mapping[str, str]) -> Any:  # noqa: ANN401  not required
-    """Put columns into a polars DataFrame, those with a declared type as that one."""
+    """Return columns as a polars DataFrame, with the declared types."""
     polars = _package("polars", "release.to_polars()", "release.columns")
     made = [
         polars.Series(
@@ -197,7 +197,7 @@ def to_polars(columns: Mapping[str, Array], types: Mapping[str, str]) -> Any:  #
 
 
 def _moments(column: Array) -> Array:
-    """Give moments by the microsecond, which all libraries know, and other columns as they are."""
+    """Convert date-times to microseconds, which all libraries support; return others unchanged."""
     return column.astype("datetime64[us]") if column.dtype.kind == "M" else column
 
 

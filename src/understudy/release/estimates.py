@@ -1,4 +1,4 @@
-"""Estimates: a marginal as it was measured, with standard errors; no synthetic row is looked at.
+"""Estimates: a marginal as it was measured, with standard errors; no synthetic row is used.
 
 Synthetic rows follow a model, and a model makes errors that nobody can put a number on.  What was
 measured is the truth (as far as bounding left it alone) plus noise of a known size, so it comes
@@ -26,7 +26,7 @@ from understudy.release.display import (
     text_table,
     to_pandas,
 )
-from understudy.release.readings import Known, Space, combined, readings
+from understudy.release.readings import Known, MarginalDomain, combined, readings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from understudy.schema import Array, Schema
 
 NORMAL = 1.959964
-"""Of Gaussian noise, 95 % is within so many standard errors."""
+"""95 % of Gaussian noise is within this many standard errors."""
 LAPLACE = math.log(20) / math.sqrt(2)
-"""Of one Laplace number, 95 % is within so many standard errors; of a sum of them, more."""
+"""95 % of one Laplace number is within this many standard errors; of a sum of them, more."""
 VALUES = ("estimate", "standard_error", "low", "high")
 MOST_CLIQUES, WIDE = 6, 120
 
@@ -49,8 +49,8 @@ MOST_CLIQUES, WIDE = 6, 120
 class Estimate:
     """A noisy table of counts with their standard errors, made by `Release.estimate`.
 
-    Every cell's estimate has no bias but what bounding people brings, and may be negative.  From
-    ``low`` to ``high`` is where the number that was measured lies, 95 times in 100.
+    Every cell's estimate is unbiased but for contribution bounding, and may be negative.
+    ``low`` to ``high`` is a 95 % confidence interval of the number that was measured.
 
     >>> import numpy as np
     >>> one = Estimate(
@@ -70,7 +70,7 @@ class Estimate:
     """
 
     labels: dict[str, Array]
-    """The cells, by the label of each column's value; several values together are a group."""
+    """The labels of each cell, by column; values that were measured together share one."""
     estimate: NDArray[np.float64]
     standard_error: NDArray[np.float64]
     """The standard deviation of each estimate's noise."""
@@ -79,11 +79,11 @@ class Estimate:
     counted: str = "rows"
     """What is counted."""
     groups: dict[str, dict[str, tuple[str, ...]]] | None = None
-    """Of columns with values that were measured together, the values of each group's label."""
+    """The values that each group's label stands for, by column."""
     measurements: int = 0
-    """How many measurements hold these columns."""
+    """The number of measurements that contain these columns."""
     notes: tuple[str, ...] = ()
-    """What else there is to know about these numbers."""
+    """Caveats about these numbers."""
 
     def __len__(self) -> int:
         """Count the cells."""
@@ -97,12 +97,12 @@ class Estimate:
     @property
     def table(self) -> dict[str, Array]:
         """All of it, column by column: ready for pandas, polars or Arrow."""
-        # A column of the table may have the name of one of ours.
+        # A column of the table may have the same name as one of VALUES.
         found = {name + "_" * (name in VALUES): column for name, column in self.labels.items()}
         return found | {name: getattr(self, name) for name in VALUES}
 
     def to_pandas(self) -> Any:  # noqa: ANN401  a pandas DataFrame, which is not required
-        """Give the table as a pandas DataFrame."""
+        """Return the table as a pandas DataFrame."""
         return to_pandas(self.table, what="estimate.to_pandas()", instead="estimate.table")
 
     def __repr__(self) -> str:
@@ -138,31 +138,31 @@ def estimate(release: Contents, columns: Sequence[str], *, counted: str | None) 
     kind = _counted(holding, columns, counted)
     holding = [m for m in holding if m.counted == kind]
     marginal = _Marginal(release, [m for m in release.measurements if m.counted == kind])
-    spaces = [_space(release.schema, m, columns) for m in holding]
-    tried = [(space, marginal.known(holding, space)) for space in spaces[:1] + _others(spaces)]
-    # The finest cells that can be told: as many as there are.
-    space, known = max(tried, key=lambda pair: len(pair[1].cells))
+    domains = [_domain(release.schema, m, columns) for m in holding]
+    tried = [(domain, marginal.known(holding, domain)) for domain in domains[:1] + _others(domains)]
+    # The finest cells that can be estimated: the largest number of them.
+    domain, known = max(tried, key=lambda pair: len(pair[1].cells))
     if not len(known.cells):
         raise UsageError(
-            f"no cell of {' × '.join(columns)} was measured by itself or adds up from what was",
-            got="sums that reach over several cells",
+            f"no cell of {' × '.join(columns)} was measured, or is a sum of measured cells",
+            got="sums over several of its cells",
             hint=_counts_rows(columns),
         )
-    return _told(release, space, known, kind, holding)
+    return _told(release, domain, known, kind, holding)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Marginal:
-    """The way from measurements to cells, on the scale of the table's rows."""
+    """Reads cells from measurements, on the scale of the table's rows."""
 
     release: Contents
     measured: Sequence[Measurement]
 
-    def known(self, holding: Sequence[Measurement], space: Space) -> Known:
-        """Read a marginal's cells from the measurements that hold its columns."""
+    def known(self, holding: Sequence[Measurement], domain: MarginalDomain) -> Known:
+        """Read a marginal's cells from the measurements that contain its columns."""
         found = []
         for group in dict.fromkeys(m.group for m in holding):
-            here = readings([m for m in holding if m.group == group], space, laplace=self.laplace)
+            here = readings([m for m in holding if m.group == group], domain, laplace=self.laplace)
             found.append(here if group is None else self._on_scale(here, group))
         return combined(found)
 
@@ -171,8 +171,8 @@ class _Marginal:
         return bool(self.release.manifest["guarantee"]["delta"] == 0)
 
     def _on_scale(self, known: Known, group: str) -> Known:
-        """Bring what was counted of a weighted table to the release's number of rows."""
-        everything = Space(self.release.schema.domain, {})
+        """Scale counts of a weighted table to the release's number of rows."""
+        everything = MarginalDomain(self.release.schema.domain, {})
         told = [m for m in self.measured if m.group == group]
         total = readings(told, everything, laplace=self.laplace)
         if not len(total.cells) or not total.values[0] > 0:
@@ -182,35 +182,39 @@ class _Marginal:
 
 
 def _rows(release: Contents) -> int:
-    """Give the number of rows that shares are scaled to: of a release without any, they stay so."""
+    """Return the number of rows that shares are scaled to; 1 for a release without rows."""
     return max(1, int(release.manifest["rows"]))
 
 
-def _space(schema: Schema, measured: Measurement, columns: Sequence[str]) -> Space:
-    """Give the finest cells of some columns that a measurement tells apart."""
+def _domain(schema: Schema, measured: Measurement, columns: Sequence[str]) -> MarginalDomain:
+    """Return the finest cells of some columns that a measurement distinguishes."""
     parts = {}
     for name in columns:
         merged = measured.merged.get(name, np.arange(schema.domain[name]))
-        # In the order of the values that come first in each.
+        # In the order of each part's first value.
         _, first, part = np.unique(merged, return_index=True, return_inverse=True)
         parts[name] = np.argsort(np.argsort(first))[part]
-    return Space(schema.domain, parts)
+    return MarginalDomain(schema.domain, parts)
 
 
-def _others(spaces: Sequence[Space]) -> list[Space]:
-    """Give the spaces whose cells are not those of the first."""
-    seen = {tuple(p.tobytes() for p in s.parts.values()): s for s in reversed(spaces)}
-    return [space for space in reversed(seen.values()) if space is not spaces[0]]
+def _others(domains: Sequence[MarginalDomain]) -> list[MarginalDomain]:
+    """Return the distinct domains other than the first."""
+    seen = {tuple(p.tobytes() for p in s.parts.values()): s for s in reversed(domains)}
+    return [domain for domain in reversed(seen.values()) if domain is not domains[0]]
 
 
 def _told(
-    release: Contents, space: Space, known: Known, kind: str, holding: Sequence[Measurement]
+    release: Contents,
+    domain: MarginalDomain,
+    known: Known,
+    kind: str,
+    holding: Sequence[Measurement],
 ) -> Estimate:
-    """Put what is known into words and a table."""
+    """Make the estimate: labels, standard errors and notes."""
     schema, promise = release.schema, release.manifest["guarantee"]
-    codes = np.unravel_index(known.cells, space.shape)
+    codes = np.unravel_index(known.cells, domain.shape)
     labels, groups = {}, {}
-    for (name, part), code in zip(space.parts.items(), codes, strict=True):
+    for (name, part), code in zip(domain.parts.items(), codes, strict=True):
         texts, groups[name] = part_labels(schema[name].labels(), part)
         labels[name] = np.array(texts, dtype=object)[code]
     error = np.sqrt(known.variances)
@@ -224,40 +228,44 @@ def _told(
         counted=kind,
         groups={name: group for name, group in groups.items() if group} or None,
         measurements=len(holding),
-        notes=tuple(_notes(release, space, known, kind, holding)),
+        notes=tuple(_notes(release, domain, known, kind, holding)),
     )
 
 
 def _notes(
-    release: Contents, space: Space, known: Known, kind: str, holding: Sequence[Measurement]
+    release: Contents,
+    domain: MarginalDomain,
+    known: Known,
+    kind: str,
+    holding: Sequence[Measurement],
 ) -> list[str]:
     promise, notes = release.manifest["guarantee"], []
     if kind != "rows":
-        notes.append(f"These are not rows: counted are {kind}.")
+        notes.append(f"These are counts of {kind}, not of rows.")
     elif promise["unit"] != "row":
         notes.append(
-            "Errors are those of the noise alone. What bounding people changed is not in them: "
+            "Standard errors cover the added noise, not the bias of contribution bounding: "
             f"{promise['bounding']}."
         )
     if any(m.group is not None for m in holding):
         notes.append(
-            "What was counted is a table in which people have weights, and its shares are scaled "
-            f"to the release's {_rows(release):,} rows. The error of that number, which "
-            "all cells share, is not in the errors."
+            "The counts are of a table in which people have weights; its shares are scaled to the "
+            f"release's {_rows(release):,} rows. The error of that number, which all cells "
+            "share, is not included."
         )
-    absent = math.prod(space.shape) - len(known.cells)
+    absent = math.prod(domain.shape) - len(known.cells)
     if absent:
         notes.append(
-            f"{absent:,} of {math.prod(space.shape):,} cells were not measured by themselves, and "
+            f"{absent:,} of {math.prod(domain.shape):,} cells were not measured one by one, and "
             "are left out."
         )
-    if any(len(part) > part.max() + 1 for part in space.parts.values()):
-        notes.append("Values in brackets were measured together: estimate.groups names them.")
+    if any(len(part) > part.max() + 1 for part in domain.parts.values()):
+        notes.append("Values in brackets were measured together: estimate.groups lists them.")
     return notes
 
 
 def part_labels(own: Sequence[str], part: Array) -> tuple[list[str], dict[str, tuple[str, ...]]]:
-    """Name the parts of a column, and say which values are in those that have several.
+    """Return labels of a column's parts, and the values of those that have several.
 
     >>> part_labels(["red", "blue", "green", "(missing)"], np.array([0, 1, 0, 2]))
     (['(2 values)', 'blue', '(missing)'], {'(2 values)': ('red', 'green')})
@@ -278,7 +286,7 @@ def part_labels(own: Sequence[str], part: Array) -> tuple[list[str], dict[str, t
 
 
 def _holds(measured: Measurement, columns: Sequence[str]) -> bool:
-    """Say whether a measurement tells of some columns.
+    """Return whether a measurement contains a marginal of some columns.
 
     Rows add up over other columns.  People do not: one may have been counted in several cells.
     """
@@ -292,14 +300,14 @@ def _check_columns(schema: Schema, columns: Sequence[str]) -> None:
     named_right = all(isinstance(name, str) and name in known for name in columns)
     if not columns or not named_right or len(set(columns)) < len(columns):
         raise UsageError(
-            "an estimate needs names of columns, each once",
+            "estimate needs one or more distinct column names",
             got=", ".join(map(str, columns)) or "none",
             allowed=named(list(known), most=20),
         )
 
 
 def _counted(holding: Sequence[Measurement], columns: Sequence[str], asked: str | None) -> str:
-    """Choose what is to be counted: rows where they were, else the one thing that was."""
+    """Choose what to count: rows if they were counted, or else the only other kind."""
     kinds = list(dict.fromkeys(m.counted for m in holding))
     if asked in kinds:
         return str(asked)
@@ -315,7 +323,7 @@ def _counted(holding: Sequence[Measurement], columns: Sequence[str], asked: str 
 
 
 def _not_together(measured: Sequence[Measurement], columns: Sequence[str]) -> UsageError:
-    """Say what was measured with some columns, those first that have most of them."""
+    """Return an error that lists what was measured, the cliques with most of the columns first."""
     near = [m for m in measured if set(m.clique) & set(columns)]
     cliques = [set(m.clique) for m in near if m.counted == "rows"]
     found: dict[str, None] = {}

@@ -1,7 +1,7 @@
-"""Evidence on disk: all that was answered, as the program reads it again.
+"""Evidence on disk: all noisy answers, in the form that the program reads.
 
-Beside it stands ``measurements.parquet`` for people; this file also knows which cells a sum is of
-and which codes were put together.
+``measurements.parquet``, beside it, is for people; this file also has the cells of each sum and
+the merged codes.
 """
 
 from __future__ import annotations
@@ -22,29 +22,29 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Numbers = NDArray[np.int64]
+    Ints = NDArray[np.int64]
 
 FORMAT = "understudy-evidence-1"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Kept:
-    """Arrays by name, each of them once."""
+    """Arrays by name, without duplicates."""
 
     arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
     _names: dict[bytes, str] = field(default_factory=dict)
 
     def name(self, array: NDArray[Any]) -> str:
-        """Keep an array, unless it is kept already, and give its name."""
+        """Keep an array, unless it is kept already, and return its name."""
         name = self._names.setdefault(array.tobytes(), str(len(self.arrays)))
         self.arrays[name] = array
         return name
 
 
 def save_evidence(
-    path: Path, measurements: Sequence[Measurement], merged: Mapping[str, Numbers]
+    path: Path, measurements: Sequence[Measurement], merged: Mapping[str, Ints]
 ) -> None:
-    """Write measurements, and what each code is in the model, to a new file."""
+    """Write measurements, and each code's number in the model, to a new file."""
     kept = _Kept()
     told = [
         {
@@ -65,8 +65,8 @@ def save_evidence(
         np.savez_compressed(file, header=header, **kept.arrays)  # type: ignore[arg-type]
 
 
-def load_evidence(path: Path) -> tuple[tuple[Measurement, ...], dict[str, Numbers]]:
-    """Read measurements, and what each code is in the model; refuse what is neither."""
+def load_evidence(path: Path) -> tuple[tuple[Measurement, ...], dict[str, Ints]]:
+    """Read measurements, and each code's number in the model; raise if the file is damaged."""
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as held:
             header = json.loads(str(held["header"]))
@@ -76,7 +76,7 @@ def load_evidence(path: Path) -> tuple[tuple[Measurement, ...], dict[str, Number
             return measurements, {n: held[k] for n, k in header["merged"].items()}
     except (*UNREADABLE, QuestionError):
         failed = MalformedFileError(
-            f"{path} is no evidence of a release, or is damaged", hint="write the release again"
+            f"{path} is not a release's evidence file, or is damaged", hint="save the release again"
         )
     raise failed
 

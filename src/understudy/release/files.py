@@ -1,4 +1,4 @@
-"""Files and folders that appear whole or not at all, and never in another's place."""
+"""Files and folders that appear whole or not at all, and never replace another."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
-"""What file systems say that have no second names for a file."""
+"""The error codes of file systems without hard links."""
 
 
 def check_target(target: Path) -> None:
-    """Refuse a place that is taken or cannot be made, before anything is spent on it."""
+    """Raise if a target exists or cannot be created, before any budget is spent."""
     failed: UnderstudyError | None = None
     try:
         target.lstat()
         failed = OutputExistsError(
-            f"{target} exists already", hint="name another place; nothing is ever overwritten"
+            f"{target} exists already", hint="choose another path; nothing is ever overwritten"
         )
     except (FileNotFoundError, NotADirectoryError):
         above = next(folder for folder in target.absolute().parents if folder.exists())
         if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
-            failed = StorageError(f"no folder can be made in {above}", hint="name another place")
+            failed = StorageError(f"cannot create a folder in {above}", hint="choose another path")
     except (OSError, ValueError) as error:
         failed = _trouble(target, error)
     if failed is not None:
@@ -40,7 +40,7 @@ def check_target(target: Path) -> None:
 
 @contextmanager
 def new_folder(target: Path) -> Iterator[Path]:
-    """Give a hidden folder to fill, beside the target, and rename it when all is on disk."""
+    """Yield a hidden folder beside the target, and rename it when all of it is on disk."""
 
     def publish(partial: Path) -> None:
         partial.chmod(0o755)
@@ -54,9 +54,9 @@ def new_folder(target: Path) -> Iterator[Path]:
 
 @contextmanager
 def new_file(target: Path) -> Iterator[Path]:
-    """Give a path in a hidden folder to write to, which becomes the target when it is on disk.
+    """Yield a path in a hidden folder, and rename the file when it is on disk.
 
-    What else is left in that folder goes with it.
+    Anything else in that folder is deleted.
     """
 
     def publish(partial: Path) -> None:
@@ -69,7 +69,7 @@ def new_file(target: Path) -> Iterator[Path]:
 
 
 def _give_name(written: Path, target: Path) -> None:
-    """Name a file anew where nothing of that name is; renaming would take another's place."""
+    """Name a file by a hard link, since a rename would replace an existing file."""
     try:
         os.link(written, target)
     except OSError as error:
@@ -81,7 +81,7 @@ def _give_name(written: Path, target: Path) -> None:
 
 @contextmanager
 def _partial(target: Path, publish: Callable[[Path], None]) -> Iterator[Path]:
-    """Make a hidden folder beside the target, and publish what it holds when it is filled."""
+    """Make a hidden folder beside the target, and publish its contents when it is filled."""
     failed: UnderstudyError | None = None
     partial = _hidden(target)
     try:
@@ -110,7 +110,7 @@ def _trouble(target: Path, error: OSError | ValueError) -> UnderstudyError:
     code = error.errno if isinstance(error, OSError) else None
     if code in {errno.EEXIST, errno.ENOTEMPTY} and os.path.lexists(target):
         return OutputExistsError(f"{target} exists already")
-    why = error.strerror if isinstance(error, OSError) else "a name that cannot be"
+    why = error.strerror if isinstance(error, OSError) else "invalid name"
     return StorageError(f"cannot write {target}", got=why)
 
 
@@ -123,7 +123,7 @@ def _sync(path: Path) -> None:
 
 
 def checksum(path: Path) -> dict[str, Any]:
-    """Give a file's SHA-256 and its size."""
+    """Return a file's SHA-256 and its size."""
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     return {"sha256": digest, "bytes": path.stat().st_size}

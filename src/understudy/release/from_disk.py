@@ -1,4 +1,4 @@
-"""A release that was written: its rows are read again batch by batch, or all of them at once."""
+"""A saved release: its rows are read batch by batch, or all at once."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Stored:
         return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
     def __iter__(self) -> Iterator[dict[str, Array]]:
-        """Go through the rows a batch at a time."""
+        """Yield the rows a batch at a time."""
         with closing(DuckDB()) as engine:
             found = engine.attach(self._path, name="source", delimiter=",", quote_mark='"')
             listed = ", ".join(
@@ -54,25 +54,25 @@ class Stored:
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """Read a release's manifest, and see that every file is as it was written."""
+    """Read a release's manifest, and check that no file has changed."""
     try:
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         files, rows = dict(manifest["files"]), int(manifest["rows"])
     except (OSError, ValueError):
         raise MissingFileError(
-            f"{folder} is no release", got=f"no {MANIFEST} in it", hint="name a release's folder"
+            f"{folder} is not a release", got=f"no {MANIFEST} in it", hint="name a release's folder"
         ) from None
     except (LookupError, TypeError):
-        raise MalformedFileError(f"the manifest in {folder} is none of ours") from None
+        raise MalformedFileError(f"{folder / MANIFEST} is not an Understudy manifest") from None
     for name, facts in files.items():
         path = folder / Path(name).name
         if not path.is_file():
             raise MissingFileError(
-                f"{path} is missing", hint="copy the release's folder again, all of it"
+                f"{path} is missing", hint="copy the whole release's folder again"
             )
         if checksum(path) != facts:
             raise MalformedFileError(
-                f"{path} is not as it was written",
-                hint="copy the release's folder again, all of it",
+                f"{path} has changed since the release was saved",
+                hint="copy the whole release's folder again",
             )
     return {**manifest, "rows": rows}

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 DELTAS = tuple(10.0**-k for k in range(3, 16))
 FALSE_POSITIVES = (0.001, 0.01, 0.05)
-"""The shares of people outside the table that an attacker is taken to accuse."""
+"""The false-positive rates at which attacks are bounded."""
 _COUNTS = {
     "minute": (2, 10, 60),
     "hour": (2, 8, 24),
@@ -31,13 +31,13 @@ _COUNTS = {
     "quarter": (2, 4),
     "year": (2, 5, 10),
 }
-"""How many parts a whole person is priced for, by the finest part of a date in the unit."""
+"""The numbers of units per person to price, by the finest part of a date in the unit."""
 _ROWS = (10, 100, 1000)
 _COMBINATIONS = (2, 5, 10)
 
 
 def guarantee(budget: Budget, *, unit: ResolvedUnit, bounding: Bounding) -> dict[str, Any]:
-    """Say what is promised: the run's whole budget, whatever was used of it."""
+    """Return the guarantee: of the run's whole budget, however much of it was spent."""
     promise: dict[str, Any] = {
         "words": _words(budget, unit),
         "unit": str(unit),
@@ -81,7 +81,7 @@ def best_accuracy(budget: Budget) -> float:
 
 
 def whole_person(budget: Budget, unit: ResolvedUnit) -> list[dict[str, Any]]:
-    """Price a person who has several of the units, where that may be: k of them have k·μ, or k·ε.
+    """Return the group privacy of a person with several units: k of them have k·μ, or k·ε.
 
     k neighbours in a row lead from the table with all of them to the one without, which is
     the group privacy of μ-GDP (Dong, Roth, Su, thm 2.14) and of pure ε.
@@ -106,7 +106,7 @@ def whole_person(budget: Budget, unit: ResolvedUnit) -> list[dict[str, Any]]:
 
 
 def whole_person_words(budget: Budget, unit: ResolvedUnit) -> str:
-    """Say what a person who has several of the units is promised."""
+    """Return the guarantee for a person with several units, in words."""
     many = "rows" if unit.is_row else "of them"
     price = "k·mu" if budget.delta else "k·epsilon"
     each = ", ".join(
@@ -121,7 +121,7 @@ def whole_person_words(budget: Budget, unit: ResolvedUnit) -> str:
 
 
 def rounded_up(value: float, digits: int = 3) -> str:
-    """Write a number for people, rounded up to so many digits.
+    """Return a number as text, rounded up to ``digits`` digits.
 
     >>> rounded_up(7.181), rounded_up(0.2), rounded_up(3.2534e-8)
     ('7.19', '0.2', '3.26e-08')

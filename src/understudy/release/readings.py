@@ -3,8 +3,8 @@
 An answer is a noisy sum of cells of its clique.  It is of use for a marginal over fewer columns
 where all that it sums lies within one cell of that marginal; answers that together count all of
 such a cell, each part of it as often as any other, add up to it.  Sums of this kind from different
-answers are put together by inverse variance.  What is chosen here depends on what was asked and on
-its noise alone, never on an answer, so nothing is biased by the choice.
+answers are combined by inverse variance.  What is chosen here depends on the queries and their
+noise alone, never on an answer, so nothing is biased by the choice.
 """
 
 from __future__ import annotations
@@ -21,38 +21,38 @@ if TYPE_CHECKING:
 
     from understudy.door import Measurement
 
-    Numbers = NDArray[np.float64]
-    Whole = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
 
 EXACT = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Known:
-    """What is known of some cells, named by number, in their order."""
+    """Estimates of some cells, by cell number, in ascending order."""
 
-    cells: Whole
-    values: Numbers
-    variances: Numbers
+    cells: Ints
+    values: Floats
+    variances: Floats
 
     def scaled(self, factor: float, spread: float) -> Known:
-        """Multiply by a factor that is itself known but for a relative standard error.
+        """Multiply by a factor that has a relative standard error itself.
 
-        That error is taken to be a stranger to the others, though it is partly theirs: that a
-        cell is part of the total that it is divided by makes the truth a little better.
+        That error is treated as independent of the others, though the total that a cell is
+        divided by includes the cell itself: the true error is a little smaller.
         """
         values = self.values * factor
         return Known(self.cells, values, self.variances * factor**2 + (values * spread) ** 2)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Space:
-    """The cells of a marginal: columns, and the part of each that a code belongs to."""
+class MarginalDomain:
+    """A marginal's domain, perhaps compressed: its columns, each partitioned into parts."""
 
     sizes: Mapping[str, int]
     """The number of codes of every column of the table."""
-    parts: Mapping[str, Whole]
-    """Of the marginal's columns, in order, the part that each code belongs to, from 0."""
+    parts: Mapping[str, Ints]
+    """The part that each code belongs to, from 0, by column of the marginal, in order."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -61,7 +61,7 @@ class Space:
 
 
 def combined(known: Sequence[Known]) -> Known:
-    """Put readings that are strangers to each other together, by inverse variance."""
+    """Combine independent readings by inverse variance."""
     cells, at = np.unique(np.concatenate([k.cells for k in known]), return_inverse=True)
     precisions = np.concatenate([1 / k.variances for k in known])
     values = np.concatenate([k.values for k in known])
@@ -70,20 +70,20 @@ def combined(known: Sequence[Known]) -> Known:
     return Known(cells, sums / total, 1 / total)
 
 
-def readings(measured: Sequence[Measurement], space: Space, *, laplace: bool) -> Known:
-    """Read all that measurements say of a marginal's cells; some cells may stay unknown."""
+def readings(measured: Sequence[Measurement], domain: MarginalDomain, *, laplace: bool) -> Known:
+    """Estimate a marginal's cells from all measurements; some cells may remain unknown."""
     families: dict[object, list[Measurement]] = {}
     for m in measured:
         merged = tuple((n, np.asarray(m.merged[n]).tobytes()) for n in sorted(m.merged))
         families.setdefault((m.clique, merged), []).append(m)
     none = Known(np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0))
-    return combined([none, *(_family(ms, space, laplace=laplace) for ms in families.values())])
+    return combined([none, *(_family(ms, domain, laplace=laplace) for ms in families.values())])
 
 
-def _family(measured: Sequence[Measurement], space: Space, *, laplace: bool) -> Known:
-    """Read measurements of the same cells: each by itself, or all in one, as is the better."""
-    inside = [_within(m, space, laplace=laplace) for m in measured]
-    whole = _Whole.of(measured[0], space)
+def _family(measured: Sequence[Measurement], domain: MarginalDomain, *, laplace: bool) -> Known:
+    """Read measurements of the same cells: separately or pooled, whichever is better."""
+    inside = [_within(m, domain, laplace=laplace) for m in measured]
+    whole = _Whole.of(measured[0], domain)
     apart = combined([_read(sums, whole) for sums in inside])
     if len(inside) == 1:
         return apart
@@ -91,7 +91,7 @@ def _family(measured: Sequence[Measurement], space: Space, *, laplace: bool) -> 
     cells, at = np.unique(np.concatenate([k.cells for k in both]), return_inverse=True)
     values = np.concatenate([k.values for k in both])
     variances = np.concatenate([k.variances for k in both])
-    # Of two readings of a cell, which share answers, the one with the smaller variance.
+    # The two readings of a cell share answers: keep the one with the smaller variance.
     order = np.lexsort((variances, at))
     first = order[np.searchsorted(at[order], np.arange(len(cells)))]
     return Known(cells, values[first], variances[first])
@@ -101,36 +101,36 @@ def _family(measured: Sequence[Measurement], space: Space, *, laplace: bool) -> 
 class _Sums:
     """Noisy sums that each lie within one cell of a marginal."""
 
-    cells: Whole
-    """The clique's cells that are summed, those of one sum together."""
-    sums: Whole
-    """The sum that each of these is in."""
-    homes: Whole
+    cells: Ints
+    """The clique's cells that are summed, grouped by sum."""
+    sums: Ints
+    """The sum that each of these belongs to."""
+    homes: Ints
     """The marginal's cell that each sum lies in."""
-    values: Numbers
-    variances: Numbers
+    values: Floats
+    variances: Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Whole:
-    """How many of a clique's cells there are in a cell of a marginal."""
+    """The number of a clique's cells within each cell of a marginal."""
 
-    counts: tuple[Numbers, ...]
-    """Of each of the marginal's columns, how many of the clique's codes each part has."""
+    counts: tuple[Floats, ...]
+    """The number of the clique's codes in each part, for each of the marginal's columns."""
     others: float
-    """The cells of the clique's other columns."""
+    """The number of cells of the clique's other columns."""
 
     @classmethod
-    def of(cls, measured: Measurement, space: Space) -> _Whole:
+    def of(cls, measured: Measurement, domain: MarginalDomain) -> _Whole:
         counts = tuple(
             np.bincount(inside[inside >= 0], minlength=int(part.max()) + 1).astype(np.float64)
-            for part, inside in _insides(measured, space)
+            for part, inside in _insides(measured, domain)
         )
-        names = [n for n in measured.clique if n not in space.parts]
-        return cls(counts, float(np.prod([_size(measured, space, n) for n in names])))
+        names = [n for n in measured.clique if n not in domain.parts]
+        return cls(counts, float(np.prod([_size(measured, domain, n) for n in names])))
 
-    def __call__(self, cells: Whole) -> Numbers:
-        """Count, for some of the marginal's cells."""
+    def __call__(self, cells: Ints) -> Floats:
+        """Return the number for some of the marginal's cells."""
         found = np.full(len(cells), self.others)
         if self.counts:
             codes = np.unravel_index(cells, tuple(map(len, self.counts)))
@@ -139,19 +139,19 @@ class _Whole:
         return found
 
 
-def _size(measured: Measurement, space: Space, name: str) -> int:
+def _size(measured: Measurement, domain: MarginalDomain, name: str) -> int:
     merged = measured.merged.get(name)
-    return space.sizes[name] if merged is None else int(np.max(merged)) + 1
+    return domain.sizes[name] if merged is None else int(np.max(merged)) + 1
 
 
-def _insides(measured: Measurement, space: Space) -> list[tuple[Whole, Whole]]:
-    """Give, of each of a marginal's columns, the parts and the part of each measured code.
+def _insides(measured: Measurement, domain: MarginalDomain) -> list[tuple[Ints, Ints]]:
+    """Return, for each of a marginal's columns, the parts and the part of each measured code.
 
-    It is -1 where a measured code has values of several parts, and for all others that such a part
-    has: what is measured does not tell that part from others.
+    It is -1 where a measured code has values of several parts, and for all other codes of those
+    parts: the measurement does not distinguish them.
     """
     found = []
-    for name, part in space.parts.items():
+    for name, part in domain.parts.items():
         merged = measured.merged.get(name)
         if merged is None:
             found.append((part, part))
@@ -165,15 +165,15 @@ def _insides(measured: Measurement, space: Space) -> list[tuple[Whole, Whole]]:
     return found
 
 
-def _within(measured: Measurement, space: Space, *, laplace: bool) -> _Sums:
-    """Find the answers that sum cells of one cell of a marginal, all with the same weight."""
-    shape = [_size(measured, space, name) for name in measured.clique]
+def _within(measured: Measurement, domain: MarginalDomain, *, laplace: bool) -> _Sums:
+    """Find the answers that sum cells within one cell of a marginal, with equal weights."""
+    shape = [_size(measured, domain, name) for name in measured.clique]
     rows = measured.rows
     cells = np.arange(int(np.prod(shape))) if rows is None else rows.cells
     starts = np.arange(len(cells) + 1) if rows is None else rows.starts
     codes = dict(zip(measured.clique, np.unravel_index(cells, shape) if shape else (), strict=True))
     homes, lost = np.zeros(len(cells), dtype=np.int64), np.zeros(len(cells), dtype=bool)
-    for name, (part, inside) in zip(space.parts, _insides(measured, space), strict=True):
+    for name, (part, inside) in zip(domain.parts, _insides(measured, domain), strict=True):
         here = inside[codes[name]]
         homes = homes * (int(part.max()) + 1) + here
         lost |= here < 0
@@ -192,7 +192,7 @@ def _within(measured: Measurement, space: Space, *, laplace: bool) -> _Sums:
 
 
 def _together(parts: Sequence[_Sums]) -> _Sums:
-    """Put sums of several measurements into one list; of a single cell, one with all that is said.
+    """Concatenate sums of several measurements; those of the same single cell are combined.
 
     >>> one = _Sums(np.array([7]), np.array([0]), np.array([3]), np.array([1.0]), np.array([1.0]))
     >>> _together([one, one]).variances.tolist()
@@ -219,10 +219,10 @@ def _together(parts: Sequence[_Sums]) -> _Sums:
 
 
 def _read(sums: _Sums, whole: _Whole) -> Known:
-    """Add sums up to the marginal's cells that they count all of, every part of it alike.
+    """Add sums up to the marginal's cells that they cover completely and evenly.
 
-    Each may count by a power of its precision: where sums overlap, as in AdaGrid's queries, one of
-    these may be what makes every part count alike.
+    Each is weighted by a power of its precision: where sums overlap, as in AdaGrid's queries, one
+    of these powers may make the cover even.
     """
     homes, of_sum = np.unique(sums.homes, return_inverse=True)
     distinct, at = np.unique(sums.cells, return_inverse=True)

@@ -56,11 +56,11 @@ _TEXTS = {name: "VARCHAR" for name, kind in _NOISY.items() if kind is object}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Release(Contents):
-    """A synthetic table that anyone may see, the noisy numbers behind it, and what is promised.
+    """A synthetic table that anyone may see, the noisy numbers behind it, and its guarantee.
 
     `rows`, `columns`, `to_arrow` and `to_polars` are the synthetic rows, `sample` draws more of
-    them, and `histogram` counts them.  `estimate` tells what was measured, with standard errors.
-    `save` writes all of it as a folder, which `read` takes up again.
+    them, and `histogram` counts them.  `estimate` returns what was measured, with standard errors.
+    `save` writes all of it as a folder, which `read` reads.
 
     >>> import tempfile, understudy as us
     >>> from understudy.schema import Categorical, Schema
@@ -78,7 +78,7 @@ class Release(Contents):
 
     @classmethod
     def read(cls, folder: str | Path) -> Self:
-        """Read a release that was saved; one that was changed since is refused."""
+        """Read a saved release; raise if it has changed since."""
         where = Path(folder)
         manifest = read_manifest(where)
         schema = Schema.read(where / SCHEMA)
@@ -91,11 +91,11 @@ class Release(Contents):
         return cls(schema, stored, measurements, manifest, model, merged)
 
     def __repr__(self) -> str:
-        """Say what the release is, what it promises and what it cost; show no rows."""
+        """Describe the release, what it promises and what it cost; show no rows."""
         return release_text(self)
 
     def _repr_html_(self) -> str:
-        """Say the same in a notebook."""
+        """Describe the release in a notebook."""
         return release_html(self)
 
     @property
@@ -104,24 +104,24 @@ class Release(Contents):
         return to_pandas(self.columns, what="release.rows", instead="release.columns")
 
     def to_arrow(self) -> Any:  # noqa: ANN401  an Arrow table, which is not required
-        """Give the synthetic rows as an Arrow table."""
+        """Return the synthetic rows as an Arrow table."""
         return to_arrow(self.columns, sql_types(self.schema))
 
     def to_polars(self) -> Any:  # noqa: ANN401  a polars DataFrame, which is not required
-        """Give the synthetic rows as a polars DataFrame."""
+        """Return the synthetic rows as a polars DataFrame."""
         return to_polars(self.columns, sql_types(self.schema))
 
     def estimate(self, *columns: str, counted: str | None = None) -> Estimate:
-        """Estimate the counts of some columns' values together, with standard errors.
+        """Estimate a marginal of some columns, with standard errors.
 
-        The numbers are those that were measured, noise and all; synthetic rows are not looked at.
-        So this is for columns that were measured together; `histogram` counts synthetic rows of
-        any.  ``counted`` says what is to be counted where it was not rows.
+        The estimates are the noisy measurements; synthetic rows are not used.  So the columns must
+        have been measured together; `histogram` counts synthetic rows by any columns.  ``counted``
+        chooses what is counted where it is not rows.
         """
         return estimate(self, columns, counted=counted)
 
     def histogram(self, *columns: str) -> Array:
-        """Count the rows of every cell of some columns, or of all, by code."""
+        """Count the synthetic rows in every cell of some columns, or of all, by code."""
         names = columns or tuple(self.schema.domain)
         shape = self.schema.domain.shape(names)
         counts = np.zeros(self.schema.domain.cells(names), dtype=np.int64)
@@ -138,13 +138,13 @@ class Release(Contents):
         seed: int | None = None,
         where: Mapping[str, object] | None = None,
     ) -> dict[str, Array]:
-        """Draw rows anew, free of charge, as many as the release has where it is not said.
+        """Draw new rows at no privacy cost, by default as many as the release has.
 
-        ``where`` names values, one or a list of them by column, that all rows shall have.  The
-        same seed gives the same rows; without one they are others every time.
+        ``where`` maps columns to the value, or the list of values, that all rows must have.  The
+        same seed gives the same rows; without a seed they differ every time.
         """
         if seed is not None and seed < 0:
-            raise UsageError("a seed is 0 or more", got=seed)
+            raise UsageError("seed must be at least 0", got=seed)
         rng = np.random.default_rng(seed)
         return sampled(self, len(self) if rows is None else rows, where=where or {}, rng=rng)
 
@@ -157,7 +157,7 @@ class Release(Contents):
     ) -> Path:
         """Write the release as a new folder; nothing is ever overwritten.
 
-        A batch of rows is held at a time, unless all are held already.
+        One batch of rows is in memory at a time, unless all are already.
         """
         target = Path(folder)
         check_target(target)
@@ -184,19 +184,19 @@ class Release(Contents):
         (folder / MANIFEST).write_text(manifest + "\n", encoding="utf-8")
 
     def _told(self, progress: Progress) -> Iterator[dict[str, Array]]:
-        """Go through the rows, and tell how many of them are done."""
+        """Yield the rows batch by batch, and report progress."""
         done = 0
         for size, batch in zip(self.decoded.sizes, self.decoded, strict=True):
             progress("writing the release", done / max(len(self), 1))
             yield batch
             done += size
-        # Batches are put together then, which cannot be told how far it is.
+        # The batches are then merged, with no progress to report.
         progress("writing the release", 1)
 
     def _noisy_table(self) -> dict[str, Array]:
-        """Lay the measurements out as one long table, a row a noisy number."""
+        """Return the measurements as one long table, one row per noisy number."""
         error = np.sqrt(2.0) if self.manifest["guarantee"]["delta"] == 0 else 1.0
-        # A mechanism may make rows of what it counted otherwise, and measure no marginal.
+        # Empty arrays first: a mechanism may measure no marginal at all.
         parts: dict[str, list[Array]] = {
             name: [np.empty(0, dtype=kind)] for name, kind in _NOISY.items()
         }
@@ -216,12 +216,12 @@ class Release(Contents):
         return {name: np.concatenate(pieces) for name, pieces in parts.items()}
 
     def labels(self, column: str, merged: NDArray[np.int64] | None = None) -> tuple[str, ...]:
-        """Name a column's codes; merged ones by the one that each stands for, or how many."""
+        """Return the labels of a column's codes; of merged codes, the label of each group."""
         own = self.schema[column].labels()
         return tuple(own if merged is None else part_labels(own, merged)[0])
 
     def cells(self, measured: Measurement) -> Array:
-        """Name what each number of a measurement counts."""
+        """Return a label for each number of a measurement."""
         if measured.rows is not None and len(measured.rows.cells) > measured.rows.count:
             sizes = np.diff(measured.rows.starts)
             return np.array([f"(sum of {n} cells)" for n in sizes], dtype=object)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Decoded:
-    """The rows of a synthetic table.  They are the same ones whichever way they are looked at."""
+    """The rows of a synthetic table.  They are the same however they are read."""
 
     def __init__(
         self,
@@ -37,19 +37,19 @@ class Decoded:
 
     @property
     def columns(self) -> dict[str, Array]:
-        """All rows, column by column; kept when they have been asked for once."""
+        """All rows, column by column; kept in memory after the first access."""
         if self._batches is not None:
             parts: dict[str, list[Array]] = {}
             for batch in self:
                 for name, column in batch.items():
                     parts.setdefault(name, []).append(column)
             self._columns = {name: np.concatenate(parts.pop(name)) for name in list(parts)}
-            # What the rows were drawn from is needed no more, and may be large.
+            # The batches are no longer needed, and may be large.
             self._batches = None
         return self._columns
 
     def __iter__(self) -> Iterator[dict[str, Array]]:
-        """Go through the rows a batch at a time; only that one is held, unless all are."""
+        """Yield the rows a batch at a time; only one is in memory, unless all are."""
         if self._batches is None:
             last = 0
             for size in self.sizes:
@@ -76,7 +76,7 @@ def _first_ids(schema: Schema, unit: ResolvedUnit) -> dict[str, int]:
     """Return the first synthetic person's id, in the unit's columns that are ids."""
     declared = {c.name: c.min for c in schema.ids}
     drawn = {c.name for c in (*schema.modelled, *schema.released_columns)}
-    # What is modelled as several columns comes out as the table's own.
+    # A column that is modelled as several is released as one.
     drawn |= {c.table_column for c in schema.released_columns if c not in c.modelled}
     named = [p.column for p in unit.parts if p.part is None and p.column not in drawn]
     firsts = {name: declared.get(name) for name in named}

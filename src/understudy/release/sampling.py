@@ -1,8 +1,8 @@
-"""More rows of a release, free of charge: all that is used is public already.
+"""More rows of a release, at no privacy cost: everything used is public already.
 
-Where the release has a model, new rows are drawn from it, each by itself; codes that the model
-has put together, values within a bin, and how many rows people have, are as in the released rows.
-Where it has none, released people are drawn again, each with all of their rows.
+Where the release has a model, new rows are drawn from it independently; merged codes, values within
+a bin, and the number of rows per person follow the released rows.  Where it has none, released
+people are resampled, each with all of their rows.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from understudy.release.contents import Contents
     from understudy.schema import Array, Codes, Column, Schema
 
-    Numbers = NDArray[np.int64]
+    Ints = NDArray[np.int64]
     Wanted = Mapping[str, NDArray[np.bool_]]
 
 SHOWN = 10
@@ -35,11 +35,11 @@ SHOWN = 10
 def sampled(
     release: Contents, rows: int, *, where: Mapping[str, object], rng: np.random.Generator
 ) -> dict[str, Array]:
-    """Draw rows that are like a release's, all of them with the values that are wanted."""
+    """Draw rows like a release's that all have the wanted values."""
     if rows < 0:
-        raise UsageError("a number of rows is 0 or more", got=rows)
+        raise UsageError("rows must be at least 0", got=rows)
     if not len(release):
-        raise UsageError("the release has no rows, so that more of them cannot be drawn")
+        raise UsageError("cannot draw rows from a release that has none")
     wanted = {name: _wanted(release.schema, name, given) for name, given in where.items()}
     unit = ResolvedUnit.of(*release.ids)
     known = PublicTable.read(release.columns, schema=release.schema.released(), unit=unit)
@@ -59,7 +59,7 @@ def sampled(
 
 
 def _wanted(schema: Schema, name: str, given: object) -> NDArray[np.bool_]:
-    """Say of every code of a column whether it is wanted."""
+    """Return whether each code of a column is wanted."""
     column = schema.released()[name]
     values = given if isinstance(given, (list, tuple, set, frozenset)) else [given]
     wanted = np.zeros(column.size, dtype=bool)
@@ -72,7 +72,7 @@ def _code(column: Column, value: object) -> int:
     labels = column.labels()
     if str(value) in labels:
         return labels.index(str(value))
-    # What is nearest to a value, or among the others, is not what was asked for.
+    # Only an exact match counts: not the nearest value, and not (other).
     code = int(replace(column, outside="drop").encode(np.array([value], dtype=object))[0])
     if 0 <= code < column.values_count:
         return code
@@ -82,8 +82,8 @@ def _code(column: Column, value: object) -> int:
 
 def _again(
     known: PublicTable, rows: int, wanted: Wanted, rng: np.random.Generator
-) -> tuple[dict[str, Codes], Numbers]:
-    """Draw released people again, with their rows that are wanted, until there are enough."""
+) -> tuple[dict[str, Codes], Ints]:
+    """Resample released people, with their wanted rows, until there are enough."""
     kept = np.ones(len(known), dtype=bool)
     for name, mask in wanted.items():
         kept &= mask[known.codes[name]]
@@ -106,11 +106,11 @@ def _drawn(
     known: PublicTable,
     rows: int,
     *,
-    merged: Mapping[str, Numbers],
+    merged: Mapping[str, Ints],
     wanted: Wanted,
     rng: np.random.Generator,
 ) -> dict[str, Codes]:
-    """Draw rows of a model, given what is wanted, and spread its codes as released rows are."""
+    """Draw rows from a model, given what is wanted, and split merged codes as in released rows."""
     spreads = {
         name: _Spread(
             merged.get(name, np.arange(size)),
@@ -135,10 +135,10 @@ def _drawn(
 
 
 class _Spread:
-    """Which codes stand behind each code of the model, and how often."""
+    """The codes behind each code of the model, with their frequencies."""
 
-    def __init__(self, groups: Numbers, counts: Numbers, wanted: NDArray[np.bool_]) -> None:
-        """Count by released rows; where these have none of a group, all of it alike."""
+    def __init__(self, groups: Ints, counts: Ints, wanted: NDArray[np.bool_]) -> None:
+        """Count released rows; the codes of a group without any are equally likely."""
         seen = np.bincount(groups, weights=counts)
         each = np.where(seen[groups] > 0, counts, 1) * 1.0
         whole = np.bincount(groups, weights=each)
@@ -148,17 +148,17 @@ class _Spread:
         mass = np.bincount(groups, weights=each)
         self._mass, self._first = mass, np.cumsum(mass) - mass
         self.part: NDArray[np.float64] = mass / whole
-        """The part of each group that is wanted."""
+        """The share of each group that is wanted."""
 
     def of(self, codes: Codes, rng: np.random.Generator) -> Codes:
-        """Draw a code for each of the model's."""
+        """Draw a code for each of the model's codes."""
         at = self._first[codes] + (1 - rng.random(len(codes))) * self._mass[codes]
         place = np.minimum(np.searchsorted(self._ends, at), len(self._order) - 1)
         return self._order[place].astype(np.int32)
 
 
-def _dealt(known: PublicTable, rows: int, rng: np.random.Generator) -> Numbers:
-    """Give rows to people who have as many as released ones."""
+def _dealt(known: PublicTable, rows: int, rng: np.random.Generator) -> Ints:
+    """Assign rows to people, whose numbers of rows are drawn from the released people."""
     if known.people is None:
         return np.arange(rows)
     sizes, dealt = known.sizes(), np.zeros(0, dtype=np.int64)
@@ -170,7 +170,7 @@ def _dealt(known: PublicTable, rows: int, rng: np.random.Generator) -> Numbers:
 def _check_possible(mass: float, wanted: Wanted) -> None:
     if not mass > 0:
         raise UsageError(
-            "no synthetic row is like that",
+            "no synthetic row has these values",
             got=", ".join(wanted),
-            hint="ask for fewer columns, or more of their values",
+            hint="name fewer columns, or more values of each",
         )

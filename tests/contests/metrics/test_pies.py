@@ -175,7 +175,7 @@ def test_what_cannot_be_scored_is_refused() -> None:
     with pytest.raises(QuestionError, match=r"does not have .*nothing"):
         pie_score(real, real, pie=["place"], slices="nothing")
     for pie in ([], ["fare"], ["place", "fare"], ["place", "place"]):
-        with pytest.raises(QuestionError, match="another one for their slices"):
+        with pytest.raises(QuestionError, match="a different one for their slices"):
             pie_score(real, real, pie=pie, slices="fare")
     with pytest.raises(QuestionError, match="same columns"):
         pie_score(real, random_table(0, sizes={"fare": 2}), **PIE)

@@ -151,9 +151,9 @@ def test_what_cannot_be_scored_is_refused() -> None:
     real = random_table(0)
     with pytest.raises(QuestionError, match=r"does not have .*nowhere"):
         trip_score(real, real, place="nowhere", time="time", edge=("place", "to"))
-    with pytest.raises(QuestionError, match="two columns beside"):
+    with pytest.raises(QuestionError, match="two columns besides"):
         trip_score(real, real, **ROLES, rest=["fare"])
-    with pytest.raises(QuestionError, match="that has rows"):
+    with pytest.raises(QuestionError, match="with rows"):
         trip_score(random_table(0, rows=0), real, **ROLES)
     with pytest.raises(QuestionError, match="same columns"):
         trip_score(real, random_table(0, sizes=WIDE), **ROLES)

@@ -2,7 +2,7 @@
 
 `METRICS` is their registry.  To compare tables by them too, pass
 ``metrics=understudy.evaluate.METRICS | understudy.contests.metrics.METRICS`` to
-`understudy.evaluate.compare`, with their options, as ``place``, ``time`` and ``edge``.
+`understudy.evaluate.compare`, with their options, such as ``place``, ``time`` and ``edge``.
 """
 
 from understudy.contests.metrics.census import CENSUS, CENSUS_COLUMNS, CensusScore, census_score

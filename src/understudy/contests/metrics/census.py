@@ -1,8 +1,8 @@
 """The census score: the three metrics of NIST's Match 3 of 2018, on tables of whole numbers.
 
-*Triples*: how alike random triples of columns are.  *Conjunctions* (the contest's HOC): how
-alike the shares of rows are that satisfy random conditions on a tenth of the columns.  *Wages*:
-how alike cities are in the inequality of wages, and in their order by the gap between the wages
+*Triples*: the similarity of random 3-way marginals.  *Conjunctions* (the contest's HOC): the
+similarity of the shares of rows that satisfy random conditions on a tenth of the columns.  *Wages*:
+the similarity of cities in the inequality of wages, and in their ranks by the gap between the wages
 of men and women.  Each is 1,000,000 where nothing differs; the score is their mean.
 """
 
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
 PLACE, WAGE, SEX = CENSUS_COLUMNS = ("CITY", "INCWAGE", "SEX")
 FULL = 1_000_000
-"""What each part is worth."""
+"""The best score of each part."""
 TAKEN = 0.1
-"""How likely a conjunction is to take a column."""
+"""The probability that a conjunction includes a column."""
 LEAST_SHARE = 1e-6
 WORST_FACTOR = 1000
 """Shares that are off by this factor, in the root mean square of logarithms, score 0."""
@@ -82,7 +82,7 @@ def census_score(
     real table's own values where a column has none.
 
     Where no men or no women of a place are paid, their mean wage is 0.  A place without synthetic
-    wages counts 0; of a single place the rank is right or wrong.  A synthetic table without rows
+    wages scores 0; the rank of a single place is right or wrong.  A synthetic table without rows
     scores 0.
     """
     names = shared_names(real, synthetic)
@@ -113,21 +113,21 @@ def census_score(
 
 
 def _whole(name: str, values: Array) -> Whole:
-    """Read values as whole numbers; refuse any other, without quoting it."""
+    """Convert values to integers; raise on any other, without quoting it."""
     if values.dtype.kind not in "iu":
         numbers, absent = reading.numbers(values, ())
         if absent.any() or not (np.isfinite(numbers) & (numbers == np.floor(numbers))).all():
-            raise QuestionError(f"column {name} has values that are no whole numbers")
+            raise QuestionError(f"column {name} has values that are not whole numbers")
         values = numbers
     return values.astype(np.int64, copy=False)
 
 
 def _numbered(real: Whole, synthetic: Whole) -> tuple[Column, Whole]:
-    """Number the different values of two columns from 0, ascending; give the values too."""
+    """Number the distinct values of two columns from 0, ascending; return the values too."""
     both = np.concatenate([real, synthetic])
     least, most = int(both.min()), int(both.max())
     if most - least < 4 * len(both):
-        # Numbers close together, as codes are, need no sorting: look their ranks up.
+        # Numbers in a narrow range, such as codes, need no sorting: look up their ranks.
         present = np.zeros(most - least + 1, np.bool_)
         present[both - least] = True
         values, codes = np.flatnonzero(present) + least, (np.cumsum(present) - 1)[both - least]
@@ -140,9 +140,9 @@ def _numbered(real: Whole, synthetic: Whole) -> tuple[Column, Whole]:
 def draw_conjunctions(
     real: Coded, values: Mapping[str, Whole], *, count: int, seed: int, largest: Mapping[str, int]
 ) -> list[Conjunction]:
-    """Draw conjunctions: the values that each column taken may have, so that a real row does.
+    """Draw conjunctions: the allowed values of each chosen column, satisfied by a real row.
 
-    A column may have that row's value, and more, drawn until one comes a second time.
+    A column allows that row's value and more values, drawn until one repeats.
     """
     rng = np.random.default_rng([seed, 1])
     names = list(real.sizes)
@@ -189,11 +189,11 @@ def _share(table: Coded, allowed: Mapping[str, NDArray[np.bool_]]) -> float:
 
 
 class Paid(NamedTuple):
-    """What a place's people are paid."""
+    """The wages of a place."""
 
     gini: float
     rank: int
-    """Its place from 0 among all, by the gap of men's and women's mean wages, largest first."""
+    """Its rank from 0 by the gap between men's and women's mean wages, largest first."""
 
 
 def paid_by_place(
@@ -241,8 +241,8 @@ def gini(ascending: NDArray[np.float64]) -> float:
 def wages_alike(real: Mapping[int, Paid], synthetic: Mapping[int, Paid]) -> float:
     """Compare places by their Gini indices and by their ranks, half and half.
 
-    A place that the synthetic table has no wages of counts 0 in both.  Of a single place the
-    rank is right or wrong; more places than there are truly can put it wrong.
+    A place without wages in the synthetic table scores 0 in both.  The rank of a single place is
+    right or wrong; it can be wrong if the synthetic table has more places than the real one.
     """
     if not real:
         raise QuestionError("a census score needs a real table with wages")
@@ -278,7 +278,7 @@ CENSUS: Metric[CensusScore] = Metric(
     compute=_compute,
     plain=_plain,
     options=(
-        Option(name="census", kind="flag", help="the scores of NIST's 2018 match 3, 1940 census"),
+        Option(name="census", kind="flag", help="the scores of NIST's 2018 Match 3, 1940 census"),
     ),
     raw=True,
     figures=(

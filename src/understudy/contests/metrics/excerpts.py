@@ -1,9 +1,9 @@
 """The excerpt score: the k-marginal of SDNist 2, on NIST's excerpts of the census's survey.
 
-Numbers are cut into 20 bins by their rank in the real table; a value that many share, as 501 of
-POVPIP, may be kept out of them and be a bin of its own.  Densities are cut at 150 and then by
-their logarithm.  Every pair of features, within each place where the tables tell it, is compared
-over the whole table.  1000 is the same, 0 has no cell in common.
+Numbers are cut into 20 bins by their rank in the real table; a frequent value, such as 501 of
+POVPIP, may have a bin of its own.  Densities are cut at 150 and then by their logarithm.  Every
+pair of features, within each place where the tables have it, is compared over the whole table.
+1000 is the same, 0 has no cell in common.
 
 SDNist's published figures are those of ``own_bin={}``, where 501 is ranked with the others; some
 of its versions count INDP too, which is ``left_out=()``.
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from understudy.evaluate.values import Values
     from understudy.schema import Array
 
-    Numbers = NDArray[np.float64]
+    Floats = NDArray[np.float64]
 
 NUMERIC = ("AGEP", "POVPIP", "PINCP", "PWGTP", "WGTP")
 OWN_BIN: Mapping[str, float] = MappingProxyType({"POVPIP": 501.0})
@@ -47,12 +47,12 @@ SPARSE = 150.0
 """The end of the first bin of densities."""
 LOG_BINS = 20
 SKIPPED = 8
-"""How many of the smallest logarithmic bins the first bin stands for."""
+"""The number of the smallest logarithmic bins that the first bin replaces."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExcerptScore:
-    """How alike the pairs of features are.
+    """The similarity of the pairs of features.
 
     >>> found = ExcerptScore(pairs={("AGEP", "SEX"): 0.5, ("AGEP", "EDU"): 0.25})
     >>> found.score, found.features
@@ -92,7 +92,8 @@ def excerpt_score(
     features = [name for name in names if name != place and name not in left_out]
     if len(features) < 2:
         raise QuestionError(
-            "an excerpt score needs two features beside the place", got=", ".join(features) or None
+            "an excerpt score needs at least two features besides the place",
+            got=", ".join(features) or None,
         )
     within = (place,) if place is not None and place in names else ()
 
@@ -113,12 +114,12 @@ def excerpt_score(
 
 
 def _texts(values: Array) -> list[str | None]:
-    """Read values as texts, None where one is missing."""
+    """Convert values to texts, None where one is missing."""
     return [None if text in MISSING else text for text in reading.texts(values).tolist()]
 
 
 def _ranked(name: str, real: Array, synthetic: Array, *, own: float | None) -> Column:
-    """Cut two columns by the ranks of the real one; what is behind the point does not count."""
+    """Bin two columns by the ranks of the real one; decimals are ignored."""
     true, made = (np.trunc(_numbers(name, values)) for values in (real, synthetic))
     inner = rank_edges(true[~np.isnan(true) & (true != own)])
     left, right = (_cut(numbers, inner, own) for numbers in (true, made))
@@ -135,16 +136,16 @@ def _densities(name: str, real: Array, synthetic: Array) -> Column:
     return Column(left, right, len(inner) + 3)
 
 
-def _numbers(name: str, values: Array) -> Numbers:
-    """Read values as numbers, NaN where one is missing."""
+def _numbers(name: str, values: Array) -> Floats:
+    """Convert values to numbers, NaN where one is missing."""
     numbers, absent = reading.numbers(values, MISSING)
     if not np.isfinite(numbers[~absent]).all():
         # The value itself may be private: the message says only what is allowed.
-        raise QuestionError(f"column {name} has values that are no numbers", allowed="numbers, N")
+        raise QuestionError(f"column {name} has values that are not numbers", allowed="numbers, N")
     return np.where(absent, np.nan, numbers)
 
 
-def rank_edges(numbers: Numbers) -> Numbers:
+def rank_edges(numbers: Floats) -> Floats:
     """Return the largest number of each bin but the last, of 20 by the share of smaller numbers.
 
     A number's rank is the mean of the places that its equals take, so that they stay together;
@@ -159,8 +160,8 @@ def rank_edges(numbers: Numbers) -> Numbers:
     return distinct[np.flatnonzero(np.diff(bins))]
 
 
-def _cut(numbers: Numbers, inner: Numbers, own: float | None) -> NDArray[np.int32]:
-    """Return the bin of each number; after the last come those of the own value and of none."""
+def _cut(numbers: Floats, inner: Floats, own: float | None) -> NDArray[np.int32]:
+    """Return the bin of each number; the last ones are for the own value and for missing ones."""
     bins = np.searchsorted(inner, numbers, side="left").astype(np.int32)
     if own is not None:
         bins[numbers == own] = len(inner) + 1

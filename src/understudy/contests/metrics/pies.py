@@ -1,6 +1,6 @@
 """The pie score: the metric of the first sprint of NIST's contest, for any table.
 
-A pie is how the rows of one cell, as of a place and a time, are split by another column.  Only
+A pie is how the rows of one cell, such as a place and a time, are split by another column.  Only
 slices of at least 5 % count.  A pie scores 1 less the Jensen–Shannon distance of the true and
 the released one, less 0.2 for each slice that the true one does not have, and less 0.25 where
 the numbers of rows differ by more than 500; but never below 0, and always 1 where no count
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 LEAST_SHARE = 0.05
 FALSE_SLICE = 0.2
-"""What a slice costs that only the released pie has."""
+"""The penalty for a slice that only the released pie has."""
 WRONG_SIZE = 0.25
-"""What it costs to be off by more rows than may be."""
+"""The penalty for a larger difference in rows than allowed."""
 ROWS_OFF = 500
 SMOOTHING = 1e-9
 """Added to every slice, so that an empty pie has shares too."""
@@ -61,7 +61,7 @@ def pie_score(real: Coded, synthetic: Coded, *, pie: Sequence[str], slices: str)
     check_alike(real, synthetic)
     if not pie or len({*pie, slices}) <= len(pie):
         raise QuestionError(
-            "a pie score needs columns for its pies, and another one for their slices",
+            "a pie score needs columns for its pies, and a different one for their slices",
             got=f"pies of {', '.join(pie) or 'nothing'}; slices of {slices}",
         )
     shape = real.cells(pie), real.cells([slices])
@@ -77,13 +77,15 @@ def pie_scores(true: NDArray[Any], released: NDArray[Any]) -> NDArray[np.float64
     """
     if true.ndim != 2 or true.shape != released.shape:
         raise QuestionError(
-            "true and released pies must be two arrays of one shape, pies × slices",
+            "true and released pies must have the same shape, pies × slices",
             got=f"{true.shape} and {released.shape}",
         )
     for counts in (true, released):
         # The counts themselves are private: the message says only what is allowed.
         if not np.all((counts >= 0) & (counts < np.inf)):
-            raise QuestionError("counts of pies outside their range", allowed="0 or more, finite")
+            raise QuestionError(
+                "counts of pies are out of range", allowed="finite numbers, 0 or more"
+            )
     scores = np.ones(len(true))
     differ = (true != released).any(axis=1)
     true, released = (counts[differ].astype(np.float64) for counts in (true, released))
@@ -96,7 +98,7 @@ def pie_scores(true: NDArray[Any], released: NDArray[Any]) -> NDArray[np.float64
 
 
 def _large(counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Leave out the slices that are too small to count; an empty pie has only such."""
+    """Leave out the slices that are too small to count; an empty pie has only such slices."""
     totals = counts.sum(axis=1, keepdims=True)
     return np.where(counts / np.where(totals > 0, totals, 1) < LEAST_SHARE, 0, counts)
 
@@ -107,7 +109,7 @@ def _distances(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray
     p, q = p / p.sum(axis=1, keepdims=True), q / q.sum(axis=1, keepdims=True)
     middle = (p + q) / 2
     divergence = (p * np.log2(p / middle) + q * np.log2(q / middle)).sum(axis=1) / 2
-    # Rounding could pass 0, which is where shares are the same.
+    # Rounding could go below 0, the distance of equal shares.
     distances: NDArray[np.float64] = np.sqrt(np.maximum(divergence, 0))
     return distances
 
@@ -123,8 +125,8 @@ def _plain(found: PieScore) -> dict[str, Any]:
 PIES: Metric[PieScore] = Metric(
     name="pies",
     title="pie score",
-    about="The score of NIST's first sprint: how the rows of each cell, as of a place and a time, "
-    "are split by another column.",
+    about="The score of NIST's first sprint: how the rows of each cell, such as a place and a "
+    "time, are split by another column.",
     compute=_compute,
     plain=_plain,
     options=(
@@ -132,9 +134,9 @@ PIES: Metric[PieScore] = Metric(
             name="pie",
             kind="columns",
             metavar="COLUMN,COLUMN…",
-            help="for a pie score: a pie of each",
+            help="for a pie score: the columns of its cells",
         ),
-        Option(name="slices", help="for a pie score: how pies are cut"),
+        Option(name="slices", help="for a pie score: the column that splits each cell"),
     ),
     figures=(
         Figure(

@@ -1,4 +1,4 @@
-"""The table of the custodian's page in which the contests' scores stand."""
+"""The custodian's page's table of the contests' scores."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from understudy.evaluate.sections import Group
 
 SCORES = Group(
     title="Contests' scores",
-    about="The measures of NIST's contests: the higher, the closer to real.",
+    about="The scores of NIST's contests: higher is closer to the real table.",
     caption="Scores, and those of the yardsticks",
     label="score",
     chart="Scores",

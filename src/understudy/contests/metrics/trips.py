@@ -1,8 +1,8 @@
 """The trip score: the metric of the third sprint of NIST's contest, for any table.
 
-Three numbers between 0 and 1.  *k-marginal*: how alike pairs of columns are within each place
-and time.  *Graph edges*: how alike the journeys from one place to another are.  *People*: how
-alike people are, by how often each is at what time and place (the contest's HOC).  The
+Three numbers between 0 and 1.  *k-marginal*: the similarity of 2-way marginals within each
+place and time.  *Graph edges*: the similarity of journeys from one place to another.  *People*: the
+similarity of people, by how often each is at what time and place (the contest's HOC).  The
 contest's columns are place = pickup, time = shift, edge = (pickup, dropoff).
 """
 
@@ -33,7 +33,7 @@ REPETITIONS = 50
 TOLERANCES = (5, 51)
 """A tolerance is at least the first and below the second."""
 BLOCK_CELLS = 2**19
-"""How many numbers of people's vectors are held at a time."""
+"""The most numbers of people's vectors in memory at a time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,9 +70,11 @@ def trip_score(
     if rest is None:
         rest = [name for name in real.sizes if name not in {place, time}]
     if len(rest) < 2:
-        raise QuestionError("a k-marginal needs two columns beside place and time", got=len(rest))
+        raise QuestionError(
+            "a k-marginal needs at least two columns besides place and time", got=len(rest)
+        )
     if not real.rows:
-        raise QuestionError("a trip score needs a real table that has rows")
+        raise QuestionError("a trip score needs a real table with rows")
     return TripScore(
         k_marginal=k_marginal(real, synthetic, cell=(place, time), rest=rest),
         graph_edges=1 - total_variation(real, synthetic, edge),
@@ -90,7 +92,7 @@ def k_marginal(
     """
     groups = _joined(matched(real, synthetic, cell))
     shared = (groups.real > 0) & (groups.synthetic > 0)
-    # A weight of 0 leaves a cell out where one side is empty: its distance is set, not counted.
+    # A weight of 0 skips a cell where one side is empty: its distance is set, not computed.
     weight_real = np.where(shared, 1 / np.maximum(groups.real, 1), 0.0)
     weight_synthetic = np.where(shared, 1 / np.maximum(groups.synthetic, 1), 0.0)
     chosen = list(combinations(rest, 2))
@@ -102,7 +104,7 @@ def k_marginal(
             shares = found.real * weight_real[group] - found.synthetic * weight_synthetic[group]
             distance += float(np.abs(shares).sum())
     mean = distance / (len(chosen) * len(groups.cells))
-    # Rounding could pass the largest distance that there is.
+    # Rounding could exceed the largest possible distance.
     return (2 - min(mean, 2.0)) / 2
 
 
@@ -129,7 +131,7 @@ class _Vectors(NamedTuple):
     """How often each person has each code of a few columns, kept as sorted keys.
 
     A key is person × width + code, the second column's codes after the first's, so that a
-    block of people is a slice of keys and the whole matrix is never there at once.
+    block of people is a slice of keys and the whole matrix is never in memory at once.
     """
 
     keys: tuple[Counts, ...]
@@ -160,7 +162,7 @@ class _Vectors(NamedTuple):
 
 
 def _ranked(table: Coded) -> tuple[Counts, int]:
-    """Number people from 0 in the order of their numbers; give their count too."""
+    """Number people from 0 in the order of their numbers; return their count too."""
     if table.people is None:
         return np.arange(table.rows), table.rows
     if not table.rows:
@@ -170,7 +172,7 @@ def _ranked(table: Coded) -> tuple[Counts, int]:
     if most - least >= 4 * table.rows:
         numbers, ranks = np.unique(people, return_inverse=True)
         return ranks.astype(np.int64, copy=False), len(numbers)
-    # Numbers close together, as ours are, need no sorting: look their ranks up.
+    # Numbers in a narrow range, such as ours, need no sorting: look up their ranks.
     present = np.zeros(most - least + 1, np.bool_)
     present[people - least] = True
     return (np.cumsum(present) - 1)[people - least], int(np.count_nonzero(present))
@@ -211,7 +213,7 @@ def _plain(found: TripScore) -> dict[str, Any]:
 def _edge(text: str) -> tuple[str, ...]:
     columns = column_list(text)
     if len(columns) != 2:
-        raise UsageError("an edge is two columns", got=text, allowed="COLUMN,COLUMN")
+        raise UsageError("--edge needs two columns", got=text, allowed="COLUMN,COLUMN")
     return columns
 
 
@@ -223,13 +225,13 @@ TRIPS: Metric[TripScore] = Metric(
     compute=_compute,
     plain=_plain,
     options=(
-        Option(name="place", help="for a trip score: where"),
-        Option(name="time", help="for a trip score: when"),
+        Option(name="place", help="for a trip score: the column of the place"),
+        Option(name="time", help="for a trip score: the column of the time"),
         Option(
             name="edge",
             kind="columns",
             metavar="COLUMN,COLUMN",
-            help="for a trip score: from and to",
+            help="for a trip score: the columns of origin and destination",
             read=_edge,
         ),
         Option(name="rest", kind="columns", needed=False),
