@@ -75,7 +75,7 @@ def test_without_pandas_rows_are_columns(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_to_fit_twice_is_to_spend_twice(tmp_path: Path) -> None:
     synthesizer = made(tmp_path, mechanism=us.Independent()).fit(table())
-    with pytest.raises(BudgetExhaustedError, match="less left"):
+    with pytest.raises(BudgetExhaustedError, match="less budget left"):
         synthesizer.fit(table())
 
 

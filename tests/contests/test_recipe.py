@@ -310,7 +310,11 @@ def broken(**changes: Any) -> dict[str, Any]:
 
 
 PARAMETERS: dict[str, tuple[Any, type[UnderstudyError], str]] = {
-    "none": ({"schema": parameters()["schema"]}, SchemaError, "no schema file|does not list runs"),
+    "none": (
+        {"schema": parameters()["schema"]},
+        SchemaError,
+        "not a supported schema file|does not list runs",
+    ),
     "no runs": (parameters() | {"runs": []}, SchemaError, "does not list runs"),
     "no list": (parameters() | {"runs": 3}, SchemaError, "does not list runs"),
     "an epsilon twice": (parameters(1, 1), SchemaError, "runs of different epsilon"),
