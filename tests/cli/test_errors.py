@@ -141,7 +141,7 @@ CASES: dict[str, Case] = {
     "private as public": (
         lambda p: [*p.synth(), f"--public={p / 'trips.csv'}"],
         UsageError,
-        ("the private table is named as the public one", "Hint: public rows cost nothing"),
+        ("the private table is named as the public one", "Hint: public data is not protected"),
     ),
     "no such bounding": (
         synth(bounding="nrom"),

@@ -227,7 +227,7 @@ def test_the_private_table_is_not_taken_for_public(path: Path, tmp_path: Path) -
 
 @pytest.mark.parametrize("name", ["unit", "bounding", "budget"])
 def test_what_carries_privacy_is_of_its_own_kind(path: Path, name: str) -> None:
-    with pytest.raises(UsageError, match=f"no {name} \\(got str; allowed: such as us"):
+    with pytest.raises(UsageError, match=f"invalid {name} \\(got str; allowed: such as us"):
         session(path, **{name: "norm"})
 
 

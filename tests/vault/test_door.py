@@ -288,7 +288,7 @@ def test_a_pure_ledger_draws_laplace_noise(tmp_path: Path) -> None:
                 [Query(clique=("a",), scale=1.0, rows=Rows(np.array([0, 1]), np.array([7])))],
                 price=9.0,
             ),
-            "cells beyond a",
+            "query rows hold cells outside a",
         ),
         (
             lambda d: d.unit_mode(("a",), scale=1.0, labels=np.array([0])),
@@ -418,12 +418,12 @@ def test_an_unforeseen_failure_is_told_without_its_message(
     door: PrivateDoor, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(question: Total, table: object) -> None:
-        raise ValueError("a private value: 42")
+        raise ValueError("a private value: 987654")
 
     monkeypatch.setattr(vault_door, "exact", fail)
     with pytest.raises(InternalError, match="ValueError in fail, line") as caught:
         door.total(cap=1, scale=1.0)
-    assert "42" not in str(caught.value)
+    assert "987654" not in str(caught.value)
     assert caught.value.__context__ is None
     assert not ledger.state().runs[1].reservations
 
