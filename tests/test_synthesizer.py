@@ -117,7 +117,9 @@ def test_settings_are_read_and_changed_by_name(tmp_path: Path) -> None:
     new = us.Budget(epsilon=1, delta=1e-9)
     assert synthesizer.set_params(budget=new, mechanism=us.Independent()) is synthesizer
     assert synthesizer.budget == new
-    with pytest.raises(UsageError, match=r"unknown parameter of Synthesizer \(got epsilon; allowed: mechanism, sc"):
+    with pytest.raises(
+        UsageError, match=r"unknown parameter of Synthesizer \(got epsilon; allowed: mechanism, sc"
+    ):
         synthesizer.set_params(epsilon=1)
 
 

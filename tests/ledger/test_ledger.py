@@ -393,7 +393,9 @@ def test_a_stored_answer_is_replayed_and_none_other_is_taken(path: Path) -> None
         before = ledger.state()
         for _ in range(2):
             assert run.answer(0, "plan") == b"\x00\xff answer"
-        with pytest.raises(LedgerMismatchError, match="another question as number 0"):
+        with pytest.raises(
+            LedgerMismatchError, match="question 0 of run 1 is not the one that it asked before"
+        ):
             run.answer(0, "another plan")
         with pytest.raises(LedgerLockedError, match="has continued"):
             run.store(0, "plan", b"another answer")
