@@ -100,7 +100,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    """Fetch a public name from its room when it is first used, so that help is quick."""
+    """Import a public name on first use, so that help is quick."""
     if name not in _HOMES:
         raise AttributeError(name)
     room, real = _HOMES[name]

@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class UnderstudyError(Exception):
-    """The root of the family: a fact, what was got, what is allowed, a hint.
+    """The base class: what is wrong, what was got, what is allowed, a hint.
 
     >>> print(BudgetError("epsilon must be positive", got=-1, allowed="a number above 0"))
     epsilon must be positive (got -1; allowed: a number above 0)
@@ -34,7 +34,7 @@ class UnderstudyError(Exception):
     def __init__(
         self, what: str, *, got: object = None, allowed: str | None = None, hint: str | None = None
     ) -> None:
-        """Keep the four parts; the message is made of them."""
+        """Store the four parts, and build the message from them."""
         self.what = what
         self.got = got
         self.allowed = allowed
@@ -51,19 +51,19 @@ class UnderstudyError(Exception):
 
 
 class UsageError(UnderstudyError):
-    """An argument, an option or a setting is not what it can be."""
+    """An argument, option or setting is invalid."""
 
     exit_code = 2
 
 
 class MissingFileError(UnderstudyError):
-    """A file that was named is not there or may not be read."""
+    """A file does not exist or cannot be read."""
 
     exit_code = 3
 
 
 class MalformedFileError(UnderstudyError):
-    """A data file is not well-formed; neither line nor value is named."""
+    """A data file is malformed; neither line nor value is named."""
 
     exit_code = 4
 
@@ -81,79 +81,79 @@ class SchemaError(UnderstudyError):
 
 
 class BudgetError(UnderstudyError):
-    """A budget, price, scale or bound that cannot be."""
+    """A budget, price, noise scale or contribution bound is invalid."""
 
     exit_code = 7
 
 
 class BudgetExhaustedError(UnderstudyError):
-    """The ledger has less left than was asked for."""
+    """The ledger has less budget left than was requested."""
 
     exit_code = 8
 
 
 class LedgerLockedError(UnderstudyError):
-    """Another process holds the ledger, or the run in it."""
+    """Another process has locked the ledger, or is working on the run."""
 
     exit_code = 9
 
 
 class LedgerDamagedError(UnderstudyError):
-    """The ledger is not a ledger, is torn, or was changed by another hand."""
+    """The file is not a ledger, is corrupt, or was modified outside Understudy."""
 
     exit_code = 10
 
 
 class LedgerMismatchError(UnderstudyError):
-    """The ledger belongs to another table, unit, currency or run, or a manifest is not of it."""
+    """The ledger belongs to another table, unit, currency or run, or does not match a manifest."""
 
     exit_code = 11
 
 
 class OutputExistsError(UnderstudyError):
-    """The output folder is there already; nothing is ever overwritten."""
+    """The output folder already exists; nothing is ever overwritten."""
 
     exit_code = 12
 
 
 class StorageError(UnderstudyError):
-    """A disk is full or may not be written to."""
+    """A disk is full or not writable."""
 
     exit_code = 13
 
 
 class QuestionError(UnderstudyError):
-    """A question the door does not take: unknown columns, shapes that do not fit."""
+    """An invalid query: unknown columns, or shapes that do not match."""
 
     exit_code = 14
 
 
 class MissingPackageError(UnderstudyError):
-    """An optional package is needed for what was asked."""
+    """An optional package that is needed is not installed."""
 
     exit_code = 15
 
 
 class EngineError(UnderstudyError):
-    """The engine failed for a reason that has nothing to do with a value."""
+    """The engine failed for a reason unrelated to any value."""
 
     exit_code = 16
 
 
 class AuditError(UnderstudyError):
-    """The audit found that a promise is not kept."""
+    """The audit found that a guarantee does not hold."""
 
     exit_code = 17
 
 
 class DatabaseError(UnderstudyError):
-    """A database that was named cannot be opened or read, or has no such table."""
+    """A database cannot be opened or read, or has no such table."""
 
     exit_code = 18
 
 
 class InternalError(UnderstudyError):
-    """A fault of Understudy's own; its cause is named by type and place, never by message."""
+    """A bug in Understudy; its cause is named by type and location, never by message."""
 
     exit_code = 70
 
@@ -161,7 +161,7 @@ class InternalError(UnderstudyError):
 def bare(error: BaseException) -> BaseException:
     """Return the same failure as a new error: without frames, context, cause, notes or more.
 
-    An unforeseen one is told by type and place, since its message may hold anything.
+    An unexpected error is named by type and location only: its message may hold anything.
     """
     if isinstance(error, UnderstudyError):
         got = None if error.got is None else str(error.got)
@@ -178,12 +178,12 @@ def bare(error: BaseException) -> BaseException:
 
 
 def sealed(call: Callable[P, T]) -> Callable[P, T]:
-    """Let no error leave a function with frames or other errors behind it, interrupts neither."""
+    """Strip frames and chained errors from all that a function raises, interrupts included."""
 
     def attempted(*given: P.args, **named: P.kwargs) -> T:
         try:
             return call(*given, **named)
-        except BaseException as error:  # noqa: BLE001  whatever it is, it leaves bare
+        except BaseException as error:  # noqa: BLE001  whatever it is, it is stripped
             failure = bare(error)
         raise failure
 
@@ -192,8 +192,8 @@ def sealed(call: Callable[P, T]) -> Callable[P, T]:
         try:
             return attempted(*given, **named)
         except BaseException as error:  # noqa: BLE001
-            # An interrupt may come while another error is made bare, and has that behind it.
-            # None comes before this line is done, since it calls nothing.
+            # An interrupt may arrive while another error is being stripped, and then chains it.
+            # None can arrive before this line is done, since it calls nothing.
             error.__traceback__ = error.__context__ = error.__cause__ = None
             failure = error
         raise failure

@@ -1,4 +1,4 @@
-"""A synthesizer: a session in the shape that scikit-learn and SDV have made a habit."""
+"""A synthesizer: a session with the `fit` and `sample` interface of scikit-learn and SDV."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 PARAMETERS = ("mechanism", "schema", "unit", "bounding", "budget", "ledger", "public")
 MOST_SHOWN = 120
-"""The most letters that are shown of a setting."""
+"""The most characters of a setting that are shown."""
 
 
 class Synthesizer:
-    """A session with `fit` and `sample`, for those who come from scikit-learn or SDV.
+    """A session with `fit` and `sample`, for users of scikit-learn or SDV.
 
-    All that carries privacy is named, as in `understudy.open`; the mechanism is `Auto` where none
-    is given.  The private table is given to `fit`, and is not kept.  **Every `fit` spends its
-    budget anew**, and the ledger adds it all up: what a cross-validation or a search over settings
-    would fit ten times costs ten budgets.  `sample` costs nothing.
+    All that affects privacy is passed explicitly, as in `understudy.open`; the mechanism defaults
+    to `Auto`.  The private table is passed to `fit` and is not kept.  **Every `fit` spends its
+    budget again**, and the ledger adds them up: a cross-validation or a search over settings with
+    ten fits costs ten budgets.  `sample` costs nothing.
 
     >>> import tempfile, understudy as us
     >>> from understudy.schema import Categorical, Schema
@@ -60,7 +60,7 @@ class Synthesizer:
         ledger: str | Path,
         public: object = None,
     ) -> None:
-        """Keep the settings as they are; nothing is read or spent before `fit`."""
+        """Store the settings as they are; nothing is read or spent before `fit`."""
         self.mechanism = mechanism
         self.schema = schema
         self.unit = unit
@@ -70,9 +70,9 @@ class Synthesizer:
         self.public = public
 
     def fit(self, private: object, y: object = None) -> Self:
-        """Run the mechanism on a private table; the release is then in ``release_``.
+        """Run the mechanism on a private table, and store the release as ``release_``.
 
-        Fitting twice spends twice.  ``y`` is for pipelines, which hand one over, and is not used.
+        Fitting twice spends twice.  ``y`` is ignored; scikit-learn pipelines pass one.
         """
         del y
         session = open_session(
@@ -93,11 +93,11 @@ class Synthesizer:
         *,
         seed: int | None = None,
         where: Mapping[str, object] | None = None,
-    ) -> Any:  # noqa: ANN401  a pandas DataFrame where pandas is there
-        """Give synthetic rows: the release's own, or ``n`` that are drawn anew, free of charge.
+    ) -> Any:  # noqa: ANN401  a pandas DataFrame where pandas is installed
+        """Return synthetic rows: the release's own, or ``n`` new ones, at no privacy cost.
 
         They are a pandas DataFrame, or a dict of columns where pandas is not installed.  ``where``
-        names values, by column, that all rows shall have; the same ``seed`` gives the same rows.
+        fixes the values of some columns; the same ``seed`` gives the same rows.
         """
         if not hasattr(self, "release_"):
             raise UsageError(
@@ -115,16 +115,16 @@ class Synthesizer:
         return pandas.DataFrame(columns)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: FBT001, FBT002  scikit-learn's own
-        """Give the settings by name, as scikit-learn asks for them; none has any of its own."""
+        """Return the settings by name, as scikit-learn expects; ``deep`` makes no difference."""
         del deep
         return {name: getattr(self, name) for name in PARAMETERS}
 
     def set_params(self, **settings: Any) -> Self:  # noqa: ANN401  whatever a setting is
-        """Change settings by name; a release that was made stays as it is."""
+        """Change settings by name; an existing release stays as it is."""
         unknown = [name for name in settings if name not in PARAMETERS]
         if unknown:
             raise UsageError(
-                "a synthesizer has no such setting",
+                "unknown parameter of Synthesizer",
                 got=", ".join(unknown),
                 allowed=", ".join(PARAMETERS),
             )
@@ -133,7 +133,7 @@ class Synthesizer:
         return self
 
     def __repr__(self) -> str:
-        """Show the settings; of tables only what they are."""
+        """Show the settings; of a table in memory, only its type."""
         given = [f"{name}={_shown(getattr(self, name))}" for name in PARAMETERS[1:-1]]
         if self.public is not None:
             words = isinstance(self.public, (str, Path))

@@ -284,5 +284,5 @@ def test_counts_that_an_odd_cell_moves_for_everybody_are_seen() -> None:
     """What the flaw did, done by hand: all cells are read as missing once one of them is."""
     plain = {"who": np.arange(60), "flag": [True, False] * 30, "turn": np.zeros(60)}
     more = {"who": np.arange(61), "flag": [None] * 61, "turn": np.zeros(61)}
-    with pytest.raises(AuditError, match="one person moves a Measure by more than was declared"):
+    with pytest.raises(AuditError, match="one person moves a Measure by more than its sensitivity"):
         check(answers(plain, FEW, Unit("who")), answers(more, FEW, Unit("who")), FEW)

@@ -140,7 +140,7 @@ def test_a_bound_that_is_not_kept_is_seen(monkeypatch: pytest.MonkeyPatch) -> No
         for p in pairs(200, seed=4)
         if isinstance(p.bounding, Weights) and p.apart > p.bounding.cap and p.schema is SCHEMA
     )
-    with pytest.raises(AuditError, match="one person moves a Measure by more than was declared"):
+    with pytest.raises(AuditError, match="one person moves a Measure by more than its sensitivity"):
         replay(Independent(), heavy)
 
 
@@ -161,7 +161,7 @@ def test_distances_are_told_in_shares_of_what_is_declared() -> None:
     ("moved", "norm"), [(rows(2, 2, 0), "L1"), (rows(3.01, 0, 0), "L1"), (rows(0, 0, -4), "L1")]
 )
 def test_a_measure_that_moves_too_far(moved: Any, norm: str) -> None:
-    with pytest.raises(AuditError, match=f"times as far in {norm}"):
+    with pytest.raises(AuditError, match=f"times the sensitivity in {norm}"):
         check_distance(MEASURE, moved, SCHEMA)
 
 

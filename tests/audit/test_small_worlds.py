@@ -57,14 +57,16 @@ def test_a_person_who_moves_others_is_seen(monkeypatch: pytest.MonkeyPatch) -> N
         return found - (found > 1)
 
     monkeypatch.setattr(counts, "_total", crowded)
-    with pytest.raises(AuditError, match=r"people move each other's counts \(got Total\)"):
+    with pytest.raises(AuditError, match=r"people affect each other's counts \(got Total\)"):
         check_small_worlds(2, 1, 2)
 
 
 def test_a_person_who_counts_twice_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     real = counts._unit_mode
     monkeypatch.setattr(counts, "_unit_mode", lambda *given: 2 * real(*given))
-    with pytest.raises(AuditError, match="one person moves a UnitMode by more than was declared"):
+    with pytest.raises(
+        AuditError, match="one person moves a UnitMode by more than its sensitivity"
+    ):
         check_small_worlds(1, 1, 2)
 
 
@@ -90,7 +92,7 @@ def test_a_row_that_merging_counts_twice_is_seen(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(PrivateTable, "as_seen", twice)
     monkeypatch.setattr(vault_table, "MOST_HELD", -1)
-    with pytest.raises(AuditError, match="one person moves a Measure by more than was declared"):
+    with pytest.raises(AuditError, match="one person moves a Measure by more than its sensitivity"):
         check_small_worlds(1, 1, 2)
 
 
@@ -101,7 +103,7 @@ def test_and_so_it_is_where_rows_are_counted_in_memory(monkeypatch: pytest.Monke
         return real(table, clique, rows) * (2 if table._merged else 1)
 
     monkeypatch.setattr(marginals, "_tallied", twice)
-    with pytest.raises(AuditError, match="one person moves a Measure by more than was declared"):
+    with pytest.raises(AuditError, match="one person moves a Measure by more than its sensitivity"):
         check_small_worlds(1, 1, 2)
 
 
@@ -117,7 +119,7 @@ def test_people_who_are_weighed_by_their_own_codes_are_seen(
         return real(question, own)
 
     monkeypatch.setattr(counts, "normed", unmerged)
-    with pytest.raises(AuditError, match="one person moves a Measure by more than was declared"):
+    with pytest.raises(AuditError, match="one person moves a Measure by more than its sensitivity"):
         check_small_worlds(1, 2, 5)
 
 
@@ -131,7 +133,7 @@ def test_a_distance_that_is_something_else_is_seen(
         return real(question, table) + isinstance(question, kind)
 
     monkeypatch.setattr(counts, "distances", other)
-    with pytest.raises(AuditError, match=f"a {kind.__name__} is not that of its marginal"):
+    with pytest.raises(AuditError, match=f"a {kind.__name__} does not match its marginal"):
         check_small_worlds(1, 1, 1)
 
 
@@ -146,5 +148,7 @@ def test_distances_that_are_charged_for_one_of_two_are_seen(
         return found / 2 if isinstance(question, Distances) else found
 
     monkeypatch.setattr(sensitivity, "_bound", one)
-    with pytest.raises(AuditError, match="one person moves a Distances by more than was declared"):
+    with pytest.raises(
+        AuditError, match="one person moves a Distances by more than its sensitivity"
+    ):
         check_small_worlds(1, 1, 1)

@@ -311,5 +311,5 @@ def test_a_row_that_is_given_the_weight_of_another_is_seen(
 
     apart()
     monkeypatch.setattr(norm, "_weigh_rows", moved)
-    with pytest.raises(AuditError, match="one person moves a Measure by more than was declared"):
+    with pytest.raises(AuditError, match="one person moves a Measure by more than its sensitivity"):
         apart()

@@ -172,7 +172,7 @@ def test_a_tiny_price_is_calibrated_at_once_and_none_is_refused() -> None:
     (price,) = split(tiny.grains // 50, Currency.GDP, [1.0])
     scale = scale_upper(price, Currency.GDP, bound=Fraction(1))
     assert noise_charge(scale, Currency.GDP, bound=Fraction(1)).grains(Currency.GDP) <= tiny.grains
-    with pytest.raises(BudgetError, match="more than a grain"):
+    with pytest.raises(BudgetError, match="at least one grain"):
         scale_upper(1e-30, Currency.GDP, bound=Fraction(1))
 
 

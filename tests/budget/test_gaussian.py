@@ -164,5 +164,5 @@ def test_deltas_that_are_none(delta: float) -> None:
 
 @pytest.mark.parametrize("mu", [-1, math.inf, math.nan])
 def test_mus_that_are_none(mu: float) -> None:
-    with pytest.raises(BudgetError, match="mu must be a number"):
+    with pytest.raises(BudgetError, match="mu must be at least 0"):
         epsilon_upper(mu, 1e-6)

@@ -41,7 +41,7 @@ def test_a_broken_promise_is_one_line_and_exit_17(
     monkeypatch.setitem(MECHANISMS, Telling.name, Telling)
     assert main(["audit", "--mechanism", Telling.name, "--pairs", "9"]) == 17
     told = capsys.readouterr()
-    assert "telling released something else of a neighbour (got manifest)" in told.err
+    assert "telling made a different release on a neighbour (got manifest)" in told.err
     assert len(told.err.splitlines()) == 1
 
 

@@ -433,12 +433,12 @@ REFUSED: dict[str, Case] = {
     "a parquet file that is none": (
         with_table(b"PAR1", "t.parquet"),
         MalformedFileError,
-        ("the table is not well-formed", "or Parquet"),
+        ("the table is malformed", "or Parquet"),
     ),
     "a table without a header": (
         with_table(b"\xff\xfe\n"),
         MalformedFileError,
-        ("does not begin with a line of different column names",),
+        ("does not begin with a line of distinct column names",),
     ),
     "an empty table": (with_table(b""), MalformedFileError, ("does not begin with a line",)),
     "a table that is not there": (asking("none.csv"), MissingFileError, ("there is no file",)),
@@ -468,7 +468,7 @@ REFUSED: dict[str, Case] = {
     "norm without a delta": (
         asking(bounding="norm", delta=0),
         BudgetError,
-        ("Norm bounds people in L2, and pure epsilon needs L1",),
+        ("Norm bounds contributions in L2, but pure epsilon-DP needs an L1 bound",),
     ),
     "a bounding of no kind": (asking(bounding="none"), BudgetError, ("unknown bounding",)),
     "a mechanism of no name": (asking(mechanism="magic"), UsageError, ("got magic",)),

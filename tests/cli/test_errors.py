@@ -141,7 +141,7 @@ CASES: dict[str, Case] = {
     "private as public": (
         lambda p: [*p.synth(), f"--public={p / 'trips.csv'}"],
         UsageError,
-        ("the private table is named as the public one", "Hint: public rows cost nothing"),
+        ("the private table is named as the public one", "Hint: public data is not protected"),
     ),
     "no such bounding": (
         synth(bounding="nrom"),
@@ -158,12 +158,12 @@ CASES: dict[str, Case] = {
     "malformed file": (
         with_file("trips.csv", "taxi,colour,hour\n1,red\n"),
         MalformedFileError,
-        ("not well-formed", "allowed: UTF-8 CSV", "Hint:"),
+        ("malformed", "allowed: UTF-8 CSV", "Hint:"),
     ),
     "no header": (
         with_file("trips.csv", "1,1,1\n"),
         MalformedFileError,
-        ("a line of different column names", "Hint:"),
+        ("a line of distinct column names", "Hint:"),
     ),
     "missing column": (
         with_file("trips.csv", "taxi,color,hour\n1,red,2\n"),
@@ -221,7 +221,7 @@ CASES: dict[str, Case] = {
         ("L2", "Hint:"),
     ),
     "unit of no name": (synth(unit=" , "), BudgetError, ("at least one column",)),
-    "unit named twice": (synth(unit="taxi,taxi"), BudgetError, ("each once",)),
+    "unit named twice": (synth(unit="taxi,taxi"), BudgetError, ("each only once",)),
     # The command line itself
     "unknown mechanism": (synth(mechanism="magic"), UsageError, ("got magic", "independent")),
     "unknown format": (synth(format="xlsx"), UsageError, ("xlsx", "parquet", "csv")),

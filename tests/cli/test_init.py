@@ -549,15 +549,15 @@ REFUSED: dict[str, Case] = {
     "a metadata file of no known kind": (
         described({"a": "b"}),
         SchemaError,
-        ("known.json is no schema file that is known here", "allowed: our TOML"),
+        ("known.json is not a supported schema file", "allowed: our TOML"),
     ),
     "metadata of sdv without a public table": (
         described(SDV, public=None),
         SchemaError,
         (
-            "SDV metadata says nothing of the values of some columns",
+            "SDV metadata does not declare the values of some columns",
             "got colour, hour",
-            "Hint: give a public table to take lists and ranges from, never the private one",
+            "Hint: pass a public table to take lists and ranges from, never the private one",
         ),
     ),
     "a schema that is there already": (

@@ -194,7 +194,7 @@ def existing(place: Place) -> list[str]:
 
 ENDING = ("unknown file format", "allowed: FILE.csv or FILE.parquet")
 WHERE = ("--where needs a column and its values", "allowed: COLUMN=VALUE[,VALUE…]")
-NO_COLUMN = "with codes (allowed: colour, hour, when_month, when_weekday, when_hour)"
+NO_COLUMN = "(allowed: colour, hour, when_month, when_weekday, when_hour)"
 REFUSED: dict[str, Case] = {
     "no release": (
         asking(of="nowhere"),
@@ -238,14 +238,14 @@ REFUSED: dict[str, Case] = {
     "an unknown column": (
         asking("--where=fare=1"),
         SchemaError,
-        ("no column 'fare' " + NO_COLUMN,),
+        ("no modelled column 'fare' " + NO_COLUMN,),
     ),
     "a moment itself": (
         asking("--where=when=2019-01-01"),
         SchemaError,
-        ("no column 'when' " + NO_COLUMN,),
+        ("no modelled column 'when' " + NO_COLUMN,),
     ),
-    "an id": (asking("--where=taxi=1"), SchemaError, ("no column 'taxi' " + NO_COLUMN,)),
+    "an id": (asking("--where=taxi=1"), SchemaError, ("no modelled column 'taxi' " + NO_COLUMN,)),
     "an unknown value": (
         asking("--where=colour=red,green"),
         UsageError,

@@ -104,7 +104,7 @@ def test_a_ledger_that_was_put_back_is_told_after_all_that_was_found(
     assert told.code == LedgerMismatchError.exit_code
     assert len(told.err.splitlines()) == 1
     assert f"1 of 2 manifests do not agree with the ledger {path}" in told.err
-    assert "an older copy of the ledger was put back" in told.out
+    assert "an older copy of the ledger was restored" in told.out
     if as_json:
         facts = json.loads(told.out)
         assert facts["agrees"] is False

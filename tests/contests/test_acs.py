@@ -258,7 +258,7 @@ def test_an_empty_table_is_a_header_or_what_noise_makes_of_it(tmp_path: Path) ->
 CASES: dict[str, tuple[dict[str, Any], type[UnderstudyError], str]] = {
     "a list of incomes": ({"PINCP": {"values": [1, 2]}}, SchemaError, "no range for PINCP"),
     "no null": ({"PINCP": {"has_null": True, "min": 0, "max": 9}}, SchemaError, "PINCP"),
-    "a schema that is none": ({"PINCP": 5}, SchemaError, "not declared as the contests do"),
+    "a schema that is none": ({"PINCP": 5}, SchemaError, "not declared as in the contests' files"),
 }
 
 

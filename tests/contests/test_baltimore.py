@@ -160,7 +160,7 @@ def test_as_published_is_with_laplace_noise_and_twenty_cells_a_person(tmp_path: 
             SchemaError,
             "same months of every year",
         ),
-        ({"neighborhood": None}, SchemaError, "not declared as the contests do"),
+        ({"neighborhood": None}, SchemaError, "not declared as in the contests' files"),
         (
             {"incident_type": [{"name": "T", "code": i} for i in range(4000)]},
             QuestionError,

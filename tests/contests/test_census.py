@@ -213,16 +213,16 @@ def test_what_is_of_columns_that_are_not_there_is_left_out(tmp_path: Path) -> No
 
 
 TABLE = "a file of code lists must be a JSON object"
-STRAYS = "column 'CITY': groups are given for codes outside its list"
+STRAYS = "column 'CITY': groups has codes that are not among its values"
 WRONG: dict[str, tuple[str, object, str, str | None]] = {
     "a list": ("lists", [1, 2], TABLE, None),
     "a text": ("lists", "SEX", TABLE, None),
     "nothing": ("lists", None, TABLE, None),
     "a table of numbers": ("lists", LISTS | {"SEX": 2}, TABLE, None),
     "a table of tables": ("lists", LISTS | {"SEX": {"1": "male"}}, TABLE, None),
-    "a code twice": ("lists", LISTS | {"SEX": [1, "1"]}, "column 'SEX' lists a value twice", None),
+    "a code twice": ("lists", LISTS | {"SEX": [1, "1"]}, "column 'SEX' has duplicate values", None),
     "no code": (
-        "lists", LISTS | {"SEX": []}, "column 'SEX' has no values, or lists one that is none", None,
+        "lists", LISTS | {"SEX": []}, "column 'SEX' has no values, or an invalid one", None,
     ),
     "groups that are a list": ("groups", ["x"], "column 'CITY': groups must be an object", None),
     "groups that are none": ("groups", None, "column 'CITY': groups must be an object", None),

@@ -315,7 +315,7 @@ PARAMETERS: dict[str, tuple[Any, type[UnderstudyError], str]] = {
     "none": (
         {"schema": parameters()["schema"]},
         SchemaError,
-        "no schema file|has no valid list of runs",
+        "not a supported schema file|has no valid list of runs",
     ),
     "no runs": (parameters() | {"runs": []}, SchemaError, "has no valid list of runs"),
     "no list": (parameters() | {"runs": 3}, SchemaError, "has no valid list of runs"),

@@ -151,7 +151,7 @@ def test_a_release_of_merged_codes_names_them_as_the_door_did(behind: PrivateDoo
 
 
 def test_a_door_onto_no_column_is_refused(behind: PrivateDoor) -> None:
-    with pytest.raises(SchemaError, match="no column 'size' with codes"):
+    with pytest.raises(SchemaError, match="no modelled column 'size'"):
         MergedDoor(behind, [Merge(column="size", codes=np.array([0]))])
 
 
@@ -160,5 +160,5 @@ def test_a_door_of_codes_that_do_not_fit_is_refused(behind: PrivateDoor, codes: 
     with pytest.raises(QuestionError) as caught:
         MergedDoor(behind, [*MERGED[:1], Merge(column="age", codes=np.array(codes))])
     error = caught.value
-    assert error.what == "merged codes of age must name every code of it"
+    assert error.what == "merged codes of age must map every code"
     assert (error.got, error.allowed) == (f"{len(codes)} codes", "4")

@@ -230,9 +230,7 @@ def test_with_all_workers_gone_the_run_ends_with_a_hint_and_no_charge(story: Sto
     assert story.all_lost["active"] >= 1
     assert story.all_lost["done_after"] < story.all_lost["of"]
     assert story.refused["error"] == "EngineError"
-    assert story.refused["text"].startswith(
-        "the cluster has had no worker for a while. Hint: start"
-    )
+    assert story.refused["text"].startswith("the cluster has no workers. Hint: start")
     assert story.refused["alone"]
     # The question that was being counted is not booked.
     assert story.booked == story.ended["booked"][:-1]

@@ -254,9 +254,13 @@ def test_a_column_of_sqlite_holds_anything_and_one_odd_id_changes_nobody(tmp_pat
     [
         (lambda path: None, MissingFileError, "there is no file"),
         (lambda path: path.mkdir(), MissingFileError, "there is no file"),
-        (lambda path: path.write_text(WORD * 999), DatabaseError, "is no database of SQLite"),
+        (lambda path: path.write_text(WORD * 999), DatabaseError, "is not an SQLite database"),
         (lambda path: path.touch(), DatabaseError, "has no table t"),
-        (lambda path: path.write_bytes(b"SQLite format 3\0"), DatabaseError, "is no database"),
+        (
+            lambda path: path.write_bytes(b"SQLite format 3\0"),
+            DatabaseError,
+            "is not an SQLite database",
+        ),
     ],
 )
 def test_files_that_are_no_table_of_sqlite(
@@ -367,9 +371,9 @@ def test_users_and_passwords(
         assert PASSWORD not in str(error)
         return str(error)
 
-    assert "refuses this user. Hint: is the password in PGPASSWORD" in told(locked)
+    assert "denies access to this user. Hint: is the password in PGPASSWORD" in told(locked)
     monkeypatch.setenv("PGPASSWORD", PASSWORD[:-1])
-    assert "refuses this user" in told(locked)
+    assert "denies access to this user" in told(locked)
     monkeypatch.setenv("PGPASSWORD", PASSWORD)
     server.sql(f"REVOKE ALL ON locked FROM {LOCKED}")
     assert "the table locked of" in told(locked)
@@ -378,7 +382,9 @@ def test_users_and_passwords(
     monkeypatch.delenv("PGPASSWORD")
     monkeypatch.setenv("PGPASSFILE", str(passfile))
     assert people(locked) == 2
-    assert "refuses this user" in told(us.Database(server.address(user="nobody"), "locked"))
+    assert "denies access to this user" in told(
+        us.Database(server.address(user="nobody"), "locked")
+    )
     nowhere = us.Database(server.address(database="nowhere"), "locked")
     assert "the server has no such database" in told(nowhere)
     for table in ("nothing", "nowhere.locked", "LOCKED", "public.nothing"):
@@ -420,7 +426,7 @@ def _failing_view(server: Server) -> str:
 def test_what_a_server_says_of_a_cell_goes_nowhere(server: Server, watch: Watch) -> None:
     error = watch.run(_failing_view(server))
     assert type(error) is DatabaseError
-    assert "could not be read to its end" in str(error)
+    assert "could not be read completely" in str(error)
     assert not (watch.folder / "t.ledger").exists()
 
 
@@ -474,7 +480,7 @@ def test_bytes_in_sqlite_that_are_no_utf8_are_refused_as_in_csv(column: int, wat
     cells = [b"\xff" + WORD.encode()]
     error = watch.run(_planted_in_sqlite(watch.inputs / "t.db", cells, [column]))
     assert type(error) is DatabaseError
-    assert "could not be read to its end" in str(error)
+    assert "could not be read completely" in str(error)
     assert not (watch.folder / "t.ledger").exists()
 
 
@@ -596,7 +602,7 @@ def test_a_server_that_dies_while_it_sends_rows(trips: str, server: Server, tmp_
     )
     asked = session(us.Database(server.address(), "ending"), tmp_path)
     error = refused(DatabaseError, lambda: asked.run(us.Independent()))
-    assert "could not be read to its end" in str(error)
+    assert "could not be read completely" in str(error)
     assert not asked.ledger.exists()
 
 

@@ -169,11 +169,11 @@ def _torn(folder: Path) -> None:
         (_differing, "different columns"),
         (_of_other_types, "different columns"),
         (_of_other_nested_types, "different columns"),
-        (_of_other_folders, "folders of different names"),
-        (_of_some_folders, "folders of different names"),
-        (_doubled, "folders of different names"),
-        (_taken, "called as a column"),
-        (_torn, "not well-formed"),
+        (_of_other_folders, "subfolders with different names"),
+        (_of_some_folders, "subfolders with different names"),
+        (_doubled, "subfolders with different names"),
+        (_taken, "have the name of a column"),
+        (_torn, "malformed"),
     ],
 )
 def test_files_that_are_no_one_table(

@@ -86,5 +86,8 @@ def test_a_unit_is_resolved_once_however_often_it_is_handed_on() -> None:
 def test_columns_that_differ_in_capitals_only_are_refused() -> None:
     table = {"Who": np.array(["a", "b"]), "who": np.array(["a", "a"]), "x": np.array([0, 1])}
     schema = Schema("t", (Integer(name="x", min=0, max=1), Categorical(name="z", values=("a",))))
-    with closing(DuckDB()) as engine, pytest.raises(MalformedFileError, match="capital letters"):
+    with (
+        closing(DuckDB()) as engine,
+        pytest.raises(MalformedFileError, match="differ only in case"),
+    ):
         PrivateTable(engine, table, schema=schema, unit=Unit("who"), key="k")

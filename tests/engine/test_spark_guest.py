@@ -163,7 +163,7 @@ def test_where_nobody_is_left_to_work_only_its_own_job_is_ended(
     monkeypatch.setattr(room, "_attended", lambda _: False)
     with closing(engine_for(small)) as engine:
         told = refused(EngineError, lambda: engine.fetch("SELECT sum(sqrt(id)) FROM range(1e9)"))
-    assert str(told).startswith("the cluster has had no worker for a while. Hint: start workers")
+    assert str(told).startswith("the cluster has no workers. Hint: start workers")
     assert other.is_alive()
     assert not [t for t in threads() if isinstance(t, room.Watch)]
     context.cancelJobGroup("others")
@@ -309,7 +309,7 @@ def test_a_worker_without_understudy_is_told_with_what_to_do(
     for python in (lacking, str(tmp_path / "no" / "python")):
         monkeypatch.setattr(spark.sparkContext, "pythonExec", python)
         told = str(refused(MissingPackageError, lambda: weighed(small, ONE)))
-        assert told.startswith("the workers' Python is missing, of another version, or lacks")
+        assert told.startswith("the workers' Python is missing, has another version, or lacks")
         assert "PYSPARK_PYTHON" in told
     monkeypatch.undo()
     assert sum(weighed(small, ONE)) > 0

@@ -166,14 +166,14 @@ def test_any_change_of_any_field_of_any_entry_is_noticed(
 def test_entries_cut_off_at_the_end_are_missed(path: Path, kept: int) -> None:
     with raw(path) as connection:
         connection.execute("DELETE FROM entries WHERE number > ?", (kept,))
-    refused(path, "missing at its end")
+    refused(path, "missing at the end")
 
 
 @pytest.mark.parametrize("number", range(1, ENTRIES))
 def test_a_deleted_entry_is_missed(path: Path, number: int) -> None:
     with raw(path) as connection:
         connection.execute("DELETE FROM entries WHERE number = ?", (number,))
-    refused(path, "does not follow")
+    refused(path, "breaks the hash chain")
 
 
 @pytest.mark.parametrize(("one", "other"), [(1, 2), (4, 6), (5, 7), (7, 8), (1, 8)])
@@ -181,7 +181,7 @@ def test_swapped_entries_are_noticed(path: Path, one: int, other: int) -> None:
     with raw(path) as connection:
         for now, then in ((one, 100), (other, one), (100, other)):
             connection.execute("UPDATE entries SET number = ? WHERE number = ?", (then, now))
-    refused(path, "does not follow")
+    refused(path, "breaks the hash chain")
 
 
 def test_an_added_entry_that_is_not_chained_is_noticed(path: Path) -> None:
@@ -189,7 +189,7 @@ def test_an_added_entry_that_is_not_chained_is_noticed(path: Path) -> None:
         connection.execute(
             "INSERT INTO entries VALUES (9, 'run', 2, NULL, '{}', x'', ?)", ("0" * 64,)
         )
-    refused(path, "does not follow")
+    refused(path, "breaks the hash chain")
 
 
 def test_an_entry_of_an_unknown_kind_is_refused(path: Path) -> None:
@@ -200,7 +200,7 @@ def test_an_entry_of_an_unknown_kind_is_refused(path: Path) -> None:
 
 def test_a_ledger_without_a_beginning_is_refused(tmp_path: Path) -> None:
     Journal.create(tmp_path / "a.ledger", "run", {}).close()
-    refused(tmp_path / "a.ledger", "no beginning")
+    refused(tmp_path / "a.ledger", "no first entry")
 
 
 # The file
@@ -333,7 +333,7 @@ def test_create_on_a_file_system_without_links(
 @pytest.mark.parametrize("below", ["a.ledger", "deep/a.ledger"])
 def test_create_in_a_folder_that_cannot_be_made(tmp_path: Path, below: str) -> None:
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(StorageError, match="cannot make"):
+    with pytest.raises(StorageError, match="cannot create"):
         Ledger.create(tmp_path / "file" / below, budget=BUDGET)
     assert (tmp_path / "file").read_text() == "in the way"
 
@@ -431,9 +431,9 @@ def test_a_change_behind_an_open_ledgers_back_is_refused_from_then_on(
                 f"UPDATE entries SET {column} = {column} || ' ' WHERE number = ?", (number,)
             )
         for _ in range(2):
-            with pytest.raises(LedgerDamagedError, match="another hand"):
+            with pytest.raises(LedgerDamagedError, match="modified outside Understudy"):
                 ledger.state()
-            with pytest.raises(LedgerDamagedError, match="another hand"):
+            with pytest.raises(LedgerDamagedError, match="modified outside Understudy"):
                 ledger.begin(Budget(epsilon=0.1, delta=1e-6), {})
 
 
@@ -445,7 +445,7 @@ def test_a_ledger_taken_back_in_time_while_open_is_refused_from_then_on(path: Pa
         with closing(sqlite3.connect(old)) as source, closing(sqlite3.connect(path)) as target:
             source.backup(target)
         for _ in range(2):
-            with pytest.raises(LedgerDamagedError, match="not what they were"):
+            with pytest.raises(LedgerDamagedError, match="earlier entries have changed"):
                 ledger.begin(Budget(epsilon=0.1, delta=1e-6), {})
 
 

@@ -70,7 +70,7 @@ def not_found(path: Path, manifest: dict[str, Any], meaning: str) -> None:
         ledger.verify(manifest)
     assert "no entry of the ledger" in caught.value.what
     assert meaning in (caught.value.hint or "")
-    assert "adds to what it says was spent" in (caught.value.hint or "")
+    assert "comes on top of what it shows as spent" in (caught.value.hint or "")
 
 
 # The key
@@ -119,7 +119,7 @@ def test_a_ledger_with_the_mark_of_the_other_chain_is_refused(
         forge(path, mark=OLD)
     with raw(path, hands_off=True) as connection:
         connection.execute(f"PRAGMA application_id = {said}")
-    refused(path, "entry 1 does not follow")
+    refused(path, "entry 1 breaks the hash chain")
 
 
 # Ledgers from before
@@ -152,7 +152,7 @@ def test_a_change_of_an_old_ledger_is_noticed(path: Path, number: int) -> None:
     forge(path, mark=OLD)
     with raw(path) as connection:
         connection.execute("UPDATE entries SET body = body || ' ' WHERE number = ?", (number,))
-    refused(path, f"entry {number} does not follow")
+    refused(path, f"entry {number} breaks the hash chain")
 
 
 def test_a_new_ledger_has_a_key(path: Path) -> None:
@@ -181,10 +181,10 @@ def test_an_older_copy_put_back_is_seen_by_the_manifests_made_after_it(path: Pat
     two = spend(path)
     shutil.copy(old, path)
     assert verified(path, one)[0] == 1
-    not_found(path, two, "an older copy of the ledger was put back")
+    not_found(path, two, "an older copy of the ledger was restored")
     # A run that was open in the copy, and is not yet closed.
     spend(path, close=False)
-    not_found(path, two, "an older copy of the ledger was put back")
+    not_found(path, two, "an older copy of the ledger was restored")
 
 
 @pytest.mark.parametrize("answer", [b"12345678", b"87654321"])
@@ -196,15 +196,15 @@ def test_a_copy_that_went_another_way_is_seen(path: Path, answer: bytes) -> None
     two = spend(path)
     spend(other, answer=answer)
     assert verified(other, one)[0] == 1
-    not_found(other, two, "a copy of the ledger that went another way")
+    not_found(other, two, "a copy of the ledger that has since diverged")
 
 
 def test_another_ledger_is_seen(path: Path) -> None:
     manifest = spend(path)
     same = new(path.with_name("same"))
-    not_found(same, manifest, "or on another ledger")
+    not_found(same, manifest, "or with another ledger")
     spend(same)
-    not_found(same, manifest, "or on another ledger of this table")
+    not_found(same, manifest, "or with another ledger of this table")
     for i, (name, unit) in enumerate((("rides", "taxi"), ("trips", "driver"))):
         other = new(path.with_name(f"other-{i}"), name=name, unit=unit)
         spend(other)
@@ -236,7 +236,7 @@ def test_nothing_before_a_head_can_be_changed_even_with_the_key(
         manifest["ledger"]["head"] = rows_of(path)[-1][-1]
     assert verified(path, manifest)[0] == 1
     forge(path, _changed(place, column), mark=mark)
-    not_found(path, manifest, "went another way")
+    not_found(path, manifest, "has since diverged")
 
 
 @pytest.mark.parametrize("place", [3, 4, 1 + RUN])
@@ -249,7 +249,7 @@ def test_nothing_before_a_head_can_be_left_out(path: Path, place: int) -> None:
 def test_a_ledger_chained_anew_without_a_key_has_none_of_its_heads(path: Path) -> None:
     manifest = spend(path)
     forge(path, mark=OLD)
-    not_found(path, manifest, "went another way")
+    not_found(path, manifest, "has since diverged")
 
 
 def test_what_came_after_the_last_manifest_can_be_taken_back_unseen(path: Path) -> None:
@@ -285,7 +285,7 @@ def test_a_manifest_that_says_another_thing_under_the_same_head_is_seen(
     with closing(Ledger(path)) as ledger, pytest.raises(LedgerMismatchError) as caught:
         ledger.verify(manifest)
     assert caught.value.what.endswith(f"have the same head, but not the same {what}")
-    assert "the manifest was changed" in str(caught.value)
+    assert "the manifest was edited" in str(caught.value)
 
 
 @pytest.mark.parametrize("number", [1, 2])

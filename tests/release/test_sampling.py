@@ -168,7 +168,7 @@ def test_what_cannot_be_is_refused_with_what_can() -> None:
         release.sample(1, seed=-1)
     with pytest.raises(UsageError, match="cannot draw rows from a release that has none"):
         made(rows=0).sample(1)
-    with pytest.raises(SchemaError, match="no column 'size' with codes"):
+    with pytest.raises(SchemaError, match="no modelled column 'size'"):
         release.sample(1, where={"size": 1})
     for name, value in (("colour", "pink"), ("hour", 9), ("price", 100), ("price", "dear")):
         with pytest.raises(UsageError, match=f"column '{name}' has no such value") as caught:

@@ -88,7 +88,7 @@ def test_a_refused_first_run_binds_an_unbound_ledger_and_spends_nothing(path: Pa
     """As PRIVACY.md says under its known limits: the table is named before the budget is asked."""
     Ledger.create(path, budget=TOTAL).close()
     assert read(path).name is None
-    with pytest.raises(BudgetExhaustedError, match="less left than the run asks for"):
+    with pytest.raises(BudgetExhaustedError, match="less budget left than the run requests"):
         session(path, budget=Budget(epsilon=2.0, delta=1e-6)).run(Independent())
     bound = read(path)
     assert (bound.name, bound.unit) == ("trips", ResolvedUnit.of("taxi"))

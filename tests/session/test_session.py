@@ -227,7 +227,7 @@ def test_the_private_table_is_not_taken_for_public(path: Path, tmp_path: Path) -
 
 @pytest.mark.parametrize("name", ["unit", "bounding", "budget"])
 def test_what_carries_privacy_is_of_its_own_kind(path: Path, name: str) -> None:
-    with pytest.raises(UsageError, match=f"no {name} \\(got str; allowed: such as us"):
+    with pytest.raises(UsageError, match=f"invalid {name} \\(got str; allowed: such as us"):
         session(path, **{name: "norm"})
 
 
@@ -450,7 +450,9 @@ def test_a_traceback_that_holds_the_table_holds_no_counts(path: Path) -> None:
 
 
 def test_a_mechanism_may_not_spend_more_than_its_run(path: Path) -> None:
-    with pytest.raises(BudgetExhaustedError, match="run 1 has less left than question 0 costs"):
+    with pytest.raises(
+        BudgetExhaustedError, match="run 1 has less budget left than question 0 costs"
+    ):
         session(path).run(Counting())
     assert read(path).left == BUDGET.grains
 
@@ -525,7 +527,7 @@ def test_there_must_be_a_run_to_resume(path: Path) -> None:
 def test_a_run_of_nobodys_table_is_not_reopened(path: Path) -> None:
     with closing(Ledger.create(path_of(path), budget=BUDGET)) as ledger:
         ledger.begin(BUDGET, {"note": {}})
-    with pytest.raises(LedgerMismatchError, match="no table and unit"):
+    with pytest.raises(LedgerMismatchError, match="not been assigned to a table and unit"):
         reopen_session(path)
 
 
@@ -610,7 +612,7 @@ def test_people_are_counted_by_the_unit(path: Path, unit: Unit, people: int, row
 def test_a_text_that_is_no_date_names_nobody(path: Path) -> None:
     private = dated()
     texts = private["when"].astype(str).astype(object)
-    private["when"] = np.where(texts == "NaT", "no date", texts)
+    private["when"] = np.where(texts == "NaT", "has no full date", texts)
     release = session(
         path, private=private, schema=DATED, unit=Unit("taxi", "when:week"), budget=ENORMOUS
     ).run(Counting())

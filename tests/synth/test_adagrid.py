@@ -523,8 +523,8 @@ def test_settings_that_are_none(
 def test_norm_with_pure_epsilon_and_a_cap_of_none_are_refused_when_a_session_opens(
     tmp_path: Path,
 ) -> None:
-    with pytest.raises(BudgetError, match="pure epsilon needs L1"):
+    with pytest.raises(BudgetError, match="pure epsilon-DP needs an L1 bound"):
         session(tmp_path, bounding=us.Norm(), budget=us.Budget(epsilon=1, delta=0))
-    with pytest.raises(BudgetError, match="a cap on a person's rows"):
+    with pytest.raises(BudgetError, match="cap must be a positive integer"):
         us.Weights(0)
     assert not (tmp_path / "rides.ledger").exists()

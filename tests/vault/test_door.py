@@ -279,33 +279,39 @@ def test_a_pure_ledger_draws_laplace_noise(tmp_path: Path) -> None:
     [
         (lambda d: d.measure([], price=1.0), "at least one query"),
         (lambda d: d.measure([Query(clique=("z",), scale=1.0)], price=9.0), "does not model"),
-        (lambda d: d.measure([Query(clique=("a", "a"), scale=1.0)], price=9.0), "each column once"),
+        (
+            lambda d: d.measure([Query(clique=("a", "a"), scale=1.0)], price=9.0),
+            "each column only once",
+        ),
         (
             lambda d: d.measure(
                 [Query(clique=("a",), scale=1.0, rows=Rows(np.array([0, 1]), np.array([7])))],
                 price=9.0,
             ),
-            "cells beyond a",
+            "query rows hold cells outside a",
         ),
-        (lambda d: d.unit_mode(("a",), scale=1.0, labels=np.array([0])), "labels must name"),
+        (
+            lambda d: d.unit_mode(("a",), scale=1.0, labels=np.array([0])),
+            "labels must have one entry per cell",
+        ),
         (
             lambda d: d.unit_counts(("a",), cells=np.array([3]), times=(1,), most=1, scale=1.0),
-            "cells lie beyond a",
+            "cells lie outside a",
         ),
         (
             lambda d: d.unit_counts(("a",), cells=np.array([0, 0]), times=(1,), most=1, scale=1.0),
-            "each once",
+            "no cell twice",
         ),
         (
             lambda d: d.unit_counts(("a",), cells=np.array([0]), times=(0,), most=1, scale=1.0),
-            "times must be different and positive",
+            "times must be distinct positive integers",
         ),
         (lambda d: d.select([], epsilon=1.0, bounding=Sample(1)), "nothing to select"),
         (
             lambda d: d.select(
                 [Candidate(clique=("a",), expected=np.zeros(2))], epsilon=1.0, bounding=Sample(1)
             ),
-            "a number a cell",
+            "one number per cell",
         ),
         (
             lambda d: d.select(
@@ -313,7 +319,7 @@ def test_a_pure_ledger_draws_laplace_noise(tmp_path: Path) -> None:
                 epsilon=1.0,
                 bounding=Sample(1),
             ),
-            "out of reach",
+            "out of range",
         ),
         (lambda d: d.distances([], scale=1.0, bounding=Sample(1)), "nothing to select"),
         (lambda d: d.distances(CANDIDATES, scale=1.0, bounding=Norm()), "needs a cap"),
@@ -331,7 +337,7 @@ def test_a_pure_ledger_draws_laplace_noise(tmp_path: Path) -> None:
                 scale=1.0,
                 bounding=Sample(1),
             ),
-            "a number a cell",
+            "one number per cell",
         ),
         (
             lambda d: d.distances(
@@ -339,7 +345,7 @@ def test_a_pure_ledger_draws_laplace_noise(tmp_path: Path) -> None:
                 scale=1.0,
                 bounding=Sample(1),
             ),
-            "out of reach",
+            "out of range",
         ),
     ],
 )
@@ -358,16 +364,16 @@ def test_questions_that_do_not_fit_are_refused_and_cost_nothing(
         (lambda d: d.distances(CANDIDATES, scale=0, bounding=Sample(1)), "scale must be positive"),
         (
             lambda d: d.distances(CANDIDATES, scale=2.0**-21, bounding=Sample(1)),
-            "scale out of reach",
+            "scale out of range",
         ),
         (
             lambda d: d.distances(CANDIDATES, scale=2.0**37, bounding=Sample(1)),
-            "scale out of reach",
+            "scale out of range",
         ),
-        (lambda d: d.total(cap=0, scale=1.0), "whole number from 1 up"),
+        (lambda d: d.total(cap=0, scale=1.0), "positive integer"),
         (
             lambda d: d.unit_counts(("a",), cells=np.array([0]), times=(1,), most=0, scale=1.0),
-            "whole number from 1 up",
+            "positive integer",
         ),
         (lambda d: d.measure([Query(clique=("a",), scale=1.0)], price=0), "price must be positive"),
     ],
@@ -394,7 +400,7 @@ def test_a_run_cannot_pay_more_than_its_cap(ledger: Ledger) -> None:
     with opened(PEOPLE) as table:
         run = ledger.begin(Budget(epsilon=0.5, delta=1e-9), {})
         door = PrivateDoor(table, run=run, bounding=Weights(4))
-        with pytest.raises(BudgetExhaustedError, match="less left than question 0 costs"):
+        with pytest.raises(BudgetExhaustedError, match="less budget left than question 0 costs"):
             door.units(scale=1.0)
         assert run.state().spent == 0
         assert near(door.units(scale=1e3) / 1e5, 0)
@@ -412,12 +418,12 @@ def test_an_unforeseen_failure_is_told_without_its_message(
     door: PrivateDoor, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(question: Total, table: object) -> None:
-        raise ValueError("a private value: 42")
+        raise ValueError("a private value: 987654")
 
     monkeypatch.setattr(vault_door, "exact", fail)
     with pytest.raises(InternalError, match="ValueError in fail, line") as caught:
         door.total(cap=1, scale=1.0)
-    assert "42" not in str(caught.value)
+    assert "987654" not in str(caught.value)
     assert caught.value.__context__ is None
     assert not ledger.state().runs[1].reservations
 
@@ -465,7 +471,7 @@ def test_a_closed_door_has_let_the_table_go_and_answers_no_more(ledger: Ledger) 
 
 
 def test_a_scale_out_of_reach_costs_nothing(door: PrivateDoor, ledger: Ledger) -> None:
-    with pytest.raises(BudgetError, match="out of reach"):
+    with pytest.raises(BudgetError, match="out of range"):
         door.total(cap=2**30, scale=2.0**53)
     assert not ledger.state().runs[1].reservations
 
@@ -495,15 +501,15 @@ class Watching(Candidate):
 
 def test_records_of_an_askers_own_making_are_refused(door: PrivateDoor, ledger: Ledger) -> None:
     curious = Curious(np.array([0, 1]), np.array([0]))
-    with pytest.raises(QuestionError, match="the door's own records"):
+    with pytest.raises(QuestionError, match="the door's own types"):
         door.measure([Query(clique=("a",), scale=1.0, rows=curious)], price=9.0)
     wide = Candidate(clique=("a",), expected=np.zeros(3))
-    with pytest.raises(QuestionError, match="the door's own records"):
+    with pytest.raises(QuestionError, match="the door's own types"):
         door.select([wide], epsilon=1.0, bounding=Loose(5))
-    with pytest.raises(QuestionError, match="the door's own records"):
+    with pytest.raises(QuestionError, match="the door's own types"):
         door.distances([wide], scale=1.0, bounding=Loose(5))
     watching = Watching(clique=("a",), expected=np.zeros(3))
-    with pytest.raises(QuestionError, match="the door's own records"):
+    with pytest.raises(QuestionError, match="the door's own types"):
         door.distances([wide, watching], scale=1.0, bounding=Sample(5))
     assert not ledger.state().runs[1].reservations
 
@@ -568,5 +574,5 @@ def test_numbers_of_the_askers_own_type_become_plain_ones() -> None:
     ],
 )
 def test_no_question_names_a_column_twice(ask: Callable[[], object]) -> None:
-    with pytest.raises(QuestionError, match="names each column once"):
+    with pytest.raises(QuestionError, match="must name each column only once"):
         ask()

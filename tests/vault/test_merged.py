@@ -358,16 +358,16 @@ WRONG: dict[str, tuple[tuple[Merge, ...], str]] = {
     ),
     "too short": (
         (Merge(column="a", codes=np.array([0, 1])),),
-        "merged codes of a must name every code of it (got 2 codes; allowed: 3)",
+        "merged codes of a must map every code (got 2 codes; allowed: 3)",
     ),
     "too long": (
         (*ENDS, Merge(column="b", codes=THREE)),
-        "merged codes of b must name every code of it (got 3 codes; allowed: 2)",
+        "merged codes of b must map every code (got 3 codes; allowed: 2)",
     ),
-    "twice": ((*ENDS, *ENDS), "a column's codes are merged once"),
+    "twice": ((*ENDS, *ENDS), "a column's codes may be merged only once"),
     "of the asker's own type": (
         (Sly(column="a", codes=THREE),),
-        f"a question is made of the door's own records (got {Sly})",
+        f"a question must be made of the door's own types (got {Sly})",
     ),
 }
 
@@ -422,7 +422,7 @@ def test_nor_do_they_hide_in_a_tuple_of_the_askers_own(door: PrivateDoor) -> Non
 def test_cells_are_those_of_merged_codes(door: PrivateDoor, ledger: Ledger) -> None:
     """Cell 5 of a × b is gone with the third code of a."""
     rows = Rows(np.array([0, 1]), np.array([4]))
-    with pytest.raises(QuestionError, match="rows name cells beyond a × b"):
+    with pytest.raises(QuestionError, match="query rows hold cells outside a × b"):
         door.measure([Query(clique=("a", "b"), scale=1.0, rows=rows)], price=9.0, merged=ENDS)
     candidate = Candidate(clique=("a",), expected=np.zeros(3))
     with pytest.raises(QuestionError, match=r"a number a cell \(got \(3,\); allowed: \(2,\)\)"):
@@ -557,6 +557,8 @@ def test_a_stored_answer_is_replayed_for_the_same_merged_codes_and_no_others(
         assert ask(opened_door(table, refuse), same) == first
         assert run.state().spent == spent
         for other in ((), (merge("a", [0, 1, 1]),), (merge("c", [0, 1, 1, 1]),), MANY):
-            with pytest.raises(LedgerMismatchError, match="asked another question as number 0"):
+            with pytest.raises(
+                LedgerMismatchError, match="question 0 of run 1 is not the one that it asked before"
+            ):
                 ask(opened_door(table, refuse), other)
         assert run.state().spent == spent

@@ -382,7 +382,7 @@ def test_a_price_that_is_none_is_refused(price: float) -> None:
 
 
 def test_pure_epsilon_is_refused() -> None:
-    with pytest.raises(BudgetError, match="L2, and pure epsilon needs L1"):
+    with pytest.raises(BudgetError, match="L2, but pure epsilon-DP needs an L1 bound"):
         charge(normed(ASKED["one marginal"], 1.0), SCHEMA, Currency.PURE)
 
 

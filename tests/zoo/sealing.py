@@ -8,7 +8,7 @@ ERRORS = "tests/leaks/test_errors.py"
 VERIFY = "tests/ledger/test_verify.py"
 ANY_FAULT = f"{ERRORS}::test_nothing_is_behind_an_error_whatever_fails_at_whichever_step"
 SEALED = """\
-        except BaseException as error:  # noqa: BLE001  whatever it is, it leaves bare
+        except BaseException as error:  # noqa: BLE001  whatever it is, it is stripped
             failure = bare(error)
         raise failure
 
@@ -17,8 +17,8 @@ SEALED = """\
         try:
             return attempted(*given, **named)
         except BaseException as error:  # noqa: BLE001
-            # An interrupt may come while another error is made bare, and has that behind it.
-            # None comes before this line is done, since it calls nothing.
+            # An interrupt may arrive while another error is being stripped, and then chains it.
+            # None can arrive before this line is done, since it calls nothing.
             error.__traceback__ = error.__context__ = error.__cause__ = None
             failure = error
         raise failure
@@ -63,7 +63,7 @@ SEALING = (
         name="an answer that could not be stored stays in the ledger's memory",
         kind="an answer is drawn twice",
         file="ledger/journal.py",
-        old="                # An answer that was not stored must not be found here either.\n"
+        old="                # An answer that was not stored must not be kept here either.\n"
         "                self._fresh = []\n",
         new="                pass\n",
         caught_by=f"{ANY_FAULT}[drawn, read_on]",

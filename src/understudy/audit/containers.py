@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 Columns = dict[str, list[Any]]
 Holding = Callable[[Columns, "Path"], Any]
-"""Makes a table of columns; the path is that of a file to write, without an ending."""
+"""Makes a table from columns; the path is that of a file to write, without its suffix."""
 _NUMPY: dict[type | None, str] = {
     datetime: "datetime64[us]",
     timedelta: "timedelta64[us]",
     np.float32: "float32",
 }
-"""Types that NumPy does not infer, or pandas infers as longer ones."""
+"""Types that NumPy does not infer, or that pandas infers as longer ones."""
 _NULLABLE: dict[type | None, str] = {
     bool: "boolean",
     int: "Int64",
@@ -43,7 +43,7 @@ _NULLABLE: dict[type | None, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """A way to hold a table, and the libraries that it needs."""
+    """A way to store a table, and the libraries that it needs."""
 
     name: str
     hold: Holding
@@ -56,7 +56,7 @@ def available() -> tuple[Container, ...]:
 
 
 def _kind(values: list[Any]) -> type | None:
-    """Return the type that all values share, None where they share none."""
+    """Return the common type of all values, None if there is none."""
     kinds = {type(value) for value in values if value is not None}
     if kinds == {int, float}:
         return float
@@ -64,7 +64,7 @@ def _kind(values: list[Any]) -> type | None:
 
 
 def _written(value: object) -> str | None:
-    """Write a value as a program would, to put it into a column of texts."""
+    """Write a value as a program would, for a column of text."""
     if isinstance(value, timedelta):
         return str(value.total_seconds())
     return None if value is None else str(value)
@@ -77,7 +77,7 @@ def _objects(values: list[Any]) -> Any:  # noqa: ANN401
 
 
 def _array(values: list[Any]) -> Any:  # noqa: ANN401
-    """Make an array of the type that NumPy infers; beside a number it would make 1 of a true."""
+    """Make an array of the type that NumPy infers; next to a number it would turn True into 1."""
     kind = _kind(values)
     if kind is None and bool in map(type, values):
         return _objects(values)
@@ -93,7 +93,7 @@ def _masked(values: list[Any]) -> Any:  # noqa: ANN401
 
 
 def _inferred(values: list[Any]) -> Any:  # noqa: ANN401
-    """Return what pandas is to infer a type from; of short floats it would infer long ones."""
+    """Return what pandas infers a type from; short floats would become long ones."""
     if np.float32 not in map(type, values):
         return values
     return _array(values) if _kind(values) is np.float32 else _objects(values)
@@ -109,7 +109,7 @@ def _nullable(values: list[Any]) -> Any:  # noqa: ANN401
 
 
 def _arrow(values: list[Any]) -> Any:  # noqa: ANN401
-    """Make an Arrow array; one of mixed values is an array of texts."""
+    """Make an Arrow array; mixed values become text."""
     import pyarrow as pa  # noqa: PLC0415  only where it is installed
 
     types: dict[type | None, Any] = {

@@ -24,10 +24,10 @@ ANY_PRICE = 1e9
 
 
 def check_distance(question: Question, moved: NDArray[np.int64], schema: Schema) -> float:
-    """Refuse a distance above what is declared; give the largest share of it that was reached.
+    """Raise if a distance exceeds the declared sensitivity; return the largest ratio of the two.
 
-    L2 is held against what a ledger of ``gdp`` is charged, L1 against one of ``pure``, both
-    in units of the noise; L∞ against what a person may weigh in a single number.  `Norm` is an
+    L2 is compared with what a ledger of ``gdp`` is charged, L1 with one of ``pure``, both in
+    units of the noise; L∞ with the most that a person may add to a single number.  `Norm` is an
     L2 bound and declares no L1.
     """
     if isinstance(question, Select):
@@ -45,8 +45,8 @@ def check_distance(question: Question, moved: NDArray[np.int64], schema: Schema)
     for norm, share in shares.items():
         if share > ROUNDING:
             raise AuditError(
-                f"one person moves a {type(question).__name__} by more than was declared",
-                got=f"{share:.6g} times as far in {norm}",
+                f"one person moves a {type(question).__name__} by more than its sensitivity",
+                got=f"{share:.6g} times the sensitivity in {norm}",
                 allowed="1",
             )
     reached: float = max(shares.values())
@@ -56,9 +56,9 @@ def check_distance(question: Question, moved: NDArray[np.int64], schema: Schema)
 def in_rows(
     question: Question, counted: NDArray[np.int64], schema: Schema
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Give counts in rows or people, and the noise scale of each of them."""
+    """Return counts in rows or people, and the noise scale of each of them."""
     if not isinstance(question, Measure):
-        assert not isinstance(question, Select)  # noqa: S101  a choice has no noise of its own
+        assert not isinstance(question, Select)  # noqa: S101  a selection has no noise of its own
         step = 2**FRACTION_BITS if isinstance(question, Distances) else 1
         return counted / step, np.full(len(counted), question.scale)
     domain = seen(schema, question).domain
@@ -68,7 +68,7 @@ def in_rows(
 
 
 def _declared(question: Question, schema: Schema, currency: Currency) -> float:
-    """Give the distance, in units of the noise, that a question's charge stands for."""
+    """Return the sensitivity, in units of the noise, that a question is charged for."""
     if isinstance(question, Measure) and not isinstance(question.bounding, Norm):
         question = replace(question, price=ANY_PRICE)
     found = 0.0
@@ -81,7 +81,7 @@ def _declared(question: Question, schema: Schema, currency: Currency) -> float:
 
 
 def _largest(question: Question) -> float:
-    """Give the most that a person may add to one number of an answer."""
+    """Return the most that a person may add to one number of an answer."""
     match question:
         case Measure() if isinstance(question.bounding, Norm):
             return question.price * max(q.scale for q in question.queries)

@@ -9,7 +9,7 @@ import hashlib
 
 
 class FixedEntropy:
-    """Bytes of SHAKE-256 over a seed: the same every time, and no good for privacy.
+    """Bytes of SHAKE-256 over a seed: the same every time, and useless for privacy.
 
     >>> FixedEntropy(1)(4) == FixedEntropy(1)(4) != FixedEntropy(2)(4)
     True
@@ -21,6 +21,6 @@ class FixedEntropy:
         self._calls = 0
 
     def __call__(self, count: int) -> bytes:
-        """Give the next bytes."""
+        """Return the next bytes."""
         self._calls += 1
         return hashlib.shake_256(f"{self._seed}/{self._calls}".encode()).digest(count)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 MANY_ROWS = (2, 5, 17, 64)
 CAPS = (1, 2, 3, 10, 50)
 FEW_ROWS = (1, 2, 3)
-"""Caps that are small beside the rows of all others, so that it shows if those move."""
+"""Caps that are small compared with the other rows, so that any effect on those shows."""
 SCHEMA = Schema(
     "neighbours",
     (
@@ -52,7 +52,7 @@ TYPED = Schema(
     ),
 )
 FORMAT = "%d/%m/%Y %H:%M"
-DAYS = tuple(datetime(2020, month, 7 * month % 28 + 1, 8, month) for month in range(1, 13))  # noqa: DTZ001  of no zone
+DAYS = tuple(datetime(2020, month, 7 * month % 28 + 1, 8, month) for month in range(1, 13))  # noqa: DTZ001  without a time zone
 DATED = Schema(
     "dated neighbours",
     (
@@ -78,7 +78,7 @@ ODD: dict[str, tuple[Any, ...]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, weakref_slot=True)
 class Pair:
-    """Two tables, one of which has a person more, and how they are to be asked."""
+    """Two tables that differ by one person, and the settings to run on them."""
 
     schema: Schema
     unit: Unit
@@ -88,9 +88,9 @@ class Pair:
     neighbour: object
     public: object
     apart: int
-    """The number of rows of the person who is in one of them only."""
+    """The number of rows of the person who is in only one of them."""
     container: str = OBJECTS.name
-    """How the tables are held."""
+    """How the tables are stored."""
     odd: dict[str, str] = field(default_factory=dict)
     """The columns in which the person has an odd cell, and of which kind."""
     cells: tuple[Columns, Columns] = ({}, {})
@@ -99,14 +99,14 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """What a pair's people are like: their schema, and the values to draw from."""
+    """The people of a pair: their schema, and the values to draw from."""
 
     schema: Schema
     values: tuple[tuple[Any, ...], ...]
     people: tuple[int, int]
 
     def rows(self, rng: np.random.Generator, size: int) -> list[Row]:
-        """Give a person rows all alike, or each of its own."""
+        """Draw a person's rows, all alike or each by itself."""
         rows = [[v[int(rng.integers(len(v)))] for v in self.values] for _ in range(size)]
         return rows if rng.random() < 0.5 else [list(rows[0]) for _ in rows]
 
@@ -130,14 +130,14 @@ def pairs(count: int, seed: int, *, public: bool = False) -> Iterator[Pair]:
 
 
 def _texts(rng: np.random.Generator) -> _Look:
-    """Texts, some of them beyond all bounds."""
+    """Texts, some of them outside the domain."""
     del rng
     texts = (("0", "1", "2", "99"), ("x", "y", "z", ""), ("0", "1", "2", "3", "nan", "-7"))
     return _Look(SCHEMA, texts, (2, 12))
 
 
 def _typed(rng: np.random.Generator) -> _Look:
-    """Booleans, numbers as categories, and floats about an edge, perhaps short ones."""
+    """Booleans, numbers as categories, and floats near an edge, perhaps short ones."""
     short = np.float32 if rng.random() < 0.75 else float
     levels = tuple(map(short, (0.1, 0.35, 0.5, 0.7, 0.9, 7.0)))
     codes = (1, 2, 4) if rng.random() < 0.5 else tuple(map(short, (1.0, 0.7, 4.0)))
@@ -154,7 +154,7 @@ def _dated(rng: np.random.Generator) -> _Look:
 def _with_gaps(
     rng: np.random.Generator, values: tuple[tuple[Any, ...], ...]
 ) -> tuple[tuple[Any, ...], ...]:
-    """Let others lack values too, in some pairs; the first may be a part of an id."""
+    """In some pairs, let other people have missing values too, except in the first column."""
     gaps = rng.random() < 0.25
     return tuple((*v, None) if gaps and i else v for i, v in enumerate(values))
 
@@ -210,7 +210,7 @@ def _public(rng: np.random.Generator, look: _Look) -> Columns:
 
 
 def _names(rng: np.random.Generator, count: int) -> list[Any]:
-    """Name people by numbers, short floats, texts, or numbers in texts."""
+    """Name people by numbers, short floats, text, or numbers as text."""
     kinds = (int, lambda i: np.float32(i + 0.1), "p{}".format, str)
     name = kinds[int(rng.integers(len(kinds)))]
     return [name(i) for i in range(count)]
@@ -219,7 +219,7 @@ def _names(rng: np.random.Generator, count: int) -> list[Any]:
 def _odd(
     rng: np.random.Generator, names: list[Any], rows: list[Row], *, weekly: bool
 ) -> dict[str, str]:
-    """Give a person odd cells, in one of their rows or in all of them, and perhaps an odd id.
+    """Put odd cells into one or all of a person's rows, and perhaps an odd id.
 
     Half of these cells are missing.  One person in ten is as ordinary as all others.
     """
@@ -249,7 +249,7 @@ def _odd(
 def _laid_out(
     names: Sequence[Any], people: Sequence[list[Row]], rng: np.random.Generator
 ) -> Columns:
-    """Write people's rows into one table, in an order of no meaning."""
+    """Write people's rows into one table, in random order."""
     flat = [(name, *row) for name, rows in zip(names, people, strict=True) for row in rows]
     order = rng.permutation(len(flat))
     return {

@@ -38,15 +38,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """A pair on which a promise was kept."""
+    """A pair on which the guarantee held."""
 
     questions: int
     reach: float
-    """The largest share of a declared sensitivity by which an exact answer moved."""
+    """The largest ratio of an exact answer's change to its declared sensitivity."""
 
 
 def replay(mechanism: Mechanism, pair: Pair) -> Replayed:
-    """Try a mechanism on a pair of neighbours; refuse it if anything but answers decides."""
+    """Run a mechanism on two neighbours; raise if it depends on anything but noisy answers."""
     with tempfile.TemporaryDirectory() as folder:
         session = _Watched(
             private=pair.table,
@@ -63,7 +63,7 @@ def replay(mechanism: Mechanism, pair: Pair) -> Replayed:
             again = beside.resume()
         except UnderstudyError as error:
             raise AuditError(
-                f"{mechanism.name} went another way on a neighbour", got=type(error).__name__
+                f"{mechanism.name} behaved differently on a neighbour", got=type(error).__name__
             ) from error
     _check_same(mechanism, first, again)
     return _compared(mechanism, pair, session.seen, beside.seen)
@@ -71,7 +71,7 @@ def replay(mechanism: Mechanism, pair: Pair) -> Replayed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Watched(Session):
-    """A session that notes what was asked of its table, and the exact answer."""
+    """A session that records each question and its exact answer."""
 
     seen: list[tuple[Question, Whole]] = field(default_factory=list, compare=False)
 
@@ -80,7 +80,7 @@ class _Watched(Session):
 
 
 class _WatchedDoor(PrivateDoor):
-    """A door that notes what it is asked."""
+    """A door that records each question."""
 
     def __init__(
         self,
@@ -100,13 +100,13 @@ class _WatchedDoor(PrivateDoor):
 
 
 def _check_same(mechanism: Mechanism, first: Release, again: Release) -> None:
-    """Refuse releases that differ in anything."""
+    """Raise if two releases differ in anything."""
     differ = []
     if _manifest(first) != _manifest(again):
         differ.append("manifest")
     for name in {*first.columns, *again.columns}:
         here, there = first.columns.get(name), again.columns.get(name)
-        # As texts: a missing number is NaN, which does not equal itself.
+        # As text: a missing number is NaN, which does not equal itself.
         if here is None or there is None or repr(here.tolist()) != repr(there.tolist()):
             differ.append(f"column {name}")
     values = [
@@ -116,7 +116,7 @@ def _check_same(mechanism: Mechanism, first: Release, again: Release) -> None:
         differ.append("measurements")
     if differ:
         raise AuditError(
-            f"{mechanism.name} released something else of a neighbour", got=", ".join(differ)
+            f"{mechanism.name} made a different release on a neighbour", got=", ".join(differ)
         )
 
 
@@ -130,9 +130,9 @@ def _compared(
     asked: list[tuple[Question, Whole]],
     there: list[tuple[Question, Whole]],
 ) -> Replayed:
-    """Refuse other questions, and exact answers that are too far apart."""
+    """Raise on different questions, or on exact answers that are too far apart."""
     if [plan(q) for q, _ in asked] != [plan(q) for q, _ in there]:
-        raise AuditError(f"{mechanism.name} asked something else of a neighbour")
+        raise AuditError(f"{mechanism.name} asked different questions on a neighbour")
     reach = 0.0
     for (question, here), (_, other) in zip(asked, there, strict=True):
         reach = max(reach, check_distance(question, here - other, pair.schema))

@@ -63,7 +63,7 @@ BOTH = ("a", "b")
 PRICE = 8.0
 """Enough for every cap."""
 NORM_PRICE = 1.5
-"""Enough for a row under `Norm`, and too little for two: who has more is weighed down."""
+"""Enough for one row under `Norm`, and too little for two: people with more are clipped."""
 COARSE = Rows(np.array([0, 3, 6, 8]), np.array([0, 1, 2, 2, 3, 4, 4, 5]))
 MERGED = (Merge(column="a", codes=np.array([0, 1, 0])),)
 MERGED_CELLS = 4
@@ -96,12 +96,12 @@ QUESTIONS: tuple[Question, ...] = (
     Units(scale=1.0),
 )
 EXPECTED = np.array([1.5, 0.0, 2.0, 0.25, 3.0, 0.0])
-"""What a model expects, cell by cell: too few rows of some, and too many of others."""
+"""A model's expectation: too few rows in some cells, and too many in others."""
 PENALTIES = (0.5, -0.25)
 
 
 def _candidates(cells: int) -> tuple[Candidate, ...]:
-    """Give two candidates of one clique: what is expected, and the same from the other end."""
+    """Return two candidates of one clique: the expectation, and its reverse."""
     expected = EXPECTED[:cells]
     return tuple(
         Candidate(clique=BOTH, expected=e, penalty=p)
@@ -118,11 +118,11 @@ APART: tuple[Select | Distances, ...] = tuple(
         Distances(candidates=_candidates(cells), scale=2.0, bounding=bounding, merged=merged),
     )
 )
-"""Questions whose exact answers are no sums over people, but distances of marginals."""
+"""Questions whose exact answers are distances of marginals, not sums over people."""
 
 
 def every_world(people: int, rows: int, cells: int) -> Iterator[tuple[Person, ...]]:
-    """List all tables of at most so many people, with 1 to so many rows each, on some cells.
+    """Enumerate all tables of up to ``people`` people with 1 to ``rows`` rows each, in some cells.
 
     >>> len(list(every_world(people=2, rows=1, cells=3)))
     10
@@ -137,9 +137,9 @@ def every_world(people: int, rows: int, cells: int) -> Iterator[tuple[Person, ..
 
 
 def check_small_worlds(people: int, rows: int, cells: int, part: int = 0, parts: int = 1) -> int:
-    """Hold every small world against its people, and every person against what is declared.
+    """Compare every small world with the sum of its people, and every person with the sensitivity.
 
-    Of several parts one looks at every n-th world only.
+    With several parts, each checks every n-th world only.
     """
     alone: dict[tuple[int, Person], Answers] = {}
     nobody = _answers({})
@@ -156,13 +156,13 @@ def check_small_worlds(people: int, rows: int, cells: int, part: int = 0, parts:
         for i, question in enumerate(QUESTIONS):
             sums = [alone[place, person][i] for place, person in enumerate(world)]
             if not np.array_equal(found[i], np.sum([0 * found[i], *sums], axis=0)):
-                raise AuditError("people move each other's counts", got=type(question).__name__)
+                raise AuditError("people affect each other's counts", got=type(question).__name__)
         checked += 1
     return checked
 
 
 def _answers(people: dict[int, Person]) -> Answers:
-    """Count every question on a table in a real engine; hold distances against marginals."""
+    """Count every question on a table in a real engine; compare distances with marginals."""
     rows = [(f"p{place}", cell) for place, person in people.items() for cell in person]
     cells = np.array([cell for _, cell in rows], dtype=np.int64)
     data = {"id": np.array([who for who, _ in rows], dtype=object), "a": cells // 2, "b": cells % 2}
@@ -182,12 +182,12 @@ def _answers(people: dict[int, Person]) -> Answers:
 def _check_apart(
     question: Select | Distances, found: NDArray[np.int64], measured: NDArray[np.int64]
 ) -> None:
-    """Refuse distances that are not those of the marginal with which a measurement begins."""
+    """Raise unless the distances are those of the first marginal of a measurement."""
     step = 2**FRACTION_BITS
     for candidate, distance in zip(question.candidates, found, strict=True):
         marginal = measured[: len(candidate.expected)] * (step // question.bounding.unit_weight)
         apart = np.abs(marginal - candidate.expected * step).sum() - candidate.penalty * step
         if int(distance) != int(apart):
             raise AuditError(
-                f"a distance of a {type(question).__name__} is not that of its marginal"
+                f"a distance of a {type(question).__name__} does not match its marginal"
             )

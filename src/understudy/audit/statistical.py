@@ -46,34 +46,34 @@ CAP = 5
 DOMAIN = {"a": 3, "b": 2, "c": 4}
 KEY = "0" * 32
 WORST = Weights(CAP)
-"""The bounding that the worst pair is made for: there a person reaches the bound."""
+"""The bounding for which the worst pair is made: its person reaches the bound."""
 COUNT_PEOPLE = {UserCounts.name}
 """Mechanisms that count people, not rows: the worst person has a cell for every row."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loss:
-    """What was claimed and what was seen, as μ, or as ε in a ledger of ``pure``."""
+    """The claimed and the observed privacy loss, as μ, or as ε in a ledger of ``pure``."""
 
     claim: float
     certain: float
-    """The loss is at least this; sound code is found above its claim once in a million."""
+    """A lower bound of the loss; for correct code it exceeds the claim once in a million times."""
     likely: float
     """The same at 95 %."""
     runs: int
 
     @property
     def kept(self) -> bool:
-        """Whether nothing was seen that the claim does not allow."""
+        """Whether the observed loss is within the claim."""
         return self.certain <= self.claim
 
 
-class _AskedAll(Exception):  # noqa: N818  an end, no error
-    """A mechanism has let go of the table."""
+class _AskedAll(Exception):  # noqa: N818  a signal, not an error
+    """A mechanism has closed the door."""
 
 
 class _Weighing(PrivateDoor):
-    """A door that weighs each answer: was it this table, or the other?"""
+    """A door that computes each answer's likelihood ratio between the two tables."""
 
     def __init__(
         self,
@@ -87,16 +87,16 @@ class _Weighing(PrivateDoor):
         super().__init__(tables[here], run=run, bounding=bounding)
         self._tables, self._here, self._counts = tables, here, counts
         self.ratio = 0.0
-        """ln of how much likelier the answers are on the first table than on the second."""
+        """The log-likelihood ratio of the answers, first table against second."""
 
     def close(self) -> None:
-        """End the run: no answer follows."""
+        """End the run: no more answers follow."""
         raise _AskedAll
 
     def _answer(
         self, question: Question, ordinal: int, digest: str, what: str, cost: Charge
     ) -> bytes:
-        """Count once for all runs; book, draw and store as ever."""
+        """Count once for all runs; book, draw and store as usual."""
         if digest not in self._counts:
             self._counts[digest] = [exact(question, table) for table in self._tables]
         counted = self._counts[digest]
@@ -166,7 +166,7 @@ def measure_loss(
 def _run(
     mechanism: Mechanism, door: _Weighing, public: PublicTable | None, number: int
 ) -> tuple[float, int]:
-    """Run once; give the answers' ratio and what was spent."""
+    """Run once; return the answers' log-likelihood ratio and what was spent."""
     rng = np.random.default_rng(number)
     with suppress(_AskedAll):
         mechanism.run(door, public=public, rng=rng, progress=lambda *_: None)
@@ -174,7 +174,7 @@ def _run(
 
 
 def _public(table: PrivateTable) -> PublicTable:
-    """Make a public table of people like those that both tables have."""
+    """Make a public table of people like those in both tables."""
     rng = np.random.default_rng(0)
     data = {n: rng.integers(0, size, 60) for n, size in DOMAIN.items()}
     data["id"] = np.arange(60) // 3
@@ -184,7 +184,7 @@ def _public(table: PrivateTable) -> PublicTable:
 def _worst_pair(
     engines: tuple[DuckDB, DuckDB], *, apart: bool
 ) -> tuple[PrivateTable, PrivateTable]:
-    """Open a table, and one without the person who fills the cap in a single cell, or in many."""
+    """Open a table, and one without the person who reaches the cap in one cell, or in many."""
     columns = tuple(Integer(name=n, min=0, max=s - 1, missing=False) for n, s in DOMAIN.items())
     schema = Schema("worst", columns)
     few = [(f"p{i}", i % 3, i % 2, i % 4) for i in range(20)]
@@ -200,7 +200,7 @@ def _worst_pair(
 def _at_most(errors: int, runs: int, level: float) -> float:
     """Bound an error's probability from above, by Clopper and Pearson.
 
-    It is the least at which so few errors have no more than the level's probability.
+    It is the least probability at which this few errors have at most the level's probability.
     """
     counts = np.arange(errors + 1)
     choices = np.log((runs - counts[:-1]) / counts[1:])
@@ -216,7 +216,7 @@ def _at_most(errors: int, runs: int, level: float) -> float:
 
 
 def _mu_below(missed: int, false: int, runs: int, level: float) -> float:
-    """A test of two Gaussians μ apart that errs this seldom needs μ to be at least so much."""
+    """Bound μ from below: a test between two Gaussians μ apart that errs this rarely needs it."""
     beta, alpha = (_at_most(errors, runs, level / 2) for errors in (missed, false))
     if max(alpha, beta) == 1:
         return 0.0
@@ -224,7 +224,7 @@ def _mu_below(missed: int, false: int, runs: int, level: float) -> float:
 
 
 def _epsilon_below(missed: int, false: int, runs: int, level: float) -> float:
-    """1 − β ≤ e^ε·α and 1 − α ≤ e^ε·β, for any test."""
+    """Bound ε from below: 1 − β ≤ e^ε·α and 1 − α ≤ e^ε·β, for any test."""
     beta, alpha = (_at_most(errors, runs, level / 2) for errors in (missed, false))
     odds = max((1 - beta) / alpha, (1 - alpha) / beta)
     return max(0.0, math.log(odds)) if odds > 0 else 0.0

@@ -11,22 +11,22 @@ if TYPE_CHECKING:
 
 
 class Tape(Run):
-    """A run that is kept in memory: for audits, which throw it away."""
+    """A run in memory, for audits, which discard it."""
 
     def __init__(self, budget: Budget) -> None:
-        """Begin with a whole budget."""
+        """Start with a whole budget."""
         self.number = 1
         self._held = RunState(1, budget.grains, budget, budget, {})
 
     def state(self) -> RunState:
-        """Give what was booked and answered."""
+        """Return what was booked and answered."""
         return self._held
 
     def answer(self, ordinal: int, plan: str) -> bytes | None:
-        """Give nothing: every question is new."""
+        """Return None: every question is new."""
 
     def check(self, ordinal: int, plan: str, charge: Charge) -> None:
-        """Let everything be counted; what it costs is booked."""
+        """Accept every question; its cost is booked."""
 
     def reserve(self, ordinal: int, plan: str, what: str, charge: Charge) -> None:
         """Book a charge."""
@@ -34,5 +34,5 @@ class Tape(Run):
         self._held.reservations.append(Reservation(ordinal, plan, what, charge, grains))
 
     def store(self, ordinal: int, plan: str, payload: bytes) -> None:
-        """Keep an answer."""
+        """Store an answer."""
         self._held.answers[ordinal] = (plan, payload)

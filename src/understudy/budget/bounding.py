@@ -1,4 +1,4 @@
-"""Boundings: how much of a person may enter a count.  The vault enforces them.
+"""Boundings: contribution bounding, enforced in the vault.
 
 `Weights` and `Sample` give a person's rows a total weight of at most C, so any query whose
 cells each touch rows of total squared weight 1 moves by at most C in L2, and in L1 (triangle
@@ -18,14 +18,10 @@ FRACTION_BITS = 16
 
 
 def _plain_cap(cap: object) -> int:
-    """Give a cap as a plain whole number, whatever type of whole number it was."""
+    """Return a cap as a plain int, whatever type of integer it was; raise on anything else."""
     plain = int(cap) if isinstance(cap, int) and not isinstance(cap, bool) else 0
     if not 0 < plain < 2**31:
-        raise BudgetError(
-            "a cap on a person's rows must be a whole number",
-            got=repr(cap),
-            allowed="1 to 2^31 - 1",
-        )
+        raise BudgetError("cap must be a positive integer", got=repr(cap), allowed="1 to 2^31 - 1")
     return plain
 
 
@@ -33,7 +29,7 @@ def _plain_cap(cap: object) -> int:
 class Weights:
     """Every row of a person with R rows weighs min(1, C/R), rounded down to 2⁻¹⁶.
 
-    A small C means little noise, and rows of people with many that count for less.
+    A small C means less noise, and more clipping of people with many rows.
 
     >>> print(Weights(150))
     rows of a person with more than 150 are weighed down to 150 in all
@@ -44,11 +40,11 @@ class Weights:
     cap: int
 
     def __post_init__(self) -> None:
-        """Refuse a cap that is none."""
+        """Raise unless the cap is a positive integer."""
         object.__setattr__(self, "cap", _plain_cap(self.cap))
 
     def __str__(self) -> str:
-        """Say it in one phrase."""
+        """Describe it in one phrase."""
         return f"rows of a person with more than {self.cap} are weighed down to {self.cap} in all"
 
 
@@ -65,17 +61,17 @@ class Sample:
     cap: int
 
     def __post_init__(self) -> None:
-        """Refuse a cap that is none."""
+        """Raise unless the cap is a positive integer."""
         object.__setattr__(self, "cap", _plain_cap(self.cap))
 
     def __str__(self) -> str:
-        """Say it in one phrase."""
+        """Describe it in one phrase."""
         return f"at most {self.cap} rows of a person, chosen by a keyed hash"
 
 
 @dataclass(frozen=True, slots=True)
 class Norm:
-    """One weight on all rows of a person, so that they move a question by its price at most.
+    """L2 clipping: one weight for all rows of a person bounds their effect on a question's answers.
 
     The weight is min(1, price / length), rounded down to 2⁻¹⁶, where the length is that of
     all the person adds to the question's answers, each in units of its own noise.  A person
@@ -86,12 +82,12 @@ class Norm:
     unit_weight: ClassVar[int] = 2**FRACTION_BITS
 
     def __str__(self) -> str:
-        """Say it in one phrase."""
+        """Describe it in one phrase."""
         return "each question weighs a person's rows down to what its price allows"
 
 
 Capped = Weights | Sample
-"""Boundings with a cap on a person's rows, which bound an L1 score too."""
+"""Boundings with a cap on a person's rows, which bound L1 too."""
 Bounding = Capped | Norm
 
 _KINDS: dict[str, type[Capped]] = {"weights": Weights, "sample": Sample}

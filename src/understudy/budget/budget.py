@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 GRAIN = Fraction(1, 2**80)
 MOST_EPSILON = 1_000_000_000
-"""Beyond this a budget protects nobody, and accounting would take for ever."""
+"""A larger budget protects nobody, and accounting for it would take forever."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,10 +37,10 @@ class Budget:
     delta: float
 
     def __post_init__(self) -> None:
-        """Refuse what is no budget."""
+        """Raise unless epsilon is positive and finite and delta is a probability below 1."""
         if not _is_number(self.epsilon) or not 0 < self.epsilon <= MOST_EPSILON:
             raise BudgetError(
-                "epsilon must be positive, and a bound",
+                "epsilon must be positive and finite",
                 got=self.epsilon,
                 allowed=f"a number above 0, at most {MOST_EPSILON:,}",
             )
@@ -49,7 +49,7 @@ class Budget:
                 "delta must be a probability below 1",
                 got=self.delta,
                 allowed="0 (pure) or a number between 0 and 1",
-                hint="take it far below 1 / (number of people)",
+                hint="choose delta far below 1 / (number of people)",
             )
 
     @property
@@ -82,19 +82,19 @@ def _is_number(value: object) -> bool:
 
 
 def price_grains(price: float, currency: Currency) -> int:
-    """Give what a price allows to be spent, in grains, rounded down."""
+    """Return what a price allows to be spent, in grains, rounded down."""
     if not _is_number(price) or not 0 < price < math.inf:
         raise BudgetError("a price must be positive", got=price, allowed="a number above 0")
     return math.floor(currency.cost(price) / GRAIN)
 
 
 def grains_upper(cost: Fraction) -> int:
-    """Give an exact cost in grains, rounded up."""
+    """Return an exact cost in grains, rounded up."""
     return math.ceil(cost / GRAIN)
 
 
 def price_lower(grains: int, currency: Currency) -> float:
-    """Give the greatest price that costs no more than so many grains.
+    """Return the greatest price that costs at most this number of grains.
 
     >>> price_lower(2**82, Currency.GDP), price_lower(2**80, Currency.PURE)
     (2.0, 1.0)
@@ -122,7 +122,7 @@ def split(grains: int, currency: Currency, shares: Sequence[float]) -> list[floa
 
 
 def epsilon_of(grains: int, currency: Currency, delta: float) -> float:
-    """Give the ε that so many grains come to at δ, rounded up."""
+    """Return the ε of a number of grains at δ, rounded up."""
     if currency is Currency.PURE:
         near = float(grains * GRAIN)
         return near if Fraction(near) >= grains * GRAIN else math.nextafter(near, math.inf)
@@ -130,7 +130,7 @@ def epsilon_of(grains: int, currency: Currency, delta: float) -> float:
 
 
 def mu_upper(grains: int) -> float:
-    """Give the μ of so many grains of μ², rounded up."""
+    """Return the μ of a number of grains of μ², rounded up."""
     near = price_lower(grains, Currency.GDP)
     while Fraction(near) ** 2 < grains * GRAIN:
         near = math.nextafter(near, math.inf)

@@ -22,7 +22,7 @@ MOST_SELECTIVE = 60.0
 
 
 def scale_upper(price: float, currency: Currency, *, bound: Fraction) -> float:
-    """Give the least noise scale whose exact cost is within a price.
+    """Return the least noise scale whose exact cost is within a price.
 
     ``bound`` is the squared L2 sensitivity in ``gdp`` (the scale is σ), the L1 sensitivity
     in ``pure`` (the scale is Laplace's).
@@ -36,8 +36,8 @@ def scale_upper(price: float, currency: Currency, *, bound: Fraction) -> float:
     allowed = price_grains(price, currency) * GRAIN
     if bound <= 0 or allowed == 0:
         raise BudgetError(
-            "a sensitivity must be positive, and a price more than a grain",
-            got=f"{float(bound):g} and {price:g}",
+            "sensitivity must be positive, and price worth at least one grain",
+            got=f"sensitivity {float(bound):g}, price {price:g}",
         )
     near = currency.root(float(bound / allowed))
     while noise_charge(near, currency, bound=bound).grains(currency) * GRAIN > allowed:
@@ -46,7 +46,7 @@ def scale_upper(price: float, currency: Currency, *, bound: Fraction) -> float:
 
 
 def selection_epsilon_lower(price: float, currency: Currency) -> float:
-    """Give the ε of a selection whose exact cost is within a price, and near it.
+    """Return the ε of a selection whose exact cost is within a price, and close to it.
 
     >>> round(selection_epsilon_lower(0.5, Currency.GDP), 6)
     0.800155
@@ -67,7 +67,7 @@ def selection_epsilon_lower(price: float, currency: Currency) -> float:
 
 
 def noise_charge(scale: float, currency: Currency, *, bound: Fraction) -> Charge:
-    """Give the charge of noise of one scale: Gaussian in ``gdp``, Laplace in ``pure``."""
+    """Return the charge of noise of one scale: Gaussian in ``gdp``, Laplace in ``pure``."""
     if not isinstance(scale, (int, float)) or not 0 < scale < math.inf:
         raise BudgetError("a noise scale must be positive", got=scale, allowed="a number above 0")
     if currency.noise == "gaussian":

@@ -48,7 +48,7 @@ def _cost(event: Event, currency: Currency) -> Fraction:
     match event:
         case Gaussian():
             if currency is Currency.PURE:
-                raise BudgetError("a ledger of pure epsilon takes no Gaussian noise")
+                raise BudgetError("Gaussian noise cannot be charged to a ledger of pure epsilon")
             return event.squared_sensitivity / Fraction(event.sigma) ** 2
         case Laplace():
             epsilon = event.sensitivity / Fraction(event.scale)
@@ -73,7 +73,7 @@ class Charge:
     events: tuple[Event, ...]
 
     def grains(self, currency: Currency) -> int:
-        """Give the cost in grains of the currency, rounded up.
+        """Return the cost in grains of the currency, rounded up.
 
         >>> noise = Gaussian(squared_sensitivity=Fraction(4), sigma=2.0)
         >>> Charge((noise,)).grains(Currency.GDP) == 2**80

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 class Currency(StrEnum):
-    """A way to count privacy; it is written as ``gdp`` or ``pure``."""
+    """The privacy definition that is composed: ``gdp`` or ``pure``."""
 
     GDP = "gdp"
     PURE = "pure"
 
     @property
     def power(self) -> Literal[1, 2]:
-        """The power of a price that is added up."""
+        """The power of a price that adds up."""
         return 2 if self is Currency.GDP else 1
 
     @property

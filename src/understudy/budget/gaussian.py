@@ -26,7 +26,7 @@ _DIGITS = 60
 
 @lru_cache
 def _context(_thread: int, digits: int = _DIGITS) -> Any:  # noqa: ANN401  mpmath has no types
-    """Give a thread's own precision: what is worked out changes it for a while."""
+    """Return a thread's own mpmath context, since computations change its precision."""
     import mpmath  # noqa: PLC0415  a help page need not wait for it
 
     context = mpmath.mp.clone()
@@ -53,7 +53,7 @@ def _down(mp: Any, value: Any) -> float:  # noqa: ANN401
 
 
 def _close_in(mp: Any, distance: Callable[[Any], Any]) -> tuple[Any, Any]:  # noqa: ANN401
-    """Close in on the point up to which a distance is above 0, to 20 digits.
+    """Bracket the point up to which a distance is positive, to 20 digits.
 
     Its power of two is found first; then ends are cut by secants, an end that stayed twice with
     half of its distance; where a secant leads nowhere, in halves.
@@ -79,7 +79,7 @@ def _close_in(mp: Any, distance: Callable[[Any], Any]) -> tuple[Any, Any]:  # no
 
 @lru_cache(maxsize=4096)
 def delta_upper(mu: float, epsilon: float) -> float:
-    """Give the least δ for which μ-GDP implies (ε, δ), rounded up.
+    """Return the least δ for which μ-GDP implies (ε, δ), rounded up.
 
     >>> round(delta_upper(1.0, 1.0), 12)
     0.126936737507
@@ -106,14 +106,14 @@ def probabilistic_delta_upper(mu: float, epsilon: float) -> float:
 
 @lru_cache(maxsize=4096)
 def epsilon_upper(mu: float, delta: float) -> float:
-    """Give the least ε for which μ-GDP implies (ε, δ), rounded up.
+    """Return the least ε for which μ-GDP implies (ε, δ), rounded up.
 
     >>> round(epsilon_upper(1.0, 1e-5), 6)
     4.377178
     """
     _check_delta(delta)
     if not mu >= 0 or math.isinf(mu):
-        raise BudgetError("mu must be a number from 0 up", got=mu)
+        raise BudgetError("mu must be at least 0", got=mu)
     mp = _context(get_ident())
     m, d = mp.mpf(mu), mp.mpf(delta)
     if _delta(mp, m, mp.zero) <= d:
@@ -124,7 +124,7 @@ def epsilon_upper(mu: float, delta: float) -> float:
 
 @lru_cache(maxsize=1024)
 def mu_lower(epsilon: float, delta: float) -> float:
-    """Give the greatest μ whose mechanisms satisfy (ε, δ), rounded down.
+    """Return the greatest μ for which μ-GDP implies (ε, δ), rounded down.
 
     >>> round(mu_lower(1.0, 1e-9), 8)
     0.18197481
@@ -139,7 +139,7 @@ def mu_lower(epsilon: float, delta: float) -> float:
 
 @lru_cache(maxsize=1024)
 def mu_of_pure_upper(epsilon: float) -> float:
-    """Give the μ of an ε-DP event, 2Φ⁻¹(1/(1+e^(−ε))), rounded up.
+    """Return the μ of an ε-DP event, 2Φ⁻¹(1/(1+e^(−ε))), rounded up.
 
     >>> round(mu_of_pure_upper(1.0), 6)
     1.232035
@@ -154,7 +154,7 @@ def mu_of_pure_upper(epsilon: float) -> float:
 
 
 def mu_of_selection_upper(epsilon: float) -> float:
-    """Give the μ of an exponential mechanism with the ½ in its exponent.
+    """Return the μ of an exponential mechanism with the ½ in its exponent.
 
     Its log-ratios lie in an interval of length ε (bounded range), and the worst such
     mechanism is randomised response at ε/2: 2Φ⁻¹(1/(1+e^(−ε/2))).

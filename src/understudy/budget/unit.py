@@ -15,7 +15,7 @@ Nulls = Literal["drop", "one"]
 
 EACH_ROW = "(each row)"
 UNTOLD = "(as the schema says)"
-"""The format of a part in a ledger from before formats were kept."""
+"""The format of a part in an older ledger, which did not store formats."""
 _FINEST_FIRST = (
     *("minute", "hour", "date", "day", "weekday"),
     *("week", "month_index", "month", "quarter", "year"),
@@ -43,12 +43,12 @@ class Unit:
     nulls: Nulls
 
     def __init__(self, *columns: str, nulls: Nulls = "drop") -> None:
-        """Name the columns that tell people apart."""
+        """Name the columns that identify a person."""
         if not columns or not all(columns) or len(set(columns)) < len(columns):
             raise BudgetError(
-                "a unit needs the name of at least one column, each once",
+                "a unit needs at least one column name, each only once",
                 got=", ".join(map(repr, columns)) or "none",
-                hint="Unit.each_row() says that every row is a person of its own",
+                hint="Unit.each_row() protects each row by itself",
             )
         if nulls not in ("drop", "one"):
             raise BudgetError("unknown rule for null ids", got=repr(nulls), allowed="'drop', 'one'")
@@ -57,11 +57,11 @@ class Unit:
 
     @classmethod
     def each_row(cls) -> Self:
-        """Declare that every row is a person of its own."""
+        """Declare that every row is its own unit: row-level privacy."""
         return cls(EACH_ROW)
 
     def resolved(self, schema: Schema) -> ResolvedUnit:
-        """Say once what the names mean in the table, by the schema alone.
+        """Resolve the names to columns of the table, by the schema alone.
 
         A name of the schema always means what the schema declares, so that a date-time
         column stands for its part and not for its moment; and what a ledger is bound to
@@ -72,15 +72,15 @@ class Unit:
         parts = tuple(_resolved(name, schema) for name in self.columns)
         if len(set(parts)) < len(parts):
             raise BudgetError(
-                "two names of a unit mean the same column of the table",
+                "two names of the unit refer to the same column of the table",
                 got=str(self),
-                hint="a column of the schema is the table's column that it is read from",
+                hint="a schema column stands for the table column it is read from",
             )
         return ResolvedUnit(parts, self.nulls)
 
     @property
     def is_row(self) -> bool:
-        """Whether every row is a person of its own."""
+        """Whether every row is its own unit."""
         return self.columns == (EACH_ROW,)
 
     def __str__(self) -> str:
@@ -90,7 +90,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class UnitColumn:
-    """A column of the table that tells people apart, or a part of its date-times."""
+    """A column of the table that identifies people, or a part of its date-times."""
 
     column: str
     part: str | None = None
@@ -106,22 +106,21 @@ class UnitColumn:
 class ResolvedUnit:
     """A unit in the table's own terms: all that defines who a person is.
 
-    It has no way to be resolved again: names that mean one thing in a schema may mean another
-    in a table.
+    It cannot be resolved again: a name may mean one thing in a schema and another in a table.
     """
 
     parts: tuple[UnitColumn, ...]
-    """The table's columns; none where every row is a person of its own."""
+    """The table's columns; empty where every row is its own unit."""
     nulls: Nulls
 
     @classmethod
     def of(cls, *columns: str, nulls: Nulls = "drop") -> Self:
-        """Name columns of the table as they stand; none where every row is a person."""
+        """Name columns of the table as they are; none where every row is its own unit."""
         return cls(tuple(map(UnitColumn, columns)), nulls)
 
     @property
     def is_row(self) -> bool:
-        """Whether every row is a person of its own."""
+        """Whether every row is its own unit."""
         return not self.parts
 
     @property
@@ -146,7 +145,7 @@ class ResolvedUnit:
 
     @property
     def described(self) -> str:
-        """The unit with all that defines it, for those who must tell two of them apart."""
+        """The unit with all that defines it, so that two units can be told apart."""
         told = [
             each.column
             if each.part is None
@@ -157,7 +156,7 @@ class ResolvedUnit:
         return f"{' × '.join(told) or 'row'}; rows without an id are {rows}"
 
     def completed(self, schema: Schema) -> Self:
-        """Take formats from the schema where a ledger from before did not keep them."""
+        """Take formats from the schema where an older ledger did not store them."""
         parts = (
             replace(each, format=_format(each.column, schema)) if each.format == UNTOLD else each
             for each in self.parts
@@ -205,11 +204,11 @@ def _format(source: str, schema: Schema) -> str | None:
 def _from_plain(part: str | dict[str, Any]) -> UnitColumn:
     if isinstance(part, dict):
         return UnitColumn(**part)
-    # Ledgers of before kept the names alone.
+    # Older ledgers stored the names only.
     base, _, last = part.rpartition(":")
     return UnitColumn(base, last, UNTOLD) if base and last in PARTS else UnitColumn(part)
 
 
 def resolve(unit: AnyUnit, schema: Schema) -> ResolvedUnit:
-    """Resolve a unit that has been declared; one that is resolved stays as it is."""
+    """Resolve a declared unit; a resolved one is returned as it is."""
     return unit.resolved(schema) if isinstance(unit, Unit) else unit

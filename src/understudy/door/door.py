@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 class Door(Protocol):
-    """What may be asked.  Each call charges, counts, adds noise and journals, in one place.
+    """The queries.  Each call charges, counts, adds noise and journals, in one place.
 
-    There is no default for anything that carries privacy.
+    Nothing that affects privacy has a default.
     """
 
     @property
@@ -32,7 +32,7 @@ class Door(Protocol):
 
     @property
     def bounding(self) -> Bounding:
-        """How much of a person enters `measure`."""
+        """The contribution bounding of `measure`."""
 
     @property
     def budget(self) -> Budget:
@@ -44,20 +44,20 @@ class Door(Protocol):
 
     @property
     def grains(self) -> int:
-        """What the run may still spend, in grains; a replayed question counts as asked."""
+        """What the run may still spend, in grains; a replayed question counts as charged."""
 
     def measure(
         self, queries: Sequence[Query], *, price: float, merged: tuple[Merge, ...] = ()
     ) -> tuple[Measurement, ...]:
-        """Ask noisy linear queries over weighted row marginals, for at most a price.
+        """Measure noisy linear queries over weighted row marginals, for at most a price.
 
-        Cells are those of the columns with merged codes; `MergedDoor` keeps count of these.
+        Cells are those of the compressed domain, with merged codes; `MergedDoor` passes these.
         """
 
     def unit_mode(
         self, clique: Clique, *, scale: float, labels: NDArray[np.int64] | None = None
     ) -> NDArray[np.float64]:
-        """Ask how many people have each label as their most common one."""
+        """Count the people who have each label as their most common one."""
 
     def unit_counts(
         self,
@@ -69,7 +69,7 @@ class Door(Protocol):
         scale: float,
         upwards: bool = False,
     ) -> NDArray[np.float64]:
-        """Ask how many people were in a cell exactly t times: an array cells × times.
+        """Count the people who were in a cell exactly t times: an array cells × times.
 
         With ``upwards``, t stands for t and more, up to the next of ``times``.
         """
@@ -82,7 +82,7 @@ class Door(Protocol):
         bounding: Capped,
         merged: tuple[Merge, ...] = (),
     ) -> int:
-        """Ask which candidate the model gets most wrong."""
+        """Select the candidate that the model gets most wrong."""
 
     def distances(
         self,
@@ -92,13 +92,13 @@ class Door(Protocol):
         bounding: Capped,
         merged: tuple[Merge, ...] = (),
     ) -> NDArray[np.float64]:
-        """Ask how far each candidate is from what the model expects, less its penalty, in rows."""
+        """Measure how far each candidate is from the model, less its penalty, in rows."""
 
     def total(self, *, cap: int, scale: float) -> float:
-        """Ask for the number of rows, at most ``cap`` a person."""
+        """Count the rows, at most ``cap`` per person."""
 
     def units(self, *, scale: float) -> float:
-        """Ask for the number of people."""
+        """Count the people."""
 
     def close(self) -> None:
-        """Ask no more: the private table is let go before the answers are worked on."""
+        """End the queries: the private table is released before the answers are processed."""

@@ -22,21 +22,21 @@ if TYPE_CHECKING:
 
 
 class MergedDoor:
-    """A door whose schema has fewer codes; what is asked through it goes to the door behind.
+    """A door onto the compressed domain; it forwards every query to the door behind it.
 
-    It holds nothing private and promises nothing of its own.  Questions about people are asked
-    of the door behind.
+    It holds nothing private and gives no guarantee of its own.  Queries about people go to the
+    door behind it.
     """
 
     def __init__(self, door: Door, merged: Sequence[Merge]) -> None:
-        """Stand before a door."""
+        """Wrap a door."""
         self._door = door
         self._merged = tuple(merged)
         for merge in self._merged:
             size = door.schema[merge.column].size
             if len(merge.codes) != size:
                 raise QuestionError(
-                    f"merged codes of {merge.column} must name every code of it",
+                    f"merged codes of {merge.column} must map every code",
                     got=f"{len(merge.codes)} codes",
                     allowed=f"{size}",
                 )
@@ -44,7 +44,7 @@ class MergedDoor:
 
     @property
     def bounding(self) -> Bounding:
-        """How much of a person enters `measure`."""
+        """The contribution bounding of `measure`."""
         return self._door.bounding
 
     @property
@@ -58,7 +58,7 @@ class MergedDoor:
         return self._door.grains
 
     def measure(self, queries: Sequence[Query], *, price: float) -> tuple[Measurement, ...]:
-        """Ask noisy linear queries over the cells of merged codes."""
+        """Measure noisy linear queries over the cells of merged codes."""
         found = self._door.measure(queries, price=price, merged=self._merged)
         codes = {m.column: m.codes for m in self._merged}
         return tuple(
@@ -66,7 +66,7 @@ class MergedDoor:
         )
 
     def select(self, candidates: Sequence[Candidate], *, epsilon: float, bounding: Capped) -> int:
-        """Ask which candidate the model gets most wrong, over the cells of merged codes."""
+        """Select the candidate that the model gets most wrong, over the cells of merged codes."""
         return self._door.select(
             candidates, epsilon=epsilon, bounding=bounding, merged=self._merged
         )
@@ -74,5 +74,5 @@ class MergedDoor:
     def distances(
         self, candidates: Sequence[Candidate], *, scale: float, bounding: Capped
     ) -> NDArray[np.float64]:
-        """Ask how far each candidate is from what the model expects, over merged codes."""
+        """Measure how far each candidate is from the model, over merged codes."""
         return self._door.distances(candidates, scale=scale, bounding=bounding, merged=self._merged)

@@ -35,10 +35,10 @@ LARGEST = 2.0**36
 
 
 def _keep(record: object, name: str, value: object) -> None:
-    """Put a checked value in place of what was given.
+    """Replace a field by its checked value.
 
-    Numbers become plain ones: a number of the asker's own type could say one thing to the
-    charge and another to the count.
+    Numbers become plain ones: a caller's own subclass could say one thing to the charge and
+    another to the count.
     """
     object.__setattr__(record, name, value)
 
@@ -58,47 +58,47 @@ def _scale(scale: object) -> float:
 def _whole(what: str, value: object) -> int:
     plain = int(value) if isinstance(value, int) and not isinstance(value, bool) else 0
     if not 0 < plain < 2**31:
-        raise BudgetError(f"{what} must be a whole number from 1 up", got=repr(value))
+        raise BudgetError(f"{what} must be a positive integer", got=repr(value))
     return plain
 
 
 def _check_clique(clique: object) -> None:
-    # A text of the asker's own type could be one column to the charge and another to the count.
+    # A caller's own subclass of str could be one column to the charge and another to the count.
     if type(clique) is not tuple or any(type(name) is not str for name in clique):
-        raise QuestionError("a clique is a tuple of names of columns", got=type(clique).__name__)
+        raise QuestionError("a clique must be a tuple of column names", got=type(clique).__name__)
     if len(set(clique)) < len(clique):
-        raise QuestionError("a clique names each column once", got=clique)
+        raise QuestionError("a clique must name each column only once", got=clique)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Merge:
-    """Codes of one column put together: code c is seen as ``codes[c]``, from 0 without a gap.
+    """Merged codes of one column: code c becomes ``codes[c]``, from 0 without a gap.
 
-    A row's new code follows from its own alone, so that a person moves what is counted of
-    merged codes by no more than what is counted of the column's own.
+    A row's new code depends on its own code alone, so a person moves counts of merged codes by no
+    more than counts of the column's own.
     """
 
     column: str
     codes: NDArray[np.int64]
 
     def __post_init__(self) -> None:
-        """Refuse new codes that leave one out, and keep codes that cannot change."""
+        """Raise if the new codes have a gap, and store an immutable copy."""
         _keep(self, "codes", frozen(self.codes, np.int64))
         _check_clique((self.column,))
         counted = np.unique(self.codes)
         if self.codes.ndim != 1 or not np.array_equal(counted, np.arange(max(1, len(counted)))):
             raise QuestionError(
-                f"merged codes of {self.column} must be 0, 1, … with none left out",
+                f"merged codes of {self.column} must be 0, 1, … without a gap",
                 got=f"{self.codes.size} codes",
             )
 
     @property
     def size(self) -> int:
-        """How many codes are left."""
+        """The number of merged codes."""
         return int(self.codes.max()) + 1
 
     def declaration(self) -> Integer:
-        """Give the column that the merged codes make."""
+        """Return the declaration of the column of merged codes."""
         return Integer(name=self.column, min=0, max=self.size - 1, missing=False)
 
 
@@ -116,7 +116,7 @@ class Query:
     rows: Rows | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a query without columns or noise."""
+        """Raise on an invalid clique or noise scale."""
         _keep(self, "scale", _scale(self.scale))
         _check_clique(self.clique)
 
@@ -129,10 +129,10 @@ class Measure:
     bounding: Bounding
     price: float
     merged: tuple[Merge, ...] = ()
-    """Columns of which codes are put together before anything is counted."""
+    """Columns whose codes are merged before anything is counted."""
 
     def __post_init__(self) -> None:
-        """Refuse an empty question."""
+        """Raise if there is no query."""
         _keep(self, "price", _number(self.price))
         if not self.queries:
             raise QuestionError("a measurement needs at least one query")
@@ -151,7 +151,7 @@ class UnitMode:
     labels: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a question without noise, and keep labels that cannot change."""
+        """Raise on an invalid clique or noise scale, and store an immutable copy of the labels."""
         _keep(self, "scale", _scale(self.scale))
         _check_clique(self.clique)
         if self.labels is not None:
@@ -162,9 +162,9 @@ class UnitMode:
 class UnitCounts:
     """How many people were in each of these cells exactly t times.
 
-    Of a person's cells among those asked, at most ``most`` count, chosen by the keyed
-    hash; each adds 1 to at most one of its counts.  With ``upwards``, t stands for t and more,
-    up to the next of ``times``, the largest for all that is beyond.
+    Of a person's cells among these, at most ``most`` count, chosen by the keyed hash; each adds 1
+    to at most one of its counts.  With ``upwards``, t stands for t and more, up to the next of
+    ``times``; the largest has no upper end.
     """
 
     clique: Clique
@@ -175,7 +175,7 @@ class UnitCounts:
     upwards: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse times and cells that are none, and keep cells that cannot change."""
+        """Raise on invalid times or cells, and store an immutable copy of the cells."""
         _keep(self, "upwards", bool(self.upwards))
         _keep(self, "scale", _scale(self.scale))
         _check_clique(self.clique)
@@ -183,10 +183,12 @@ class UnitCounts:
         _keep(self, "most", _whole("the number of cells a person may touch", self.most))
         times = tuple(int(t) if isinstance(t, (int, np.integer)) else 0 for t in self.times)
         if not times or len(set(times)) < len(times) or min(times) < 1:
-            raise QuestionError("times must be different and positive", got=self.times)
+            raise QuestionError("times must be distinct positive integers", got=self.times)
         _keep(self, "times", times)
         if not len(self.cells) or len(np.unique(self.cells)) < len(self.cells):
-            raise QuestionError("cells must be named, each once", got=f"{len(self.cells)} cells")
+            raise QuestionError(
+                "at least one cell is needed, and no cell twice", got=f"{len(self.cells)} cells"
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, weakref_slot=True)
@@ -199,17 +201,17 @@ class Candidate:
     penalty: float = 0.0
 
     def __post_init__(self) -> None:
-        """Keep an expectation in float64 that cannot change, and plain numbers within reach."""
+        """Store an immutable float64 expectation and plain numbers; raise if out of range."""
         _check_clique(self.clique)
         _keep(self, "expected", frozen(self.expected, np.float64))
         _keep(self, "weight", _number(self.weight))
         _keep(self, "penalty", _number(self.penalty))
-        # Beyond this, sums in steps of the finest noise could outgrow int64 and a bound its proof.
+        # Beyond this, sums in steps of the finest noise could overflow int64, and void the proof.
         size = float(np.abs(self.expected).sum()) + abs(self.penalty)
         if not size < LARGEST or not 0 < self.weight < math.inf:
             raise QuestionError(
-                "a candidate's expectation, weight or penalty is out of reach",
-                allowed="finite, weights above 0, at most 2^36 rows in all",
+                "a candidate's expectation, weight or penalty is out of range",
+                allowed="finite numbers, a weight above 0, at most 2^36 rows in all",
             )
 
 
@@ -221,10 +223,10 @@ class Select:
     epsilon: float
     bounding: Capped
     merged: tuple[Merge, ...] = ()
-    """Columns of which codes are put together before anything is counted."""
+    """Columns whose codes are merged before anything is counted."""
 
     def __post_init__(self) -> None:
-        """Refuse a choice without a cap, without noise, or out of reach."""
+        """Raise on a bounding without a cap, no candidates, or an invalid epsilon."""
         _check_candidates(self.candidates, self.bounding)
         _keep(self, "epsilon", _scale(self.epsilon))
 
@@ -233,29 +235,29 @@ class Select:
 class Distances:
     """How far each candidate marginal is from its expectation: noisy L1 distances less penalties.
 
-    One person moves each of them by at most the cap, up or down.  Weights say nothing here.
+    One person moves each of them by at most the cap, up or down.  Weights are ignored.
     """
 
     candidates: tuple[Candidate, ...]
     scale: float
     bounding: Capped
     merged: tuple[Merge, ...] = ()
-    """Columns of which codes are put together before anything is counted."""
+    """Columns whose codes are merged before anything is counted."""
 
     def __post_init__(self) -> None:
-        """Refuse distances without a cap, without noise, or out of reach."""
+        """Raise on a bounding without a cap, no candidates, or an invalid scale."""
         _check_candidates(self.candidates, self.bounding)
         _keep(self, "scale", _scale(self.scale))
 
 
 def _check_candidates(candidates: tuple[Candidate, ...], bounding: object) -> None:
-    """Refuse a bounding that does not bound L1."""
+    """Raise unless the bounding bounds L1 and there are candidates."""
     if not isinstance(bounding, Capped):
         raise QuestionError(
             "a selection needs a cap on a person's rows",
             got=bounding,
             allowed="Weights or Sample",
-            hint="Norm bounds an L2 length, which says nothing of an L1 score",
+            hint="Norm bounds the L2 norm, which does not bound an L1 score",
         )
     if not candidates:
         raise QuestionError("nothing to select from", got="no candidate")
@@ -263,13 +265,13 @@ def _check_candidates(candidates: tuple[Candidate, ...], bounding: object) -> No
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Total:
-    """The noisy number of rows, at most ``cap`` of each person."""
+    """The noisy number of rows, at most ``cap`` per person."""
 
     cap: int
     scale: float
 
     def __post_init__(self) -> None:
-        """Refuse a cap or scale that is none."""
+        """Raise on an invalid cap or noise scale."""
         _keep(self, "scale", _scale(self.scale))
         _keep(self, "cap", _whole("the cap on a person's rows", self.cap))
 
@@ -281,7 +283,7 @@ class Units:
     scale: float
 
     def __post_init__(self) -> None:
-        """Refuse a question without noise."""
+        """Raise on an invalid noise scale."""
         _keep(self, "scale", _scale(self.scale))
 
 
@@ -289,21 +291,21 @@ Question = Measure | UnitMode | UnitCounts | Select | Distances | Total | Units
 
 
 def merged_schema(schema: Schema, merged: Sequence[Merge]) -> Schema:
-    """Give the schema of a table with merged codes: such a column is one of whole numbers."""
+    """Return the schema of the compressed domain: a column of merged codes is an Integer."""
     new = {merge.column: merge.declaration() for merge in merged}
     columns = [new.get(column.name, column) for column in schema.modelled]
     return replace(schema, columns=(*schema.ids, *columns))
 
 
 def seen(schema: Schema, question: Question) -> Schema:
-    """Give the schema in which a question's cliques are named: the table's, with merged codes."""
+    """Return the schema that a question's cliques refer to: the table's, with merged codes."""
     if not isinstance(question, (Measure, Select, Distances)) or not question.merged:
         return schema
     return merged_schema(schema, question.merged)
 
 
 _DESCRIBED: WeakKeyDictionary[Candidate, Any] = WeakKeyDictionary()
-"""Candidates cannot change, and most are asked about many times."""
+"""Candidates are immutable, and most are asked about many times."""
 
 
 def describe(question: object) -> Any:  # noqa: ANN401  plain data, as JSON takes it
@@ -322,7 +324,7 @@ def describe(question: object) -> Any:  # noqa: ANN401  plain data, as JSON take
         return bounding_to_dict(question)
     parts = {f.name: describe(getattr(question, f.name)) for f in fields(question)}
     if not parts.get("merged", True):
-        # As it was before codes could be merged, so that older runs can be resumed.
+        # As before codes could be merged, so that older runs can be resumed.
         del parts["merged"]
     told = {"question": type(question).__name__, **parts}
     if isinstance(question, Candidate):
@@ -331,6 +333,6 @@ def describe(question: object) -> Any:  # noqa: ANN401  plain data, as JSON take
 
 
 def plan(question: Question) -> str:
-    """Give the hash of all that a question says."""
+    """Return the hash of a question's full description."""
     text = json.dumps(describe(question), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()

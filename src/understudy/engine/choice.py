@@ -1,4 +1,4 @@
-"""Which engine a table is counted in: Spark what is Spark's, and DuckDB all else."""
+"""Which engine a table is counted in: Spark for Spark's own, DuckDB for all others."""
 
 from __future__ import annotations
 
@@ -14,6 +14,6 @@ if TYPE_CHECKING:
 
 
 def engine_for(data: object) -> Engine:
-    """Open the engine that a table is to be read by."""
+    """Open the engine that reads a table."""
     found = source(data) if isinstance(data, str) else data
     return Spark(found) if isinstance(found, SparkTable) or is_frame(found) else DuckDB()

@@ -36,7 +36,7 @@ def _width(size: int) -> str:
 
 
 class CodedTable:
-    """A table in an engine, encoded, its people numbered."""
+    """An encoded table in an engine, with numbered people."""
 
     def __init__(
         self,
@@ -50,8 +50,8 @@ class CodedTable:
     ) -> None:
         """Attach, check the structure, encode every row, and number the people.
 
-        With ``numbers`` the rows keep what columns with bins read, as v0, v1, ….  Without ``rows``
-        nothing but the structure is looked at.
+        With ``numbers`` the rows keep the unbinned values of binned columns, as v0, v1, ….  Without
+        ``rows`` only the structure is checked.
         """
         self.engine = engine
         self.schema = schema
@@ -72,15 +72,15 @@ class CodedTable:
     def _check_columns(self, kinds: dict[str, Kind]) -> None:
         missing = sorted(set(self._own) - set(kinds))
         if missing:
-            # The table's own names are not listed: a file without a header has values there.
+            # The table's own column names are not listed: a file without a header has values there.
             raise MissingColumnError(
                 "the table lacks columns that the schema or the unit names",
                 got="no " + ", ".join(map(repr, missing)),
-                hint="names are compared letter by letter; is the first line the header?",
+                hint="names must match exactly; check that the first line is the header",
             )
 
     def _unit_key(self, kinds: dict[str, Kind]) -> tuple[dict[str, str], str]:
-        """Compose the readings that name a row's person, and the text they make, NULL for none."""
+        """Compose the readings that identify a row's person, and their joint text, or NULL."""
         dialect = self.engine.dialect
         readings, texts = {}, []
         for i, each in enumerate(self.unit.parts):
@@ -96,16 +96,16 @@ class CodedTable:
         if len(texts) > 1:
             # Lengths keep ("1", "23") and ("12", "3") apart; || gives NULL if any part is.
             texts = [" || ".join(f"CAST(length({t}) AS STRING) || ':' || {t}" for t in texts)]
-        # The empty text is itself a null id, so it can name the one person of all null ids.
+        # The empty text is itself a null id, so it can stand for the one person of all null ids.
         return readings, f"coalesce({texts[0]}, '')" if self.unit.nulls == "one" else texts[0]
 
     def _take(self, kinds: dict[str, Kind]) -> None:
-        """Take the columns that are needed, and the id if there is one, as a view."""
+        """Create a view of the needed columns, and of the id if there is one."""
         listed = ", ".join(f"s.{quote(name)} AS {own}" for name, own in self._own.items())
         source = f"SELECT {listed} FROM source AS s"
         if not self.unit.is_row:
             readings, key = self._unit_key(kinds)
-            # One above the other, so that a long expression is written once.
+            # Nested, so that a long expression is written once.
             read = ", ".join(f"{sql} AS {name}" for name, sql in readings.items())
             source = f"SELECT k.*, {key} AS id FROM (SELECT t.*, {read} FROM ({source}) AS t) AS k"
         self.engine.view("taken", source, reading_input=True)
@@ -137,7 +137,7 @@ class CodedTable:
             self._known(kept, f"({query.sql}) AS e")
 
     def _known(self, codes: str, encoded: str) -> None:
-        """Keep the rows of people who have an id."""
+        """Store the rows of people who have an id."""
         e = self.engine
         if e.dialect.numbers_people:
             e.table(

@@ -1,4 +1,4 @@
-"""What an engine does: it keeps tables where they live, and runs the SQL it is given."""
+"""What an engine does: it keeps tables where they are, and runs SQL."""
 
 from __future__ import annotations
 
@@ -12,54 +12,54 @@ if TYPE_CHECKING:
     from understudy.schema.encoding.dialect import Dialect, Kind
 
 Columns = dict[str, "Array"]
-OfPeople = Callable[[Columns], Columns]
-"""What is worked out from the rows of whole people: arrays from arrays."""
+PerPersonWork = Callable[[Columns], Columns]
+"""A function of the rows of whole people: arrays in, arrays out."""
 
 
 class Engine(Protocol):
-    """A place where tables are kept and counted, for as long as it is open.
+    """Where tables are stored and counted, for as long as it is open.
 
-    No exception of what runs inside ever leaves an engine, nor hangs in the chain of one that
-    does: it may quote a cell.  ``reading_input`` says that a failure is the input's.
+    No exception of the backend ever leaves an engine, not even chained to one that does: it may
+    quote a cell.  ``reading_input`` says that the input is to blame for a failure.
     """
 
     @property
     def dialect(self) -> Dialect:
-        """The functions that have names of their own here."""
+        """The functions whose names differ between engines."""
 
     def attach(
         self, data: object, *, name: str, delimiter: str, quote_mark: str
     ) -> dict[str, Kind]:
-        """Make a table known by a name, and give its columns' kinds."""
+        """Register a table under a name, and return its columns' kinds."""
 
     def declare(self, name: str, texts: Sequence[str]) -> None:
-        """Make a list of texts known by a name."""
+        """Register a list of texts under a name."""
 
     def load(self, name: str, columns: Mapping[str, Array]) -> None:
-        """Make a small public table from arrays, in the place of any of that name."""
+        """Create a small public table from arrays, replacing any of that name."""
 
     def table(self, name: str, sql: str, *, reading_input: bool = False) -> None:
-        """Work out a query once, and keep its rows by a name, in the place of any of that name."""
+        """Run a query once and store its rows under a name, replacing any of that name."""
 
     def view(self, name: str, sql: str, *, reading_input: bool = False) -> None:
-        """Know a query by a name, in the place of any of that name."""
+        """Register a query as a view, replacing any of that name."""
 
     def drop(self, name: str) -> None:
-        """Forget a table."""
+        """Drop a table."""
 
     def weigh(
-        self, name: str, work: OfPeople, *, columns: Sequence[str], at_once: int, by_row: bool
+        self, name: str, work: PerPersonWork, *, columns: Sequence[str], at_once: int, by_row: bool
     ) -> None:
-        """Weigh people by their rows, and keep the weights as a table (person, w).
+        """Weigh people by their rows, and store the weights as a table (person, w).
 
-        ``work`` is given some columns of ``rows``, and ``person``: whole people, those of each
-        together, of about ``at_once`` rows in all.  It gives ``person`` and ``w``.  With
-        ``by_row`` each row is a person: ``work`` is given the columns alone, and gives back those
-        of the rows that have a weight, with ``w`` beside them.
+        ``work`` gets some columns of ``rows``, and ``person``: whole people, the rows of each
+        together, about ``at_once`` rows in all.  It returns ``person`` and ``w``.  With ``by_row``
+        each row is a person: ``work`` gets the columns only, and returns those of the rows that
+        have a weight, with ``w`` beside them.
         """
 
     def fetch(self, sql: str) -> Columns:
-        """Run a query and give its columns; a NULL is NaN, NaT or None."""
+        """Run a query and return its columns; a NULL is NaN, NaT or None."""
 
     def close(self) -> None:
-        """Forget everything; a second time does nothing."""
+        """Release everything; calling it again does nothing."""

@@ -1,7 +1,7 @@
-"""Where a table lives, in words: a path, or a table of a database.
+"""Where a table is, as a string: a path, or a table of a database.
 
-The words are those of the command line and of a run's note in its ledger, from which the run
-may be resumed.  So they never hold a password.
+The string is that of the command line and of a run's note in its ledger, from which the run
+may be resumed.  So it never holds a password.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _HOST = r"(?:\[[0-9A-Fa-f:.%]+\]|[^][:/?#@,]*)(?::[0-9]*)?"
 _SERVER = re.compile(
     rf"postgres(?:ql)?://(?:[^:/?#@]*@)?{_HOST}(?:,{_HOST})*/[^/?#@]+(?:\?(?P<given>[^#@]*))?"
 )
-"""What a server's address looks like: letters that have another meaning are written as %40."""
+"""The address of a server: reserved characters are percent-encoded, as %40."""
 _SECRETS = {"password", "sslpassword", "oauth_client_secret"}
-"""Parameters of an address that nobody else may know."""
+"""Parameters of an address that are secret."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,48 +45,48 @@ class Database:
     """The table or view; in PostgreSQL perhaps ``schema.table``."""
 
     def __post_init__(self) -> None:
-        """Refuse an address that is of no kind that is read here, or that holds a password."""
+        """Raise on an unsupported address, or one that contains a password."""
         if not self.address.startswith((SQLITE, *POSTGRESQL)):
-            # It is not told: it may hold a password all the same.
-            raise UsageError("an address of no kind that is read here", allowed=ALLOWED)
+            # It is not quoted: it may contain a password all the same.
+            raise UsageError("unsupported database address", allowed=ALLOWED)
         if not self.table.strip() or "#" in self.table or not self.table.isprintable():
             raise UsageError(
                 "a database needs the name of a table",
-                got="none" if not self.table.strip() else "a name that cannot be read here",
+                got="none" if not self.table.strip() else "an invalid name",
                 allowed="a table or schema.table, printable and without a '#'",
-                hint=f"on the command line: {ALLOWED}, and then #TABLE",
+                hint=f"in one string: {ALLOWED}, followed by #TABLE",
             )
         if not self.is_sqlite and _holds_password(self.address):
             raise UsageError(
-                "an address with a password in it",
+                "the address contains a password",
                 allowed=ALLOWED,
-                hint="give the password as PGPASSWORD or in a .pgpass file: "
-                "the address is kept in the ledger, for resuming",
+                hint="put the password into PGPASSWORD or a .pgpass file: "
+                "the address is stored in the ledger, for resuming",
             )
         sound = self.address != SQLITE if self.is_sqlite else _SERVER.fullmatch(self.address)
         if not sound or not self.address.isprintable():
             raise UsageError(
-                "an address that cannot be read",
+                "invalid database address",
                 allowed=ALLOWED,
-                hint="letters such as @ and / within a name are written as %40 and %2F",
+                hint="write characters such as @ and / within a name as %40 and %2F",
             )
 
     def __str__(self) -> str:
-        """Give the words that `source` reads."""
+        """Return the string that `source` parses."""
         return f"{self.address}#{self.table}"
 
     @property
     def is_sqlite(self) -> bool:
-        """Whether it is a file of SQLite."""
+        """Whether it is an SQLite file."""
         return self.address.startswith(SQLITE)
 
     @property
     def path(self) -> Path:
-        """The file, where it is one of SQLite."""
+        """The file, if it is an SQLite one."""
         return Path(self.address.removeprefix(SQLITE))
 
     def resolved(self) -> Self:
-        """Give the same table by an address that means it wherever one stands."""
+        """Return the same table with an absolute address."""
         if not self.is_sqlite:
             return self
         return replace(self, address=f"{SQLITE}{self.path.resolve()}")
@@ -108,41 +108,41 @@ class SparkTable:
     """The cluster, such as ``spark://host:7077`` or ``local[4]``; None for Spark's own choice."""
 
     def __post_init__(self) -> None:
-        """Refuse what has no name, or holds a password."""
+        """Raise on an invalid name, or an address that contains a password."""
         said = f"{self.table}{self.master or ''}"
         if not self.table.strip() or "#" in said or not said.isprintable():
             raise UsageError(
-                "Spark needs the name of a table, or where its files are",
-                got="none" if not self.table.strip() else "a name that cannot be read here",
+                "Spark needs the name of a table, or the path of its files",
+                got="none" if not self.table.strip() else "an invalid name",
                 allowed="a name or a path, printable and without a '#'",
-                hint="on the command line: spark://HOST:7077#TABLE, or spark:#TABLE",
+                hint="in one string: spark://HOST:7077#TABLE, or spark:#TABLE",
             )
         if any(re.search("://[^/]*:[^/]*@", words or "") for words in (self.table, self.master)):
             raise UsageError(
-                "an address with a password in it",
+                "the address contains a password",
                 allowed="spark://HOST:7077, and a path such as s3a://BUCKET/TABLE",
-                hint="give the password in Spark's own settings: "
-                "the address is kept in the ledger, for resuming",
+                hint="put the password into Spark's own settings: "
+                "the address is stored in the ledger, for resuming",
             )
 
     def __str__(self) -> str:
-        """Give the words that `source` reads."""
+        """Return the string that `source` parses."""
         master = self.master or ""
         return f"{master if master.startswith(CLUSTER) else SPARK + master}#{self.table}"
 
     @property
     def is_files(self) -> bool:
-        """Whether it is a path rather than a name."""
+        """Whether it is a path, not a name."""
         return "/" in self.table or self.table.lower().endswith((*PARQUET, *CSV))
 
     @property
     def is_csv(self) -> bool:
-        """Whether it is a path of CSV files, by its ending; all others are of Parquet."""
+        """Whether it is a path of CSV files, by its suffix; all others are Parquet."""
         return self.table.lower().endswith(CSV)
 
 
 def source(text: str) -> Path | Database | SparkTable:
-    """Read where a table lives: a database or Spark, as ``ADDRESS#TABLE``, or else a path.
+    """Parse where a table is: a database or Spark, as ``ADDRESS#TABLE``, or else a path.
 
     >>> source("sqlite:city.db#trips")
     Database(address='sqlite:city.db', table='trips')
@@ -159,7 +159,7 @@ def source(text: str) -> Path | Database | SparkTable:
 
 
 def is_same(one: object, other: object) -> bool:
-    """Whether two tables are one: the same file by whatever path, or the same object."""
+    """Whether two tables are the same: the same file by whatever path, or the same object."""
     one, other = (source(table) if isinstance(table, str) else table for table in (one, other))
     if isinstance(one, Path) and isinstance(other, Path):
         with suppress(OSError, ValueError):
@@ -171,18 +171,18 @@ def is_same(one: object, other: object) -> bool:
 
 
 def check_apart(private: object, public: object) -> None:
-    """Refuse a public table that is the private one: what is public is used as it stands."""
+    """Raise if the public table is the private one: public data is used without noise."""
     if public is not None and is_same(private, public):
         raise UsageError(
             "the private table is named as the public one",
             allowed="another table, which anyone may see",
-            hint="public rows cost nothing, and values of theirs may come out as they are; leave "
-            "the public table out where there is none",
+            hint="public data is not protected, and its values may appear in the release; leave "
+            "out the public table if there is none",
         )
 
 
 def lasting(data: str | Path | Database | SparkTable) -> str:
-    """Give the words for a table that mean it wherever one stands."""
+    """Return the string for a table, with an absolute path."""
     found = source(data) if isinstance(data, str) else data
     if isinstance(found, Path):
         return str(found.resolve())
@@ -190,7 +190,7 @@ def lasting(data: str | Path | Database | SparkTable) -> str:
 
 
 def _holds_password(address: str) -> bool:
-    # Whatever stands before an @, so that no odd letter in a password hides it.
+    # Everything before an @, so that no odd character in a password hides it.
     before, at, _ = address.partition("://")[2].rpartition("@")
     found = _SERVER.fullmatch(address)
     given = parse_qsl(found["given"] or "", keep_blank_values=True) if found else []

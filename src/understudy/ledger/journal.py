@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 WAIT_SECONDS = 10.0
-BACKUP = "a backup forgets what was spent after it was made; count that against the total"
-# A file of another kind is refused by its mark.
+BACKUP = "what was spent after a backup was made still counts against the total"
+# Any other file is rejected by its mark.
 _KEYED = 0x55534C32  # "USL2"
 _UNKEYED = 0x55534C31  # "USL1": the chain has no key
 _TABLES = """
@@ -93,12 +93,12 @@ def _link(
 
 
 def _checked(key: bytes | None, row: tuple[Any, ...], known: list[Entry]) -> Entry | None:
-    """Return a row as the entry that follows those known, or None where it does not."""
+    """Return a row as the entry that follows the known ones, or None if it does not."""
     number, kind, run, ordinal, body, payload, chain = row
     before = known[-1].chain if known else ""
     try:
         link = _link(key, before, (number, kind, run, ordinal, body), payload)
-    except TypeError:  # a text where bytes should be, or the other way round
+    except TypeError:  # text where bytes should be, or the other way round
         return None
     if number != len(known) + 1 or chain != link:
         return None
@@ -106,7 +106,7 @@ def _checked(key: bytes | None, row: tuple[Any, ...], known: list[Entry]) -> Ent
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    """Open a file; each of its statements is a transaction of its own unless one is begun."""
+    """Open a file in autocommit mode: each statement is a transaction unless one is begun."""
     connection = sqlite3.connect(path, timeout=WAIT_SECONDS, isolation_level=None)
     try:
         connection.execute("PRAGMA synchronous = EXTRA")
@@ -141,7 +141,7 @@ def _append(
 
 
 def _trouble(path: Path, error: Exception) -> UnderstudyError:
-    """Sort a failure of SQLite's; one without a code is a text that cannot be read."""
+    """Classify an SQLite failure; one without a code is text that cannot be decoded."""
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)
     if code & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return LedgerLockedError(
@@ -153,7 +153,7 @@ def _trouble(path: Path, error: Exception) -> UnderstudyError:
             f"the ledger {path} was moved, deleted or replaced while it was open",
             hint="put it back, and resume the run",
         )
-    # SQLite's plain "error" is for statements: the tables they name are not those of a ledger.
+    # SQLITE_ERROR is about a statement: the tables it names are not those of a ledger.
     if isinstance(error, sqlite3.OperationalError) and code not in (
         sqlite3.SQLITE_CORRUPT,
         sqlite3.SQLITE_ERROR,
@@ -164,7 +164,7 @@ def _trouble(path: Path, error: Exception) -> UnderstudyError:
 
 @contextmanager
 def _guard(path: Path) -> Iterator[None]:
-    """Turn SQLite's troubles into ours."""
+    """Translate SQLite's exceptions into ours."""
     try:
         yield
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
@@ -172,7 +172,7 @@ def _guard(path: Path) -> Iterator[None]:
 
 
 def _fill(path: Path, kind: str, body: dict[str, Any]) -> None:
-    """Make the tables and the first entry in an empty file, durably."""
+    """Create the tables and the first entry in an empty file, durably."""
     connection = _connect(path)
     try:
         connection.executescript(f"BEGIN IMMEDIATE; PRAGMA application_id = {_KEYED}; {_TABLES}")
@@ -184,7 +184,7 @@ def _fill(path: Path, kind: str, body: dict[str, Any]) -> None:
 
 
 def _publish(partial: Path, path: Path) -> None:
-    """Give a finished file its name, unless that is taken."""
+    """Rename a finished file to its final name, unless that is taken."""
     try:
         os.link(partial, path)
     except FileExistsError:
@@ -200,9 +200,9 @@ class Journal:
 
     def __init__(self, path: Path) -> None:
         """Open a journal."""
-        if not os.path.isfile(path):  # noqa: PTH113  no name makes it fail
+        if not os.path.isfile(path):  # noqa: PTH113  it raises for no name
             raise MissingFileError(
-                f"there is no ledger {path}", hint="'understudy ledger FILE --create' makes one"
+                f"there is no ledger {path}", hint="'understudy ledger FILE --create' creates one"
             )
         self.path = path
         self._known: list[Entry] = []
@@ -217,7 +217,7 @@ class Journal:
             raise
 
     def _found_key(self) -> bytes | None:
-        """Find the key of the chain by the file's mark; None for an old one, which has none."""
+        """Find the key of the chain by the file's mark; None for an older file, which has none."""
         with _guard(self.path):
             mark = self._one("PRAGMA application_id")
             if mark not in (_KEYED, _UNKEYED):
@@ -232,9 +232,9 @@ class Journal:
 
     @classmethod
     def create(cls, path: Path, kind: str, body: dict[str, Any]) -> Self:
-        """Make a journal with its first entry, and open it.
+        """Create a journal with its first entry, and open it.
 
-        It is filled under another name first, so that it is there whole or not at all.
+        It is written under a temporary name first, so that it exists whole or not at all.
         """
         failed: UnderstudyError | None = None
         partial = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
@@ -245,9 +245,9 @@ class Journal:
                 _fill(partial, kind, body)
             _publish(partial, path)
         except FileExistsError:
-            failed = OutputExistsError(f"there is a ledger {path} already")
+            failed = OutputExistsError(f"the ledger {path} already exists")
         except OSError as error:
-            failed = StorageError(f"cannot make the ledger {path}", got=error.strerror)
+            failed = StorageError(f"cannot create the ledger {path}", got=error.strerror)
         finally:
             _remove(partial)
         if failed is not None:
@@ -268,12 +268,12 @@ class Journal:
                     self._connection.execute("ROLLBACK")
                 raise
             finally:
-                # An answer that was not stored must not be found here either.
+                # An answer that was not stored must not be kept here either.
                 self._fresh = []
 
     @contextmanager
     def transaction(self) -> Iterator[list[Entry]]:
-        """Hold the journal alone: read and check all of it, append, commit to disk."""
+        """Lock the journal: read and check all of it, append, commit to disk."""
         with self._begun("BEGIN IMMEDIATE") as entries:
             yield entries
 
@@ -286,7 +286,7 @@ class Journal:
         ordinal: int | None = None,
         payload: bytes = b"",
     ) -> int:
-        """Append an entry inside a transaction, and give its number."""
+        """Append an entry inside a transaction, and return its number."""
         entry = _append(
             self._connection, self._key, kind, body, run=run, ordinal=ordinal, payload=payload
         )
@@ -294,14 +294,14 @@ class Journal:
         return entry.number
 
     def entries(self) -> list[Entry]:
-        """Read and check the whole journal, as it stood at one moment."""
+        """Read and check a consistent snapshot of the whole journal."""
         with self._begun("BEGIN") as entries:
             return entries
 
     def _read(self) -> list[Entry]:
-        """Check what is new since the last reading, and that it follows from what was known.
+        """Check the entries added since the last read, and that they follow the known ones.
 
-        Where another connection has written since, everything is checked again.
+        If another connection has written since, everything is checked again.
         """
         version = self._one("PRAGMA data_version")
         before = self._known
@@ -312,12 +312,12 @@ class Journal:
         for row in rows.fetchall():
             entry = _checked(self._key, row, known)
             if entry is None:
-                raise self._changed(f"entry {row[0]} does not follow from the one before")
+                raise self._changed(f"entry {row[0]} breaks the hash chain")
             known.append(entry)
         if (self._one("SELECT max(seq) FROM sqlite_sequence") or 0) != len(known):
-            raise self._changed("entries are missing at its end")
+            raise self._changed("entries are missing at the end")
         if known[: len(before)] != before:
-            raise self._changed("entries are not what they were")
+            raise self._changed("earlier entries have changed")
         self._known, self._version = known, version
         return list(known)
 
@@ -327,11 +327,11 @@ class Journal:
 
     def _changed(self, how: str) -> LedgerDamagedError:
         return LedgerDamagedError(
-            f"the ledger {self.path} was changed by another hand", got=how, hint=BACKUP
+            f"the ledger {self.path} was modified outside Understudy", got=how, hint=BACKUP
         )
 
     def close(self) -> None:
-        """Close the file, and let go of what was read."""
+        """Close the file, and discard what was read."""
         self._connection.close()
         self._known = []
 
@@ -340,11 +340,11 @@ def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except FileExistsError as error:
-        raise NotADirectoryError(error.errno, "a file is in the way of its folder") from None
+        raise NotADirectoryError(error.errno, "a file exists where its folder should be") from None
 
 
 def _remove(partial: Path) -> None:
-    """Remove what was filled under another name, and SQLite's own file beside it."""
+    """Remove the temporary file, and SQLite's own file beside it."""
     for path in (partial, partial.with_name(f"{partial.name}-journal")):
-        with suppress(OSError):  # left behind, it is in nobody's way
+        with suppress(OSError):  # left behind, it does no harm
             path.unlink(missing_ok=True)

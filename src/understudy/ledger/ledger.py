@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 NOTHING = 1e-6
-"""Less epsilon than this is called nothing, where it is told to people."""
+"""Less epsilon than this is reported as nothing."""
 
 
 def new_key() -> str:
@@ -50,14 +50,14 @@ def new_key() -> str:
 
 
 class Ledger:
-    """An open ledger file: whose it is, what was spent on what, and what is left.
+    """An open ledger file: its table, what was spent on what, and what is left.
 
-    print(us.Ledger("trips.ledger")) says it; `close` lets go of the file.
+    print(us.Ledger("trips.ledger")) shows it; `close` releases the file.
     """
 
     @sealed
     def __init__(self, path: str | Path) -> None:
-        """Open a ledger, and check all of it."""
+        """Open a ledger, and verify all of it."""
         self.path = Path(path)
         self._journal = Journal(self.path)
         try:
@@ -68,7 +68,7 @@ class Ledger:
 
     @classmethod
     def create(cls, path: Path, *, budget: Budget, key: str | None = None) -> Self:
-        """Make a new ledger with its total; it is bound to a table by `bind`.
+        """Create a ledger with its total; `bind` assigns it to a table.
 
         The key behind the keyed hash and the chain is random; privacy does not rest on its
         secrecy.
@@ -78,7 +78,7 @@ class Ledger:
         return cls(path)
 
     def __repr__(self) -> str:
-        """Say whose it is, what each run holds, and what is left."""
+        """Show the table and unit, the share of each run, and what is left."""
         try:
             state = self.state()
         except LedgerDamagedError:
@@ -91,12 +91,12 @@ class Ledger:
         return "\n".join(told)
 
     def _repr_html_(self) -> str:
-        """Say the same in a notebook."""
+        """Show the same in a notebook."""
         return f"<pre>{escape(repr(self))}</pre>"
 
     @sealed
     def bind(self, *, name: str, unit: ResolvedUnit) -> None:
-        """Give the ledger to a table and a unit; refuse where it belongs to others."""
+        """Assign the ledger to a table and a unit; raise if it belongs to others."""
         with self._journal.transaction() as entries:
             state = state_of(entries)
             if state.name is None:
@@ -108,7 +108,7 @@ class Ledger:
                         f"the ledger {self.path} belongs to another {what}",
                         got=f"{what} {getattr(asked, 'described', asked)}",
                         allowed=str(getattr(found, "described", found)),
-                        hint="one table and unit, one ledger; a table keeps its ledger for life",
+                        hint="a table and its unit have one ledger, which they keep for life",
                     )
 
     @sealed
@@ -118,16 +118,16 @@ class Ledger:
 
     @property
     def keyed(self) -> bool:
-        """Whether the chain has a key; that of a ledger from before chains were keyed has none."""
+        """Whether the chain has a key; that of an older ledger has none."""
         return self._journal.keyed
 
     @sealed
     def verify(self, manifest: Mapping[str, Any]) -> Verified:
-        """Return where a release's manifest stands in this ledger; raise if it does not.
+        """Return where a release's manifest is in this ledger; raise if it is not.
 
         The manifest's head commits to every entry up to its run's last one: if it is here, none
-        of them was changed, left out or put back.  What came after it is not covered: whoever
-        may write the file can take that back unseen, until a later manifest is held against it.
+        of them was changed, removed or rolled back.  Later entries are not covered: whoever can
+        write the file can roll those back unseen, until a later manifest is verified.
 
             ledger.verify(release.manifest)
         """
@@ -136,22 +136,22 @@ class Ledger:
 
     @sealed
     def begin(self, budget: Budget, request: dict[str, Any]) -> Run:
-        """Reserve a run's cap from what is left, or refuse."""
+        """Reserve a run's cap from what is left; raise if that is too little."""
         with self._journal.transaction() as entries:
             state = state_of(entries)
             if budget.currency != state.currency:
                 raise LedgerMismatchError(
-                    f"the ledger {self.path} is in another currency",
+                    f"the ledger {self.path} uses another currency",
                     got=budget.currency,
                     allowed=state.currency,
-                    hint="delta 0 is pure epsilon; any other delta is counted as Gaussian",
+                    hint="delta 0 is pure epsilon-DP; any other delta is Gaussian DP",
                 )
             if budget.grains > state.left:
                 raise BudgetExhaustedError(
-                    "the ledger has less left than the run asks for",
+                    "the ledger has less budget left than the run requests",
                     got=f"epsilon {budget.epsilon:g} at delta {budget.delta:g}",
                     allowed=describe_left(state),
-                    hint="lower epsilon, resume or abandon an open run, or ask for a larger total",
+                    hint="lower epsilon, resume or abandon an open run, or request a larger total",
                 )
             body = {"cap": str(budget.grains), "budget": budget.to_dict(), "request": request}
             number = len(state.runs) + 1
@@ -160,9 +160,9 @@ class Ledger:
 
     @sealed
     def reopen(self, number: int | None = None) -> Run:
-        """Open a run again: the one of this number, or the last.
+        """Reopen the run of this number, or the last one.
 
-        A closed run gives its stored answers once more, and takes no new question.
+        A closed run replays its stored answers, and accepts no new question.
         """
         runs = self.state().runs
         wanted = max(runs, default=0) if number is None else number
@@ -180,7 +180,7 @@ class Ledger:
 
 
 def describe_left(state: State) -> str:
-    """Say what is left of a ledger in words."""
+    """Describe what is left of a ledger in words."""
     return _in_words(state, state.left)
 
 
@@ -196,7 +196,7 @@ class Run:
     """One run's part of the ledger: its cap, its questions, its answers."""
 
     def __init__(self, journal: Journal, number: int) -> None:
-        """Take up a run; several processes may, but each answer is stored only once."""
+        """Open a run; several processes may, but each answer is stored only once."""
         self._journal = journal
         self.number = number
 
@@ -207,28 +207,30 @@ class Run:
 
     @sealed
     def answer(self, ordinal: int, plan: str) -> bytes | None:
-        """Give a stored answer, or None; refuse another question in its place."""
+        """Return a stored answer, or None; raise if it is that of another question."""
         stored = self.state().answers.get(ordinal)
         if stored is None:
             return None
         if stored[0] != plan:
             raise LedgerMismatchError(
-                f"run {self.number} asked another question as number {ordinal} before",
+                f"question {ordinal} of run {self.number} is not the one that it asked before",
                 hint="resume with the same mechanism, schema and settings",
             )
         return stored[1]
 
     @sealed
     def check(self, ordinal: int, plan: str, charge: Charge) -> None:
-        """Refuse a question that the cap cannot pay for, before anything is counted."""
+        """Raise if a question costs more than is left of the cap, before anything is counted."""
         entries = self._journal.entries()
         self._affordable(state_of(entries), ordinal, plan, charge)
 
     def _affordable(self, state: State, ordinal: int, plan: str, charge: Charge) -> int | None:
-        """Give the grains to book, or None where an open reservation already covers it."""
+        """Return the grains to book, or None where an open reservation already covers it."""
         run = state.runs[self.number]
         if ordinal in run.answers:
-            raise LedgerLockedError(f"another process has answered for run {self.number}")
+            raise LedgerLockedError(
+                f"another process has already answered this question of run {self.number}"
+            )
         if run.closed:
             raise LedgerMismatchError(f"run {self.number} is closed", hint="start a new run")
         if run.covers(ordinal, plan):
@@ -236,7 +238,7 @@ class Run:
         grains = charge.grains(state.currency)
         if run.spent + grains > run.cap:
             raise BudgetExhaustedError(
-                f"run {self.number} has less left than question {ordinal} costs",
+                f"run {self.number} has less budget left than question {ordinal} costs",
                 got=_in_words(state, grains),
                 allowed=_in_words(state, run.cap - run.spent),
             )
@@ -244,7 +246,7 @@ class Run:
 
     @sealed
     def reserve(self, ordinal: int, plan: str, what: str, charge: Charge) -> None:
-        """Book a charge on disk, unless an open reservation of the same question stands."""
+        """Book a charge on disk, unless the same question already has an open reservation."""
         with self._journal.transaction() as entries:
             grains = self._affordable(state_of(entries), ordinal, plan, charge)
             if grains is not None:
@@ -258,18 +260,18 @@ class Run:
 
     @sealed
     def store(self, ordinal: int, plan: str, payload: bytes) -> None:
-        """Put an answer on disk; only then may it be handed over."""
+        """Write an answer to disk; only then may it be returned."""
         with self._journal.transaction() as entries:
             run = state_of(entries).runs[self.number]
             if run.closed or ordinal in run.answers:
                 raise LedgerLockedError(
-                    f"another process has gone on with run {self.number}",
-                    hint="leave the run to it",
+                    f"another process has continued run {self.number}",
+                    hint="let that process finish it",
                 )
             if not run.covers(ordinal, plan):
                 raise LedgerMismatchError(
                     f"question {ordinal} of run {self.number} was never charged",
-                    hint="an answer is stored under its own charge only",
+                    hint="an answer is only stored under its own charge",
                 )
             self._journal.append(
                 "answer", {"plan": plan}, run=self.number, ordinal=ordinal, payload=payload
@@ -277,7 +279,7 @@ class Run:
 
     @sealed
     def close(self) -> None:
-        """End the run; what it did not book is free again."""
+        """End the run, and release what it did not spend."""
         with self._journal.transaction() as entries:
             if not state_of(entries).runs[self.number].closed:
                 self._journal.append("close", {}, run=self.number)

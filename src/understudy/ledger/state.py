@@ -35,13 +35,13 @@ class RunState:
     cap: int
     budget: Budget
     total: Budget
-    """The total of the table that the run is of."""
+    """The total of the run's table."""
     request: dict[str, Any]
     reservations: list[Reservation] = field(default_factory=list)
     answers: dict[int, tuple[str, bytes]] = field(default_factory=dict, repr=False)
     closed: bool = False
     head: str = ""
-    """The hash of the run's last entry, and so of all before it."""
+    """The hash of the run's last entry, which covers all before it."""
 
     @property
     def spent(self) -> int:
@@ -50,17 +50,17 @@ class RunState:
 
     @property
     def held(self) -> int:
-        """The grains this run keeps from others: its cap, or once closed what it spent."""
+        """The grains this run reserves: its cap, or, once closed, what it spent."""
         return self.spent if self.closed else self.cap
 
     def covers(self, ordinal: int, plan: str) -> bool:
-        """Whether this very question was charged."""
+        """Whether exactly this question was charged."""
         return any(r.ordinal == ordinal and r.plan == plan for r in self.reservations)
 
 
 @dataclass(slots=True)
 class State:
-    """What the journal says in all."""
+    """What the whole journal says."""
 
     budget: Budget
     key: str = field(repr=False)
@@ -72,7 +72,7 @@ class State:
 
     @property
     def currency(self) -> Currency:
-        """What is added up."""
+        """What adds up."""
         return self.budget.currency
 
     @property
@@ -82,14 +82,14 @@ class State:
 
     @property
     def left(self) -> int:
-        """What no run holds, in grains."""
+        """What no run has reserved, in grains."""
         return self.total - sum(r.held for r in self.runs.values())
 
 
 def state_of(entries: list[Entry]) -> State:
     """Return what the entries of a journal say."""
     if not entries or entries[0].kind != "ledger":
-        raise LedgerDamagedError("the ledger has no beginning", hint=BACKUP)
+        raise LedgerDamagedError("the ledger has no first entry", hint=BACKUP)
     body = entries[0].body
     state = State(Budget.from_dict(body["budget"]), body["key"], entries[-1].chain)
     for entry in entries[1:]:
@@ -119,7 +119,7 @@ def state_of(entries: list[Entry]) -> State:
             run.closed = True
         else:
             raise LedgerDamagedError(
-                "the ledger holds an entry of an unknown kind",
+                "the ledger has an entry of an unknown kind",
                 got=entry.kind,
                 hint="a newer Understudy may have written it",
             )

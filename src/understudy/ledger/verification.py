@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from understudy.ledger.journal import Entry
     from understudy.ledger.state import State
 
-COST = "what the release cost is not in this ledger, and adds to what it says was spent"
+COST = "this ledger lacks what the release cost, which comes on top of what it shows as spent"
 
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """Where a manifest stands in a ledger's chain."""
+    """Where a manifest is in a ledger's chain."""
 
     run: int
     entry: int
@@ -39,7 +39,7 @@ class Verified:
 def verified(
     entries: list[Entry], state: State, manifest: Mapping[str, Any], *, path: Path
 ) -> Verified:
-    """Find a manifest's head in the chain, and compare what both say; raise where they differ."""
+    """Find a manifest's head in the chain, and compare the two; raise where they differ."""
     head, run, told = _told(manifest)
     entry = next((e for e in entries if e.chain == head), None)
     if entry is None:
@@ -55,7 +55,7 @@ def verified(
                 f"the manifest and the ledger {path} have the same head, but not the same {what}",
                 got=said,
                 allowed=f"{found.get(what, 'none')}",
-                hint="the manifest was changed: use the one that the release was written with",
+                hint="the manifest was edited: use the one written with the release",
             )
     after = entries[entry.number :]
     charges = [int(e.body["grains"]) for e in after if e.kind == "reserve"]
@@ -63,7 +63,7 @@ def verified(
 
 
 def _told(manifest: Mapping[str, Any]) -> tuple[str, object, dict[str, object]]:
-    """Read what a manifest says: its head, its run, and what else must agree."""
+    """Read a manifest's head, its run, and what else must agree."""
     told: dict[str, object] | None
     try:
         promise, ledger = manifest["guarantee"], manifest["ledger"]
@@ -88,7 +88,7 @@ def _told(manifest: Mapping[str, Any]) -> tuple[str, object, dict[str, object]]:
 
 
 def _found(state: State, number: int | None) -> dict[str, Any]:
-    """Return what the ledger says of the same things; nothing where the entry is of no run."""
+    """Return the same facts from the ledger; empty where the entry belongs to no run."""
     run = state.runs.get(number or 0)
     if run is None:
         return {}
@@ -104,16 +104,16 @@ def _found(state: State, number: int | None) -> dict[str, Any]:
 
 
 def _meaning(state: State, told: dict[str, object], number: object) -> str:
-    """Say what it can mean that a head is not in the chain."""
+    """Explain why a head may be missing from the chain."""
     if (told["table"], told["unit"]) != (state.name, str(state.unit)):
         return f"this is another ledger: that release is of {told['table']}, unit {told['unit']}"
     run = next((r for n, r in state.runs.items() if n == number), None)
     if run is None or not run.closed:
         return (
-            "an older copy of the ledger was put back, or the release was made on a copy of it "
-            "that went another way, or on another ledger"
+            "an older copy of the ledger was restored, or the release was made with a copy of it "
+            "that has since diverged, or with another ledger"
         )
     return (
-        "the release was made on a copy of the ledger that went another way, or on another "
+        "the release was made with a copy of the ledger that has since diverged, or with another "
         "ledger of this table"
     )

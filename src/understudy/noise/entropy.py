@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 
 Entropy = Callable[[int], bytes]
-"""Gives so many random bytes."""
+"""Returns n random bytes."""
 
 SYSTEM: Entropy = os.urandom
 """The operating system's generator: no seed, no state here, nothing for a fork to copy."""

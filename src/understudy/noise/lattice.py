@@ -16,8 +16,8 @@ rounding boundary, or v = 0, the draw is *ambiguous*: more bits are appended to 
 √(π/2)·φ(z), hence half-width ≤ 2⁻⁶⁵·1.2534/p_low; for Laplace |dz/dp| = 1/p.  Float64:
 p is off by 2⁻⁵³ relative, which moves z by at most 1.26·2⁻⁵³; the quantile and the logarithm
 are good to a few units of 2⁻⁵² relative; a product adds 2⁻⁵³.  All of it is far within
-(|z|+1)·2⁻⁴⁸.  Tied by ``tests/noise/test_lattice.py``, which holds every
-branch against exact arithmetic.
+(|z|+1)·2⁻⁴⁸.  Tied by ``tests/noise/test_lattice.py``, which compares every
+branch with exact arithmetic.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ Shape = Literal["gaussian", "laplace"]
 STEPS = 16
 """A scale is at least this many steps of its lattice."""
 LARGEST = 2.0**52
-"""A scale of more steps than this would outgrow exact whole numbers in float64."""
+"""A scale of more steps than this would exceed the exact integers of float64."""
 FINEST = 2**24
-"""More steps a unit than this, and counts in steps would outgrow int64."""
+"""With more steps per unit than this, counts in steps would overflow int64."""
 _CHUNK = 1 << 16
 _SIGN = np.uint64(1 << 63)
 _MILLS = 1.2534
 
 
 def steps_per_unit(scale: float, *, at_least: int) -> int:
-    """Give the smallest power of two S ≥ ``at_least`` with scale·S ≥ 16.
+    """Return the smallest power of two S ≥ ``at_least`` with scale·S ≥ 16.
 
     >>> steps_per_unit(100.0, at_least=1), steps_per_unit(1.0, at_least=1)
     (1, 16)
@@ -62,15 +62,15 @@ def steps_per_unit(scale: float, *, at_least: int) -> int:
         steps *= 2
     if scale * steps > LARGEST or steps > FINEST:
         raise BudgetError(
-            "a noise scale out of reach", got=scale, allowed=f"2^-20 to {LARGEST / at_least:g}"
+            "noise scale out of range", got=scale, allowed=f"2^-20 to {LARGEST / at_least:g}"
         )
     return steps
 
 
 def draw(shape: Shape, scale: float, size: int, *, entropy: Entropy = SYSTEM) -> NDArray[np.int64]:
-    """Draw whole numbers of steps, given the scale in steps."""
+    """Draw noise as whole numbers of steps, given the scale in steps."""
     if not 1 <= scale <= LARGEST:
-        raise BudgetError("a scale in steps out of reach", got=scale, allowed="1 to 2^52")
+        raise BudgetError("noise scale out of range, in steps", got=scale, allowed="1 to 2^52")
     out = np.empty(size, dtype=np.int64)
     for start in range(0, size, _CHUNK):
         piece = out[start : start + _CHUNK]
@@ -110,7 +110,7 @@ def refine(shape: Shape, scale: float, tail: int, entropy: Entropy) -> int:
     With v·2⁻ᵇ ≤ p ≤ (v+1)·2⁻ᵇ known, the steps are certain when both ends round alike.
     A boundary b − ½ is compared in probability: |z|·s > t exactly when p < tail(t/s).
     """
-    import mpmath  # noqa: PLC0415  one draw in a billion waits for it
+    import mpmath  # noqa: PLC0415  one draw in a billion needs it
 
     mp = mpmath.mp.clone()
     bits = 64 if shape == "gaussian" else 63
@@ -126,12 +126,12 @@ def refine(shape: Shape, scale: float, tail: int, entropy: Entropy) -> int:
 
 
 def _survival(mp: Any, shape: Shape, z: Any) -> Any:  # noqa: ANN401
-    """Give the tail probability beyond z, in the measure that v counts."""
+    """Return the tail probability beyond z, in the measure that v counts."""
     return mp.erfc(z / mp.sqrt(2)) / 2 if shape == "gaussian" else mp.exp(-z)
 
 
 def _steps(mp: Any, shape: Shape, scale: Any, p: Any) -> int:  # noqa: ANN401
-    """Give round(scale·|z|) for the |z| with this tail probability."""
+    """Return round(scale·|z|) for the |z| with this tail probability."""
     if shape == "laplace":
         guess = int(mp.nint(-mp.log(p) * scale))
     else:

@@ -44,7 +44,7 @@ CENTRE, SHOULDER, TAIL = (
 
 
 def upper_quantile(tail: Floats) -> Floats:
-    """Give the z beyond which a standard normal number lies with each probability up to ½.
+    """Return the z beyond which a standard normal variable lies with each probability up to ½.
 
     >>> upper_quantile(np.array([0.5, 0.025, 2.0**-64])).round(12).tolist()
     [0.0, 1.95996398454, 9.080155124874]
@@ -59,5 +59,5 @@ def upper_quantile(tail: Floats) -> Floats:
 
 
 def _ratio(ratio: tuple[tuple[float, ...], tuple[float, ...]], at: Floats) -> Floats:
-    """Divide polynomials; coefficients are above and below the line, the highest power first."""
+    """Divide two polynomials: coefficients of numerator and denominator, highest power first."""
     return np.polyval(ratio[0], at) / np.polyval(ratio[1], at)

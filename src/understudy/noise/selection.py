@@ -52,7 +52,7 @@ def choose(scores: Sequence[int], rate: Fraction, *, entropy: Entropy = SYSTEM) 
 
 
 def _minus_log(words: Floats, beyond: Floats) -> Floats:
-    """Give −ln u for u = words·2⁻⁶⁴, from 1 − u = beyond·2⁻⁶⁴ where that is the smaller."""
+    """Return −ln u for u = words·2⁻⁶⁴, from 1 − u = beyond·2⁻⁶⁴ where that is smaller."""
     upper = words > beyond
     near_one: Floats = -np.log1p(-np.where(upper, beyond, 0.0) * 2.0**-64)
     return np.where(upper, near_one, -np.log(np.where(upper, 1.0, words) * 2.0**-64))
@@ -76,7 +76,7 @@ def _decide(
     scores: dict[int, int], prefixes: dict[int, int], rate: Fraction, entropy: Entropy
 ) -> int:
     """Append bits to the contenders' numbers until one certainly leads."""
-    import mpmath  # noqa: PLC0415  few choices are close enough to wait for it
+    import mpmath  # noqa: PLC0415  few choices are close enough to need it
 
     mp = mpmath.mp.clone()
     bits = 64
@@ -94,7 +94,7 @@ def _decide(
 
 
 def _ends(mp: Any, base: Any, prefix: int, bits: int) -> tuple[Any, Any]:  # noqa: ANN401
-    """Give certain ends of a key, from the bits known of its uniform number."""
+    """Return certain bounds of a key, from the known bits of its uniform variable."""
     low, high = _gumbel(mp, prefix, bits), _gumbel(mp, prefix + 1, bits)
     known = sum(abs(g) for g in (low, high) if mp.isfinite(g))
     slack = (1 + abs(base) + known) * mp.mpf(2) ** (40 - mp.prec)
@@ -102,7 +102,7 @@ def _ends(mp: Any, base: Any, prefix: int, bits: int) -> tuple[Any, Any]:  # noq
 
 
 def _gumbel(mp: Any, prefix: int, bits: int) -> Any:  # noqa: ANN401
-    """Give the Gumbel number at u = prefix·2⁻ᵇⁱᵗˢ, infinite at the ends."""
+    """Return the Gumbel value at u = prefix·2⁻ᵇⁱᵗˢ, infinite at the ends."""
     if prefix == 0:
         return -mp.inf
     if prefix == 1 << bits:

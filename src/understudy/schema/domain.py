@@ -14,7 +14,7 @@ Clique = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Domain(Mapping[str, int]):
-    """Columns in an order of their own, each with its number of codes.
+    """Ordered columns, each with its number of codes.
 
     >>> domain = Domain({"a": 2, "b": 3})
     >>> domain.clique({"b", "a"}), domain.shape(("b",)), domain.cells(("a", "b"))
@@ -26,20 +26,20 @@ class Domain(Mapping[str, int]):
     sizes: Mapping[str, int]
 
     def __post_init__(self) -> None:
-        """Raise unless there are columns, and each has codes."""
+        """Raise unless there is a column, and each has codes."""
         if not self.sizes:
-            raise QuestionError("a model needs a column")
+            raise QuestionError("a model needs at least one column")
         object.__setattr__(self, "sizes", {n: int(size) for n, size in self.sizes.items()})
         empty = [name for name, size in self.sizes.items() if size < 1]
         if empty:
             raise QuestionError("columns of a model must have values", got=", ".join(empty))
 
     def __getitem__(self, name: str) -> int:
-        """Return the number of a column's codes."""
+        """Return a column's number of codes."""
         return self.sizes[name]
 
     def __iter__(self) -> Iterator[str]:
-        """Go through the columns in order."""
+        """Iterate over the columns in order."""
         return iter(self.sizes)
 
     def __len__(self) -> int:
@@ -47,18 +47,16 @@ class Domain(Mapping[str, int]):
         return len(self.sizes)
 
     def __repr__(self) -> str:
-        """Write the sizes out."""
+        """Show the sizes."""
         return f"Domain({self.sizes!r})"
 
     def clique(self, names: Iterable[str]) -> Clique:
-        """Put names in the domain's order; raise on those it does not have."""
+        """Sort names in the domain's order; raise on unknown ones."""
         wanted = set(names)
         unknown = sorted(wanted - set(self.sizes))
         if unknown:
             raise QuestionError(
-                "columns that the model does not have",
-                got=", ".join(unknown),
-                allowed=", ".join(self.sizes),
+                "unknown columns", got=", ".join(unknown), allowed=", ".join(self.sizes)
             )
         return tuple(name for name in self.sizes if name in wanted)
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def to_plain(column: Declaration) -> dict[str, Any]:
-    """Write a declaration, leaving out its name and what is at its default."""
+    """Write a declaration as plain data, without its name and default values."""
     out: dict[str, Any] = {"kind": column.kind}
     for f in fields(column):
         value = getattr(column, f.name)
@@ -32,7 +32,7 @@ def to_plain(column: Declaration) -> dict[str, Any]:
 
 
 def from_plain(name: str, data: object) -> Declaration:
-    """Read the declaration of a column, as TOML or JSON gives it."""
+    """Read the declaration of a column from plain data, as parsed from TOML or JSON."""
     named = data.get("kind") if isinstance(data, dict) else None
     kind = KINDS.get(named) if isinstance(named, str) else None
     if not isinstance(data, dict) or kind is None:
@@ -47,7 +47,7 @@ def from_plain(name: str, data: object) -> Declaration:
     needed = {n for n, f in known.items() if f.default is MISSING and f.default_factory is MISSING}
     if set(given) - set(known) or needed - set(given):
         raise SchemaError(
-            f"column {name!r}: keys that a {kind.kind} column does not have, or lacks",
+            f"column {name!r}: unknown or missing keys of a {kind.kind} column",
             got=", ".join(sorted(given)) or "none",
             allowed=", ".join(sorted(known)),
             hint="needed: " + ", ".join(sorted(needed)) if needed else None,
@@ -56,7 +56,7 @@ def from_plain(name: str, data: object) -> Declaration:
 
 
 def _typed(name: str, given: dict[str, Any], kind: type[Declaration]) -> dict[str, Any]:
-    """Return the values as the kind's fields have them: whole numbers as floats, if they are."""
+    """Return the values with the types of the kind's fields: integers as floats where needed."""
     hints, out = get_type_hints(kind), {}
     for key, value in given.items():
         if not _fits(value, hints[key]):
@@ -68,7 +68,7 @@ def _typed(name: str, given: dict[str, Any], kind: type[Declaration]) -> dict[st
     return out
 
 
-def _fits(value: object, hint: Any) -> bool:  # noqa: ANN401  a type, or what typing makes of several
+def _fits(value: object, hint: Any) -> bool:  # noqa: ANN401  a type, or a union of types
     """Check a value against the type of a field.
 
     >>> [_fits(v, int | None) for v in (1, 1.0, True, None)], _fits((1, 2.5), tuple[float, ...])
@@ -76,15 +76,15 @@ def _fits(value: object, hint: Any) -> bool:  # noqa: ANN401  a type, or what ty
     """
     origin, parts = get_origin(hint), get_args(hint)
     if origin in {Union, UnionType}:
-        # What is not said is left out of a file, and never said to be nothing.
+        # What is not set is left out of a file, never written as null.
         return any(_fits(value, part) for part in parts if part is not NoneType)
     if origin is tuple:
         return isinstance(value, tuple) and all(_fits(item, parts[0]) for item in value)
     if origin is Literal:
-        # The kind itself says which words it knows.
+        # The kind itself checks the word.
         return isinstance(value, str)
     if hint in {int, float}:
-        # True is an int to Python, and no number to anyone else.
+        # True is an int in Python, but not a number in a schema.
         wanted = int if hint is int else (int, float)
         return isinstance(value, wanted) and not isinstance(value, bool)
     return isinstance(value, hint)

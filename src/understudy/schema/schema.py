@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from understudy.schema.encoding.reading import Array, Codes
 
 MOST_SHOWN = 8
-"""The most columns that a schema names where it is shown in a line."""
+"""The most columns that a one-line repr names."""
 
 
 @dataclass(frozen=True)
 class Schema:
-    """The name of a table, its columns, and how its CSV files are written.
+    """The name of a table, its columns, and the format of its CSV files.
 
     >>> from understudy.schema import Integer
     >>> schema = Schema("trips", (Integer(name="hour", min=0, max=23, missing=False),))
@@ -48,7 +48,7 @@ class Schema:
     quote: str = '"'
 
     def __post_init__(self) -> None:
-        """Raise on a schema without a name, without columns, or with one twice."""
+        """Raise on a schema without a name or columns, or with duplicate columns."""
         if not self.name.strip():
             raise SchemaError("the table has no name", hint='add name = "my-table" to the schema')
         names = [c.name for c in self.columns]
@@ -59,10 +59,10 @@ class Schema:
             raise SchemaError(
                 "columns declared twice",
                 got=", ".join(twice),
-                hint="an engine does not tell capitals from small letters in a name",
+                hint="names that differ only in case count as the same",
             )
         if not self.modelled:
-            raise SchemaError("no column to model", allowed="at least one that is no id")
+            raise SchemaError("no column to model", allowed="at least one column that is not an id")
         for mark in (self.delimiter, self.quote):
             if len(mark) != 1 or mark in "\r\n\x00" or self.delimiter == self.quote:
                 raise SchemaError(
@@ -71,14 +71,14 @@ class Schema:
                 )
 
     def __repr__(self) -> str:
-        """Name the table and its columns in a line, the first of them where there are many."""
+        """Show the table and its columns in one line; only the first ones if there are many."""
         told = [f"{c.name} ({self._told(c)})" for c in self.columns[:MOST_SHOWN]]
         more = len(self.columns) - len(told)
         tail = f" and {more} more" if more else ""
         return f"Schema({self.name!r}, {len(self.columns)} columns: {', '.join(told)}{tail})"
 
     def _repr_html_(self) -> str:
-        """Name all columns in a notebook, their kinds and their codes."""
+        """Show all columns in a notebook, with their kinds and numbers of codes."""
         lines = "".join(
             "<tr>"
             + "".join(f"<td>{escape(t)}</td>" for t in (c.name, c.kind, self._told(c)))
@@ -94,22 +94,22 @@ class Schema:
 
     @cached_property
     def modelled(self) -> tuple[Column, ...]:
-        """The columns that have codes, in order; a split gives two of them, a timestamp three."""
+        """The columns with codes, in order; a split has two of them, a timestamp three."""
         return tuple(part for c in self.columns for part in c.modelled)
 
     @property
     def released_columns(self) -> tuple[Released, ...]:
-        """The columns that synthetic rows have, in order: a split or a timestamp is one again."""
+        """The columns of the synthetic rows, in order; a split or a timestamp is one of them."""
         return tuple(c for c in self.columns if isinstance(c, Released))
 
     @property
     def ids(self) -> tuple[Id, ...]:
-        """The columns that hold a person's id."""
+        """The columns that identify a person."""
         return tuple(c for c in self.columns if isinstance(c, Id))
 
     @property
     def timestamps(self) -> tuple[Timestamp, ...]:
-        """The columns that hold whole date-times, between two declared days."""
+        """The columns of whole date-times, between two declared days."""
         return tuple(c for c in self.columns if isinstance(c, Timestamp))
 
     @cached_property
@@ -123,11 +123,11 @@ class Schema:
             if column.name == name:
                 return column
         raise SchemaError(
-            f"no column {name!r} with codes", allowed=", ".join(c.name for c in self.modelled)
+            f"no modelled column {name!r}", allowed=", ".join(c.name for c in self.modelled)
         )
 
     def with_columns(self, *columns: Declaration) -> Self:
-        """Put other declarations in the place of those of the same name, or at the end."""
+        """Replace declarations of the same names, and append new ones."""
         new = {c.name: c for c in columns}
         kept = [new.pop(c.name, c) for c in self.columns]
         return replace(self, columns=(*kept, *new.values()))
@@ -138,7 +138,7 @@ class Schema:
         return replace(self, columns=columns, delimiter=",", quote='"')
 
     def encode(self, table: Mapping[str, Array]) -> tuple[dict[str, Codes], Array]:
-        """Encode a table held in memory: the codes of the rows kept, and which were kept."""
+        """Encode a table in memory: the codes of the rows that are kept, and which those are."""
         absent = sorted({c.table_column for c in self.modelled} - set(table))
         if absent:
             raise MissingColumnError(
@@ -150,7 +150,7 @@ class Schema:
         return {name: code[kept] for name, code in codes.items()}, kept
 
     def to_dict(self) -> dict[str, Any]:
-        """Write the schema as plain data, leaving out what is at its default."""
+        """Write the schema as plain data, without default values."""
         out: dict[str, Any] = {"name": self.name}
         if (self.delimiter, self.quote) != (",", '"'):
             out["csv"] = {"delimiter": self.delimiter, "quote": self.quote}
@@ -159,11 +159,11 @@ class Schema:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Read a schema from plain data, as TOML or JSON gives it."""
+        """Read a schema from plain data, as parsed from TOML or JSON."""
         unknown = sorted(set(data) - {"name", "csv", "columns"})
         if unknown or not isinstance(data.get("columns"), dict):
             raise SchemaError(
-                "a schema has a name, [columns.…] and perhaps [csv]",
+                "a schema consists of name, [columns.…] and optionally [csv]",
                 got=", ".join(unknown) or "no columns",
             )
         csv = data.get("csv", {})
@@ -176,8 +176,8 @@ class Schema:
     def read(cls, path: str | Path, *, public: Mapping[str, Array] | None = None) -> Self:
         """Read a schema file: TOML, a contest's parameters.json, or a peer's metadata.
 
-        A metadata file that leaves values or ranges unsaid needs a ``public`` table to
-        fill them in; see `understudy.schema.importers.peers`.
+        A metadata file without values or ranges needs a ``public`` table to fill them in; see
+        `understudy.schema.importers.peers`.
         """
         return cls.from_dict(read_schema(Path(path), public=public))
 

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Encoder:
-    """A query that encodes a table, and the lists that it looks texts up in."""
+    """A query that encodes a table, and the lists in which it looks up texts."""
 
     sql: str
     lists: dict[str, list[str]]
-    """Name → the texts that an engine is to know by it."""
+    """Name → the texts to declare to the engine under it."""
 
 
 def encoder(
@@ -40,9 +40,9 @@ def encoder(
     extra: dict[str, str] | None = None,
     prefix: str = "list",
 ) -> Encoder:
-    """Compose the query whose columns are each column's code, by name, and ``extra`` ones.
+    """Compose the query that returns each column's code, by name, and the ``extra`` columns.
 
-    Rows of which any code is to be dropped are left out.
+    Rows with any code that is to be dropped are left out.
     """
     layers, lists = Layers(), dict[str, list[str]]()
     outer = [f"r.{quote(name)}" for name in extra or {}]
@@ -57,7 +57,7 @@ def encoder(
         )
         outer.append(f"CAST({column.encode_sql(cell)} AS INTEGER) AS {quote(column.name)}")
     codes = f"SELECT {', '.join(outer)} FROM ({layers.select(table, extra or {})}) AS r"
-    # Only where rows may be left out: Spark works a code out twice that it is to look at first.
+    # Only where rows may be left out: Spark computes a code twice if it is filtered on.
     dropping = [c.name for c in columns if DROP in {c.if_missing, c.if_invalid}]
     sound = " AND ".join(f"{quote(name)} <> {DROP}" for name in dropping) or "TRUE"
     return Encoder(f"SELECT * FROM ({codes}) AS e WHERE {sound}", lists)

@@ -51,50 +51,51 @@ _SUCH = {
 
 
 def _silent(stage: str, done: float) -> None:
-    """Tell nobody."""
+    """Report nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
     """A private table with its schema, unit, bounding, budget and ledger; made by `open`.
 
-    `run` spends the budget on a mechanism and gives a `Release`; `resume` goes on with a run that
-    was cut short, at no new cost.  A session shows neither the private table nor the public one.
+    `run` spends the budget on a mechanism and returns a `Release`; `resume` continues an
+    interrupted run at no extra cost.  A session's repr shows neither the private nor the public
+    table.
     """
 
     private: object = field(repr=False, compare=False)
     public: object = field(default=None, repr=False, compare=False)
-    """A table that anyone may see, with the private one's columns; None for none."""
+    """A table that anyone may see, with the private one's columns; None if there is none."""
     schema: Schema
     unit: AnyUnit
-    """Who is protected: as it is declared, and from then on in the table's own terms."""
+    """Who is protected: declared by the caller, then resolved to columns of the table."""
     bounding: Bounding
     budget: Budget
     ledger: Path
     total: Budget | None = None
-    """The table's total, where the ledger is yet to be made; this run's budget where None."""
+    """The table's total, if the ledger does not exist yet; None for this run's budget."""
 
     def __post_init__(self) -> None:
-        """Say whom the unit means in the table's own terms; refuse what cannot go together."""
+        """Resolve the unit, and raise on arguments that cannot be combined."""
         check_apart(self.private, self.public)
         for name, kind in (("unit", AnyUnit), ("bounding", Bounding), ("budget", Budget)):
             if not isinstance(getattr(self, name), kind):
                 got = type(getattr(self, name)).__name__
-                raise UsageError(f"no {name}", got=got, allowed=f"such as {_SUCH[name]}")
+                raise UsageError(f"invalid {name}", got=got, allowed=f"such as {_SUCH[name]}")
         if isinstance(self.bounding, Norm) and self.budget.currency is Currency.PURE:
             raise BudgetError(
-                "Norm bounds people in L2, and pure epsilon needs L1",
+                "Norm bounds contributions in L2, but pure epsilon-DP needs an L1 bound",
                 hint="use Weights or Sample, or a delta above 0",
             )
         object.__setattr__(self, "unit", self.person)
 
     @property
     def person(self) -> ResolvedUnit:
-        """Who is protected, in the table's own terms."""
+        """Who is protected, resolved to columns of the table."""
         return resolve(self.unit, self.schema)
 
     def check(self) -> None:
-        """See that the private table has the columns that are needed; no row of it is read."""
+        """Check that the private table has the columns that are needed, without reading any row."""
         with closing(engine_for(self.private)) as engine:
             self._read(CodedTable, engine, rows=False)
 
@@ -105,9 +106,9 @@ class Session:
         progress: Progress = _silent,
         note: dict[str, Any] | None = None,
     ) -> Release:
-        """Run a mechanism on this session's budget, and give its release.
+        """Run a mechanism on this session's budget, and return its release.
 
-        ``note`` is kept with the run in the ledger, for whoever resumes it.
+        ``note`` is stored with the run in the ledger, for whoever resumes it.
         """
         public = self._public(progress)
         with self._vault(progress, create=True) as (table, ledger):
@@ -124,9 +125,9 @@ class Session:
             return self._finish(mechanism, table, run, public, progress)
 
     def resume(self, number: int | None = None, *, progress: Progress = _silent) -> Release:
-        """Go on with an unfinished run, or make a finished one's release again.
+        """Continue an unfinished run, or rebuild the release of a finished one.
 
-        Answers that were stored are given again; nothing is drawn or charged twice.
+        Stored answers are replayed; nothing is drawn or charged twice.
         """
         public = self._public(progress)
         with self._vault(progress, create=False) as (table, ledger):
@@ -137,26 +138,26 @@ class Session:
                 ("schema", self.schema.to_dict(), request["schema"]),
                 ("bounding", bounding_to_dict(self.bounding), request["bounding"]),
             ):
-                # As texts: the order of columns decides what a mechanism asks.
+                # As text: the order of columns decides what a mechanism asks.
                 if json.dumps(asked) != json.dumps(found):
                     raise LedgerMismatchError(
-                        f"run {run.number} was begun with another {what}",
-                        hint=f"resume it with the {what} it was begun with",
+                        f"run {run.number} was started with another {what}",
+                        hint=f"resume it with the {what} it was started with",
                     )
             mechanism = mechanism_from_dict(request["mechanism"])
             return self._finish(mechanism, table, run, public, progress)
 
     @contextmanager
     def _vault(self, progress: Progress, *, create: bool) -> Iterator[tuple[PrivateTable, Ledger]]:
-        """Open ledger and private table; a table that is refused leaves the ledger alone."""
+        """Open ledger and private table; an invalid table leaves the ledger untouched."""
         with ExitStack() as opened:
-            missing = create and not os.path.exists(self.ledger)  # noqa: PTH110  no name makes it fail
+            missing = create and not os.path.exists(self.ledger)  # noqa: PTH110  it raises for no name
             ledger = None if missing else opened.enter_context(closing(Ledger(self.ledger)))
             key = new_key() if ledger is None else ledger.state().key
             engine = opened.enter_context(closing(engine_for(self.private)))
             progress("reading the private table", 0)
             table = self._read(PrivateTable, engine, key=key)
-            # Whatever ends the run, a traceback that holds the table holds no counts.
+            # However the run ends, a traceback that holds the table holds no counts.
             opened.callback(table.forget)
             if ledger is None:
                 ledger = Ledger.create(self.ledger, budget=self.total or self.budget, key=key)
@@ -165,15 +166,15 @@ class Session:
 
     @sealed
     def _read(self, kind: Callable[..., T], engine: Engine, **more: object) -> T:
-        """Open the private table; a refusal leaves without the frames that saw its rows."""
+        """Open the private table; its errors are stripped of the frames that saw its rows."""
         return kind(engine, self.private, schema=self.schema, unit=self.person, **more)
 
     def _door(self, table: PrivateTable, run: Run) -> PrivateDoor:
-        """Make the one door that a mechanism is given."""
+        """Make the one door that a mechanism gets."""
         return PrivateDoor(table, run=run, bounding=self.bounding, let_go=table.engine.close)
 
     def _public(self, progress: Progress) -> PublicTable | None:
-        """Read the public table, before the vault is opened: one that is refused costs nothing."""
+        """Read the public table before the vault is opened: an invalid one costs nothing."""
         if self.public is None or isinstance(self.public, PublicTable):
             return self.public
         progress("reading the public table", 0)
@@ -194,7 +195,7 @@ class Session:
                 self._door(table, run), public=public, rng=rng, progress=progress
             )
         except Exception:
-            # A run that failed before its first charge holds nothing back.
+            # A run that failed before its first charge keeps nothing reserved.
             if not run.state().reservations:
                 run.close()
             raise
@@ -226,8 +227,8 @@ def open_session(
     """Open a session; nothing is read or spent before `Session.run`.
 
     ``private`` and ``public`` are paths of CSV or Parquet files, tables in memory (pandas, polars,
-    Arrow, a dict of columns), a `Database` or a `SparkTable`.  The ledger is made if it is not
-    there, with this budget as the table's total.
+    Arrow, a dict of columns), a `Database` or a `SparkTable`.  The ledger is created if it does
+    not exist, with this budget as the table's total.
 
         session = us.open(
             private="trips-2020.parquet",
@@ -255,7 +256,7 @@ def open_session(
 def reopen_session(
     ledger: str | Path, *, number: int | None = None, private: object = None, public: object = None
 ) -> tuple[Session, dict[str, Any]]:
-    """Open the session that a run was begun with, and give the note kept with it."""
+    """Open the session that a run was started with, and return the note stored with it."""
     path = Path(ledger)
     held = Ledger(path)
     try:
@@ -263,7 +264,9 @@ def reopen_session(
     finally:
         held.close()
     if state.unit is None:
-        raise LedgerMismatchError(f"the ledger {path} belongs to no table and unit yet")
+        raise LedgerMismatchError(
+            f"the ledger {path} has not been assigned to a table and unit yet"
+        )
     note = run.request["note"]
     session = Session(
         private=private if private is not None else note.get("private"),

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from understudy.vault.table import Cells, PrivateTable
 
 MOST_KEPT = 2**28
-"""The most bytes that are kept of a table's marginals; those beyond are counted anew each time."""
+"""The most bytes of marginals that are cached; others are counted again each time."""
 
 
 def distances(question: Select | Distances, table: PrivateTable) -> NDArray[np.int64]:
-    """Give the L1 distances less the penalties, in steps of 2⁻¹⁶ of a row."""
+    """Return the L1 distances less the penalties, in steps of 2⁻¹⁶ of a row."""
     table = table.merged(question.merged)
     weighted = table.bounded(question.bounding)
     (_, known), step = table.kept(weighted), 2**FRACTION_BITS
@@ -39,14 +39,14 @@ def distances(question: Select | Distances, table: PrivateTable) -> NDArray[np.i
         cells, counts = counted[candidate.clique]
         expected = np.rint(candidate.expected * step).astype(np.int64)
         there = expected[cells]
-        # Where nothing is held the distance is the expectation itself.
+        # In an empty cell the distance is the expectation itself.
         apart = np.abs(expected).sum() + (np.abs(counts * up - there) - np.abs(there)).sum()
         known[candidate] = int(apart) - round(candidate.penalty * step)
     return np.array([known[candidate] for candidate in question.candidates], dtype=np.int64)
 
 
 def _counted(table: PrivateTable, cliques: Sequence[Clique], weighted: str) -> dict[Clique, Cells]:
-    """Give the cells that hold anything, and what they hold, counting what is not kept yet."""
+    """Return the nonempty cells and their counts, counting what is not cached yet."""
     kept, _ = table.kept(weighted)
     found = {clique: kept[clique] for clique in cliques if clique in kept}
     room = MOST_KEPT - sum(part.nbytes for held in kept.values() for part in held)

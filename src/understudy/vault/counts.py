@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 def check(schema: Schema, question: Question) -> None:
-    """Refuse a question that does not fit the schema, before anything is spent."""
+    """Raise if a question does not fit the schema, before anything is spent."""
     _check_types(question)
     _check_merged(schema, question)
     schema = seen(schema, question)
@@ -46,47 +46,49 @@ def check(schema: Schema, question: Question) -> None:
             for query in question.queries:
                 size = cells(schema, query.clique)
                 if query.rows is not None and query.rows.cells.max() >= size:
-                    raise QuestionError(f"rows name cells beyond {' × '.join(query.clique)}")
+                    raise QuestionError(f"query rows hold cells outside {' × '.join(query.clique)}")
         case UnitMode():
             size = cells(schema, question.clique)
             if question.labels is not None and (
                 question.labels.shape != (size,) or question.labels.max() < 0
             ):
                 raise QuestionError(
-                    "labels must name every cell", got=question.labels.shape, allowed=f"({size},)"
+                    "labels must have one entry per cell, and one that is not negative",
+                    got=question.labels.shape,
+                    allowed=f"({size},)",
                 )
         case UnitCounts():
             size = cells(schema, question.clique)
             if question.cells.min() < 0 or question.cells.max() >= size:
-                raise QuestionError(f"cells lie beyond {' × '.join(question.clique)}")
+                raise QuestionError(f"cells lie outside {' × '.join(question.clique)}")
         case Select() | Distances():
             for candidate in question.candidates:
                 size = cells(schema, candidate.clique)
                 if candidate.expected.shape != (size,):
                     raise QuestionError(
-                        "an expectation must have a number a cell",
+                        "an expectation must have one number per cell",
                         got=candidate.expected.shape,
                         allowed=f"({size},)",
                     )
 
 
 def _check_merged(schema: Schema, question: Question) -> None:
-    """Refuse merged codes that are not those of a column, each named once."""
+    """Raise unless merged codes cover a modelled column, each column only once."""
     merged = question.merged if isinstance(question, (Measure, Select, Distances)) else ()
     if len({merge.column for merge in merged}) < len(merged):
-        raise QuestionError("a column's codes are merged once")
+        raise QuestionError("a column's codes may be merged only once")
     for merge in merged:
         size = cells(schema, (merge.column,))
         if len(merge.codes) != size:
             raise QuestionError(
-                f"merged codes of {merge.column} must name every code of it",
+                f"merged codes of {merge.column} must map every code",
                 got=f"{len(merge.codes)} codes",
                 allowed=f"{size}",
             )
 
 
 def _check_types(question: Question) -> None:
-    """Refuse records of types of the asker's own: their methods would be given exact counts."""
+    """Raise on a caller's own subclasses: their methods would receive exact counts."""
     parts: list[object] = []
     match question:
         case Measure():
@@ -96,11 +98,11 @@ def _check_types(question: Question) -> None:
             parts = [question.bounding, *question.candidates, *question.merged]
     for part in parts:
         if type(part) not in {Query, Rows, Candidate, Merge, Weights, Sample, Norm}:
-            raise QuestionError("a question is made of the door's own records", got=type(part))
+            raise QuestionError("a question must be made of the door's own types", got=type(part))
 
 
 def exact(question: Question, table: PrivateTable) -> Whole:
-    """Count what a question asks, in whole steps of its bounding's unit weight."""
+    """Return a question's exact answer, in whole steps of its bounding's unit weight."""
     match question:
         case Measure():
             return _measure(question, table)

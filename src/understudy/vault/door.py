@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from understudy.vault.table import PrivateTable
 
     Noised = UnitMode | UnitCounts | Distances | Total | Units
-    """Questions of which every number has noise of one scale."""
+    """Questions whose numbers all have noise of one scale."""
     Part = tuple[int, float, int, int]
     Whole = NDArray[np.int64]
     Noisy = NDArray[np.float64]
@@ -67,9 +67,9 @@ class PrivateDoor:
         entropy: Entropy = SYSTEM,
         let_go: Callable[[], None] = lambda: None,
     ) -> None:
-        """Take up a run; questions already answered in it are replayed in their order.
+        """Open a door for a run; questions that it has already answered are replayed in order.
 
-        ``let_go`` closes the table, when the mechanism closes the door.
+        ``let_go`` closes the table when the mechanism closes the door.
         """
         state = run.state()
         self._table = table
@@ -92,7 +92,7 @@ class PrivateDoor:
 
     @property
     def bounding(self) -> Bounding:
-        """How much of a person enters `measure`."""
+        """The contribution bounding of `measure`."""
         return self._bounding
 
     @property
@@ -107,17 +107,17 @@ class PrivateDoor:
 
     @property
     def grains(self) -> int:
-        """What the run may still spend; a replayed question counts as asked."""
+        """What the run may still spend; a replayed question counts as charged."""
         return self._left
 
     def measure(
         self, queries: Sequence[Query], *, price: float, merged: tuple[Merge, ...] = ()
     ) -> tuple[Measurement, ...]:
-        """Ask noisy linear queries over weighted row marginals, for at most a price."""
+        """Measure noisy linear queries over weighted row marginals, for at most a price."""
         question = Measure(
             queries=tuple(queries), bounding=self.bounding, price=price, merged=tuple(merged)
         )
-        # Weighed for this question alone, people make a table whose total is its own.
+        # People are clipped for this question alone, so its total agrees with no other's.
         group = f"question {self._asked}" if isinstance(self.bounding, Norm) else None
         noisy = self._ask(question, f"{len({q.clique for q in queries})} marginals")
         out, start = [], 0
@@ -140,7 +140,7 @@ class PrivateDoor:
     def unit_mode(
         self, clique: Clique, *, scale: float, labels: NDArray[np.int64] | None = None
     ) -> Noisy:
-        """Ask how many people have each label as their most common one."""
+        """Count the people who have each label as their most common one."""
         question = UnitMode(clique=clique, scale=scale, labels=labels)
         return self._values(question, f"people by most common {' × '.join(clique)}")
 
@@ -154,7 +154,7 @@ class PrivateDoor:
         scale: float,
         upwards: bool = False,
     ) -> Noisy:
-        """Ask how many people were in a cell exactly t times: an array cells × times.
+        """Count the people who were in a cell exactly t times: an array cells × times.
 
         With ``upwards``, t stands for t and more, up to the next of ``times``.
         """
@@ -172,7 +172,7 @@ class PrivateDoor:
         bounding: Capped,
         merged: tuple[Merge, ...] = (),
     ) -> int:
-        """Ask which candidate the model gets most wrong."""
+        """Select the candidate that the model gets most wrong."""
         question = Select(
             candidates=tuple(candidates), epsilon=epsilon, bounding=bounding, merged=tuple(merged)
         )
@@ -186,22 +186,22 @@ class PrivateDoor:
         bounding: Capped,
         merged: tuple[Merge, ...] = (),
     ) -> Noisy:
-        """Ask how far each candidate is from what the model expects, less its penalty, in rows."""
+        """Measure how far each candidate is from the model, less its penalty, in rows."""
         question = Distances(
             candidates=tuple(candidates), scale=scale, bounding=bounding, merged=tuple(merged)
         )
         return self._values(question, f"distances of {len(question.candidates)} marginals")
 
     def total(self, *, cap: int, scale: float) -> float:
-        """Ask for the number of rows, at most ``cap`` a person."""
+        """Count the rows, at most ``cap`` per person."""
         return float(self._values(Total(cap=cap, scale=scale), "number of rows")[0])
 
     def units(self, *, scale: float) -> float:
-        """Ask for the number of people."""
+        """Count the people."""
         return float(self._values(Units(scale=scale), "number of people")[0])
 
     def close(self) -> None:
-        """Ask no more: the private table is let go before the answers are worked on."""
+        """End the queries: the private table is released before the answers are processed."""
         self._closed = True
         self._table.forget()
         self._let_go()
@@ -212,7 +212,7 @@ class PrivateDoor:
 
     def _ask(self, question: Question, what: str) -> Whole:
         if self._closed:
-            raise QuestionError("the door is closed", hint="ask everything before door.close()")
+            raise QuestionError("the door is closed", hint="ask all questions before door.close()")
         check(self.schema, question)
         self._lattice(question)
         cost = charge(question, self.schema, self.currency)
@@ -241,10 +241,10 @@ class PrivateDoor:
         return stored
 
     def _lattice(self, question: Question) -> list[Part]:
-        """Lay out each part of an answer that shares a scale; refuse noise that is out of reach.
+        """Return the parts of an answer, each of one scale; raise if a scale is out of range.
 
-        A part is so many numbers (-1 for all), their noise, and the steps a row of exact and of
-        noisy ones.
+        A part is a count of numbers (-1 for all), their noise scale, and the steps per row of the
+        exact and of the noisy ones.
         """
         if isinstance(question, Select):
             return []
@@ -264,7 +264,7 @@ class PrivateDoor:
         ]
 
     def _noisy(self, question: Question, counted: Whole) -> Whole:
-        """Put noise on exact counts, part by part, or make the noisy choice."""
+        """Add noise to exact counts, part by part, or make the noisy choice."""
         if isinstance(question, Select):
             return np.array([_chosen(question, counted, self._entropy)], dtype=np.int64)
         out, start = [], 0

@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
 MOST_CELLS = 10**8
 AT_ONCE = 32
-"""How many marginals are counted in one pass over the rows; an engine plans no more with ease."""
+"""How many marginals are counted in one pass over the rows; more would strain the query planner."""
 
 
 def cells(schema: Schema, clique: Clique) -> int:
-    """Give the number of cells of a clique, refusing unknown columns and giants."""
+    """Return the number of cells of a clique; raise on unknown columns and huge marginals."""
     unknown = [name for name in clique if name not in schema.domain]
     if unknown:
         raise QuestionError(
@@ -70,14 +70,14 @@ def marginals(
 
 
 def _tallied(table: PrivateTable, clique: Clique, rows: Columns) -> Whole:
-    """Count a marginal of rows that are held here; sums of whole numbers below 2⁵³ are exact."""
+    """Count a marginal of rows in memory; sums of integers below 2⁵³ are exact."""
     size = cells(table.schema, clique)
     found = np.bincount(numbers(rows, table.layout(clique)), weights=rows["w"], minlength=size)
     return found.astype(np.int64)
 
 
 def _counted(table: PrivateTable, cliques: Sequence[Clique], weighted: str) -> dict[Clique, Whole]:
-    """Count some marginals in one pass, each packed into one whole number a row."""
+    """Count some marginals in one pass, each packed into one integer per row."""
     keys = ", ".join(f"{table.packed(c)} AS k{i}" for i, c in enumerate(cliques))
     names = [f"k{i}" for i in range(len(cliques))]
     sets = ", ".join(f"({k})" for k in names)
@@ -98,7 +98,7 @@ def _counted(table: PrivateTable, cliques: Sequence[Clique], weighted: str) -> d
 
 
 def _projected(schema: Schema, full: dict[Clique, Whole], clique: Clique) -> Whole:
-    """Sum a marginal out of the smallest counted one that holds it."""
+    """Project a marginal from the smallest counted one that contains it."""
     outer = min((o for o in full if set(clique) <= set(o)), key=lambda o: full[o].size)
     left = [n for n in outer if n in clique]
     summed = (

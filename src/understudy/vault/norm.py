@@ -1,4 +1,4 @@
-"""Norm: people bounded by the question itself, in whole numbers.
+"""Norm: whitened L2 clipping of each person's contribution, in whole numbers.
 
 A question's answers y_r have noise of scale σ_r and the question a price μ.  A person who
 adds v_r rows to each gets one weight w on all of their rows, so that
@@ -46,21 +46,21 @@ if TYPE_CHECKING:
 
 ONE = 2**FRACTION_BITS
 PRECISION = 40
-"""The largest ω has at most so many bits."""
+"""The most bits of the largest ω."""
 MOST_BITS = 120
-"""A bound B has at most so many bits."""
+"""The most bits of a bound B."""
 PART = 1_000_000
-"""About how many rows are looked at together."""
+"""About how many rows are processed together."""
 DIGIT = 20
 DIGITS = 8
-"""So many digits to the base 2²⁰ hold any W²·N."""
+"""The number of digits to the base 2²⁰ that hold any W²·N."""
 MOST_ADDED = 2**31
 
 
 def normed(question: Measure, table: PrivateTable) -> str:
-    """Weigh every person for a question; give the name of the view of weighted rows.
+    """Clip every person for a question; return the name of the view of weighted rows.
 
-    A person who adds nothing to any answer has no weight, and no row in the view.
+    A person who contributes to no answer has no weight, and no row in the view.
     """
     bits = _bits(question)
     bound = math.floor(Fraction(2) ** (2 * FRACTION_BITS + bits) * Fraction(question.price) ** 2)
@@ -86,7 +86,7 @@ def normed(question: Measure, table: PrivateTable) -> str:
 def _weigh_rows(asked: list[Asked], bound: int, rows: Columns) -> Columns:
     """Weigh rows that are a person each.
 
-    A weight stays with the row that it was worked out from: put together by a name, such as a
+    A weight stays with the row that it was computed from: joined by a name, such as a
     row's number, it could meet another row, where an engine works rows out again.
     """
     weighed = _weigh(asked, bound, {**rows, "person": np.arange(len(next(iter(rows.values()))))})
@@ -94,7 +94,7 @@ def _weigh_rows(asked: list[Asked], bound: int, rows: Columns) -> Columns:
 
 
 def _weigh(asked: list[Asked], bound: int, rows: Columns) -> Columns:
-    """Weigh the people of some rows; who adds nothing, or too much to tell, is left out."""
+    """Weigh the people of some rows; those who add nothing, or too much to count, are left out."""
     person = rows["person"]
     starts = np.flatnonzero(np.concatenate(([True], person[1:] != person[:-1]))[: len(person)])
     digits = np.zeros((DIGITS, len(starts)), dtype=np.int64)
@@ -111,7 +111,7 @@ def _weigh(asked: list[Asked], bound: int, rows: Columns) -> Columns:
 
 
 def _largest(digits: Whole, bound: int) -> Whole:
-    """Give the largest W ≤ 2¹⁶ with W²·N ≤ B for numbers N of digits to the base 2²⁰.
+    """Return the largest W ≤ 2¹⁶ with W²·N ≤ B for numbers N of digits to the base 2²⁰.
 
     In float64 the root is right to within one; its neighbours are tried exactly.
     """
@@ -123,7 +123,7 @@ def _largest(digits: Whole, bound: int) -> Whole:
 
 
 def _within(weight: Whole, digits: Whole, bound: int) -> NDArray[np.bool_]:
-    """Say whether W²·N ≤ B, digit by digit from the lowest."""
+    """Return whether W²·N ≤ B, digit by digit from the lowest."""
     carried, within = np.zeros_like(weight), np.ones(len(weight), dtype=bool)
     for i, digit in enumerate(digits):
         product, most = weight * weight * digit + carried, bound >> DIGIT * i & 2**DIGIT - 1
@@ -141,7 +141,7 @@ def _bits(question: Measure) -> int:
 
 
 def _add(digits: Whole, squares: Whole, omega: int) -> None:
-    """Add ω times some numbers to numbers of digits, which may grow beyond their base."""
+    """Add ω times some integers to numbers in digits, whose digits may exceed the base."""
     high, low = divmod(omega, 2**DIGIT)
     for i in range(3):
         part = squares >> DIGIT * i & (2**DIGIT - 1 if i < 2 else -1)

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
 
 def charge(question: Question, schema: Schema, currency: Currency) -> Charge:
-    """Give what a question costs, exactly."""
+    """Return the exact cost of a question."""
     if isinstance(question, Measure):
         return _measure_charge(question, seen(schema, question), currency)
     if isinstance(question, Select):
@@ -67,7 +67,7 @@ def charge(question: Question, schema: Schema, currency: Currency) -> Charge:
 
 
 def _bound(question: Noised, power: int) -> Fraction:
-    """Give the L1 bound of an answer, or for a power of 2 the square of its L2 bound."""
+    """Return the L1 sensitivity of an answer, or for a power of 2 its squared L2 sensitivity."""
     match question:
         case UnitCounts():
             # k is the L1 bound and also the square of the L2 bound.
@@ -84,7 +84,7 @@ def _measure_charge(question: Measure, schema: Schema, currency: Currency) -> Ch
     if isinstance(question.bounding, Norm):
         if currency is Currency.PURE:
             raise BudgetError(
-                "Norm bounds people in L2, and pure epsilon needs L1",
+                "Norm bounds contributions in L2, but pure epsilon-DP needs an L1 bound",
                 hint="use Weights or Sample, or a delta above 0",
             )
         price_grains(question.price, currency)
@@ -101,7 +101,7 @@ def _measure_charge(question: Measure, schema: Schema, currency: Currency) -> Ch
         raise BudgetError(
             "the queries cost more than their price",
             got=f"a price of {question.price:.6g}",
-            allowed=f"from {least:.6g} up",
+            allowed=f"at least {least:.6g}",
             hint="budget.scale_upper gives the noise scale for a price",
         )
     return whole
@@ -139,7 +139,7 @@ def _clique_event(queries: Sequence[Query], schema: Schema, currency: Currency, 
 
 
 def _touched(query: Query, schema: Schema) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Count, for every cell, the rows of a query that hold it."""
+    """Count, for every cell, the query rows that contain it."""
     size = cells(schema, query.clique)
     if query.rows is None:
         return np.ones(size, dtype=np.int64)

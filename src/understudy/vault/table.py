@@ -35,15 +35,15 @@ if TYPE_CHECKING:
     from understudy.schema import Schema
 
     Cells = tuple[NDArray[np.int64], NDArray[np.int64]]
-    """Cells that hold anything, and what they hold."""
+    """Nonempty cells, and their counts."""
     Kept = tuple[dict[Clique, Cells], WeakKeyDictionary[Candidate, int]]
-    """Marginals of weighted rows, and how far candidates are from them."""
+    """Marginals of weighted rows, and the candidates' distances from them."""
     Layout = list[tuple[str, int, NDArray[np.int64] | None]]
-    """A code, how many there are, and as what they are seen if not as themselves."""
+    """A code's column, its number of codes, and what they are merged into, if they are."""
 
 
 def numbers(rows: Columns, layout: Layout) -> NDArray[np.int64]:
-    """Give the number of each row's cell, the last column fastest."""
+    """Return the index of each row's cell, the last column fastest."""
     number = np.zeros(len(next(iter(rows.values()))), dtype=np.int64)
     for code, size, seen in layout:
         number *= size
@@ -52,7 +52,7 @@ def numbers(rows: Columns, layout: Layout) -> NDArray[np.int64]:
 
 
 MOST_HELD = 2**25
-"""The most codes of a table whose rows are counted in this process's memory."""
+"""The most codes of a table that are counted in this process's memory."""
 
 
 class PrivateTable(CodedTable):
@@ -71,23 +71,23 @@ class PrivateTable(CodedTable):
         self._kept: dict[tuple[int, str], Kept] = defaultdict(lambda: ({}, WeakKeyDictionary()))
 
     def hash_sql(self, what: str) -> str:
-        """Compose the keyed hash of a person's id and something of theirs, as a text."""
+        """Compose the keyed hash of a person's id and a value of theirs, as text."""
         who = "CAST(length(id) AS STRING) || ':' || id"
         return f"md5({self._key} || ':' || {who} || ':' || {what})"
 
     def packed(self, clique: Clique) -> str:
-        """Compose the number of a row's cell, the last column fastest."""
+        """Compose the index of a row's cell, the last column fastest."""
         number = "CAST(0 AS BIGINT)"
         for name in clique:
             number = f"({number} * {self.schema.domain[name]} + {self.code[name]})"
         return number
 
     def layout(self, clique: Clique) -> Layout:
-        """Give what a cell's number is made of, the last column fastest."""
+        """Return the columns that a cell's index is made of, the last one fastest."""
         return [(self.code[n], self.schema.domain[n], self._merged.get(n)) for n in clique]
 
     def merged(self, merged: tuple[Merge, ...]) -> PrivateTable:
-        """Give this table as it is seen with some codes put together; its rows are the same."""
+        """Return a view of this table with some codes merged; its rows are the same."""
         if not merged:
             return self
         asked = tuple((merge.column, merge.codes.tobytes()) for merge in merged)
@@ -108,13 +108,13 @@ class PrivateTable(CodedTable):
         return f"merged_{self._view}_{self.code[name]}"
 
     def kept(self, weighted: str) -> Kept:
-        """Give what is known of marginals as they are seen here, to look up and to add to."""
+        """Return the cache of marginals of this view, to read and to add to."""
         return self._kept[self._view, weighted]
 
     def held(self, weighted: str) -> Columns | None:
-        """Give the weighted rows themselves, where they are few enough to be counted here.
+        """Return the weighted rows themselves, if they are few enough to count in memory.
 
-        They are read anew each time: weights may be those of one question.
+        They are read again each time: weights may be those of one question.
         """
         (count,) = self.engine.fetch("SELECT count(*) AS n FROM rows")["n"]
         if not self.engine.dialect.numbers_people or count * len(self.code) > MOST_HELD:
@@ -122,11 +122,11 @@ class PrivateTable(CodedTable):
         return self.engine.fetch(f"SELECT {', '.join(self.code.values())}, w FROM {weighted}")
 
     def forget(self) -> None:
-        """Let go of all counts that are kept."""
+        """Discard all cached counts."""
         self._kept.clear()
 
     def as_seen(self, weighted: str, names: set[str]) -> str:
-        """Compose the relation of weighted rows with the codes of some columns as seen."""
+        """Compose the relation of weighted rows, with the merged codes of some columns."""
         again = [name for name in self.code if name in names & set(self._merged)]
         if not again:
             return weighted
@@ -137,7 +137,7 @@ class PrivateTable(CodedTable):
         return f"(SELECT {', '.join(chosen)}, b.w FROM {weighted} AS b {joins}) AS s"
 
     def bounded(self, bounding: Capped) -> str:
-        """Give the name of the table of weighted rows, made on the first request."""
+        """Return the name of the table of weighted rows, made on first use."""
         if bounding not in self._bounded:
             name = f"bounded_{bounding.kind}_{bounding.cap}"
             if isinstance(bounding, Weights) or self.unit.is_row:
@@ -150,8 +150,8 @@ class PrivateTable(CodedTable):
     def _weighted(self, bounding: Capped) -> str:
         """Weigh each row floor(2¹⁶·min(1, C/R)): the weights of a person sum to at most 2¹⁶·C.
 
-        The quotient of whole numbers below 2⁵² is exact enough for its floor in float64.  Of a
-        person who is a row, whose R is 1, sampling keeps just as much.
+        The quotient of integers below 2⁵² is exact enough for its floor in float64.  With one row
+        per person, R is 1, and sampling keeps just as much.
         """
         one, cap = bounding.unit_weight, bounding.cap
         weight = f"CASE WHEN n <= {cap} THEN {one} ELSE floor(CAST({one * cap} AS DOUBLE) / n) END"
@@ -159,7 +159,7 @@ class PrivateTable(CodedTable):
         return f"SELECT {codes}, CAST({weight} AS INTEGER) AS w FROM {self.sized}"
 
     def _sampled(self, cap: int) -> str:
-        """Keep at most C rows a person, by hash of (key, id, codes, repetition)."""
+        """Keep at most C rows per person, by hash of (key, id, codes, repetition)."""
         codes, one = ", ".join(self.code.values()), "CAST(1 AS INTEGER) AS w"
         written = " || ',' || ".join(f"CAST({c} AS STRING)" for c in (*self.code.values(), "again"))
         again = (

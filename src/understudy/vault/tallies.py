@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     Whole = NDArray[np.int64]
 
 AT_ONCE = 1 << 22
-"""About how many rows that hold a cell are looked at together."""
+"""About how many pairs of a cell and a query row are processed together."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tally:
-    """Which rows of a query hold each cell, by parcels: cells that lie in the same rows."""
+    """Which query rows contain each cell, by parcels: cells that lie in the same rows."""
 
     parcels: Whole
     """The parcel of each cell."""
@@ -41,7 +41,7 @@ class Tally:
 
     @classmethod
     def of(cls, rows: Rows | None, *, cells: int) -> Tally:
-        """Lay out a query over so many cells; without rows every cell is one of its own."""
+        """Lay out a query over a number of cells; without rows every cell is its own row."""
         parcels = np.arange(cells)
         if rows is None:
             rows = Rows(np.arange(cells + 1), parcels)
@@ -54,13 +54,13 @@ class Tally:
         return cls(parcels, sums.starts, sums.cells, first, row[order])
 
     def holders(self, cells: Whole) -> Whole:
-        """Give the number of rows that hold each of some cells."""
+        """Return the number of query rows that contain each of some cells."""
         return np.diff(self.first)[self.parcels[cells]]
 
     def squares(self, cells: Whole, starts: Whole) -> Whole:
-        """Give Σ v² over the rows of the query, for people whose cells start at these places.
+        """Return Σ v² over the rows of the query, for people whose cells start at these places.
 
-        The last place is the end of all.  Squares beyond int64 are right modulo 2⁶⁴.
+        The last place is the end of all.  Squares beyond int64 are correct modulo 2⁶⁴.
         """
         people, width = len(starts) - 1, max(len(self.first) - 1, len(self.held))
         if people * width <= len(cells):
@@ -82,7 +82,7 @@ class Tally:
         return squares
 
     def _by_rows(self, parcels: Whole, starts: Whole) -> Whole:
-        """Count the pairs of a person and a row that holds a cell of theirs."""
+        """Count the pairs of a person and a query row that contains a cell of theirs."""
         people, rows = len(starts) - 1, len(self.starts) - 1
         times = np.diff(self.first)[parcels]
         ends = np.concatenate(([0], np.cumsum(times)))

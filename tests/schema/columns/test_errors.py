@@ -56,8 +56,8 @@ def test_unknown_rules(make: Callable[..., object], outside: str, allowed: str) 
 def test_lists_without_values(values: tuple[Any, ...]) -> None:
     with pytest.raises(SchemaError) as caught:
         Categorical(name="colour", values=values)
-    assert caught.value.what == "column 'colour' has no values, or lists one that is none"
-    assert caught.value.allowed == "at least one, and no NaN"
+    assert caught.value.what == "column 'colour' has no values, or an invalid one"
+    assert caught.value.allowed == "at least one value, and no NaN"
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_lists_without_values(values: tuple[Any, ...]) -> None:
 def test_lists_with_a_value_twice(values: tuple[Any, ...]) -> None:
     with pytest.raises(SchemaError) as caught:
         Categorical(name="colour", values=values)
-    assert caught.value.what == "column 'colour' lists a value twice"
+    assert caught.value.what == "column 'colour' has duplicate values"
     assert caught.value.hint == "1, '1' and 1.0 are the same value"
 
 
@@ -98,7 +98,7 @@ def test_ranges(ends: tuple[int, int], rules: dict[str, Any]) -> None:
     assert error.what == "column 'age': the range is empty, too long or too far from 0"
     assert error.got == f"{ends[0]} to {ends[1]}"
     assert error.allowed == "min <= max, fewer than 2^31 codes, and ends between -2^52 and 2^52"
-    assert error.hint == "declare a numeric column with bins for a long range"
+    assert error.hint == "for a long range, declare a numeric column with bins"
 
 
 def test_the_longest_range_is_allowed() -> None:
@@ -114,9 +114,9 @@ def test_the_longest_range_is_allowed() -> None:
 def test_edges(edges: tuple[float, ...]) -> None:
     with pytest.raises(SchemaError) as caught:
         Numeric(name="fare", edges=edges)
-    assert caught.value.what == "column 'fare': edges must be finite and rise"
+    assert caught.value.what == "column 'fare': edges must be finite and increasing"
     assert caught.value.got == f"{len(edges)} edges"
-    assert caught.value.allowed == "at least two, each above the one before"
+    assert caught.value.allowed == "at least two edges, each above the one before"
 
 
 @pytest.mark.parametrize(
@@ -126,8 +126,8 @@ def test_bins_without_whole_numbers(edges: tuple[float, ...]) -> None:
     Numeric(name="fare", edges=edges)
     with pytest.raises(SchemaError) as caught:
         Numeric(name="fare", edges=edges, whole=True)
-    assert caught.value.what == "column 'fare': a bin holds no whole number of 64 bits"
-    assert caught.value.allowed == "bins with whole numbers between -2^63 and 2^63"
+    assert caught.value.what == "column 'fare': a bin contains no 64-bit integer"
+    assert caught.value.allowed == "bins that contain integers between -2^63 and 2^63"
 
 
 @pytest.mark.parametrize(
@@ -155,10 +155,10 @@ def test_special_values_that_cannot_be(
     with pytest.raises(SchemaError) as caught:
         Numeric(name="fare", edges=(1.0, 5.0, 9.0), special=special, whole=whole)
     error = caught.value
-    assert error.what == "column 'fare': special values are different numbers beyond the bins"
+    assert error.what == "column 'fare': special values must be distinct numbers outside the bins"
     assert error.got == got
-    assert error.allowed == "between -2^52 and 2^52, whole ones where the column is"
-    assert error.hint == "one within a bin can have a bin of its own, by its edges"
+    assert error.allowed == "numbers between -2^52 and 2^52, whole if the column is"
+    assert error.hint == "a special value within the range can have its own bin, by its edges"
 
 
 def test_special_values_of_whole_numbers_are_whole() -> None:
@@ -166,7 +166,7 @@ def test_special_values_of_whole_numbers_are_whole() -> None:
     with pytest.raises(SchemaError) as caught:
         Numeric(name="fare", edges=(0.0, 9.0), special=(99.0, -0.5), whole=True)
     assert caught.value.what == (
-        "column 'fare': special values are different numbers beyond the bins"
+        "column 'fare': special values must be distinct numbers outside the bins"
     )
     assert caught.value.got == "99, -0.5"
 
@@ -180,7 +180,7 @@ def test_special_values_may_be_written_without_a_point() -> None:
 def test_groups_of_other_values(groups: tuple[str, ...]) -> None:
     with pytest.raises(SchemaError) as caught:
         Categorical(name="city", values=("a", "b"), groups=groups)
-    assert caught.value.what == "column 'city': groups must name one for every value"
+    assert caught.value.what == "column 'city': groups must have one entry per value"
     assert caught.value.got == f"{len(groups)} for 2 values"
 
 
@@ -199,7 +199,7 @@ def test_parts_that_need_ends(part: str, ends: dict[str, Any]) -> None:
     with pytest.raises(SchemaError) as caught:
         DateTime(name="when", part=part, **ends)
     assert caught.value.what == f"column 'when': part {part!r} needs min and max"
-    assert caught.value.hint == "the calendar does not say where your table begins and ends"
+    assert caught.value.hint == "the calendar does not define where your table begins and ends"
 
 
 def test_a_part_whose_ends_are_the_wrong_way_round() -> None:
@@ -217,7 +217,7 @@ def test_a_part_whose_ends_are_the_wrong_way_round() -> None:
 def test_formats_that_cannot_be_read(written: str) -> None:
     with pytest.raises(SchemaError) as caught:
         DateTime(name="when", part="hour", format=written)
-    assert caught.value.what == "a date-time format that cannot be read"
+    assert caught.value.what == "invalid date-time format"
     assert caught.value.got == repr(written)
     assert caught.value.allowed is not None
     assert "%Y %y %m %b %d" in caught.value.allowed
@@ -230,13 +230,13 @@ def test_formats_that_cannot_be_read(written: str) -> None:
 def test_formats_that_name_no_date(written: str) -> None:
     with pytest.raises(SchemaError) as caught:
         compile_format(written)
-    assert caught.value.what == "a date-time format that names no date"
+    assert caught.value.what == "the date-time format has no full date"
     assert caught.value.got == repr(written)
     assert caught.value.allowed == "a year, a month and a day, with plain characters between them"
 
 
 def test_sql_takes_no_text_with_a_nul() -> None:
-    with pytest.raises(SchemaError, match=r"^a declared value holds a NUL character$"):
+    with pytest.raises(SchemaError, match=r"^a declared value contains a NUL character$"):
         literal("a\x00b")
 
 

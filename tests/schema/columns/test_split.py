@@ -406,7 +406,7 @@ def test_remainders_are_part_of_a_split_and_not_declared() -> None:
 def test_parts_that_are_not_two(parts: Any) -> None:
     with pytest.raises(SchemaError) as caught:
         Split(**SMALL | {"parts": parts})
-    assert caught.value.what == "column 'wage': a split has two parts"
+    assert caught.value.what == "column 'wage': parts must be two different names"
     assert caught.value.got == parts
 
 
@@ -438,7 +438,7 @@ def test_steps_and_ends_that_cannot_be(wrong: dict[str, Any], got: str) -> None:
     with pytest.raises(SchemaError) as caught:
         Split(**SMALL | wrong)
     error = caught.value
-    assert error.what == "column 'wage': a split has a step of 2 or more, and min < top <= max"
+    assert error.what == "column 'wage': a split needs a step of at least 2, and min < top <= max"
     assert error.got == got[:90]
     assert error.allowed == (
         "at most 65536 steps, each of at most 65536, and ends between -2^52 and 2^52"
@@ -448,10 +448,10 @@ def test_steps_and_ends_that_cannot_be(wrong: dict[str, Any], got: str) -> None:
 @pytest.mark.parametrize(
     ("wrong", "allowed"),
     [
-        ({"top": 25}, "0 and a multiple of 10"),
-        ({"top": 99}, "0 and a multiple of 10"),
-        ({"top": 50, "min": 5}, "5 and a multiple of 10"),
-        ({"top": 51, "min": -7, "step": 3, "max": 60}, "-7 and a multiple of 3"),
+        ({"top": 25}, "0 plus a multiple of 10"),
+        ({"top": 99}, "0 plus a multiple of 10"),
+        ({"top": 50, "min": 5}, "5 plus a multiple of 10"),
+        ({"top": 51, "min": -7, "step": 3, "max": 60}, "-7 plus a multiple of 3"),
     ],
     ids=str,
 )
@@ -459,7 +459,7 @@ def test_a_top_that_is_no_step(wrong: dict[str, Any], allowed: str) -> None:
     """Within a step it would cut off some of its remainders."""
     with pytest.raises(SchemaError) as caught:
         Split(**SMALL | wrong)
-    assert caught.value.what == "column 'wage': the top of a split is one of its steps"
+    assert caught.value.what == "column 'wage': top must lie on a step"
     assert caught.value.got == wrong["top"]
     assert caught.value.allowed == allowed
 
@@ -479,9 +479,7 @@ def test_an_end_on_the_first_number_of_a_step(wrong: dict[str, Any], hint: str) 
     with pytest.raises(SchemaError) as caught:
         Split(**SMALL | wrong)
     error = caught.value
-    assert error.what == (
-        "column 'wage': a split ends within a step, not on the first number of one"
-    )
+    assert error.what == ("column 'wage': max must not be the first number of a step")
     assert error.got == wrong["max"]
     assert error.hint == hint
     for most in (int(word) for word in hint.split() if word.isdigit()):
@@ -490,7 +488,7 @@ def test_an_end_on_the_first_number_of_a_step(wrong: dict[str, Any], hint: str) 
 
 @pytest.mark.parametrize("ends", [{"max": 0}, {"min": 99}], ids=str)
 def test_splits_of_nothing(ends: dict[str, Any]) -> None:
-    with pytest.raises(SchemaError, match="a split ends within a step"):
+    with pytest.raises(SchemaError, match="max must not be the first number of a step"):
         Split(**SMALL | ends)
 
 
@@ -542,9 +540,11 @@ def test_special_values_are_looked_at_when_a_split_is_declared(
     with pytest.raises(SchemaError) as caught:
         Split(**SMALL, special=special, top=top)
     error = caught.value
-    assert error.what == "column 'hundreds': special values are different numbers beyond the bins"
+    assert (
+        error.what == "column 'hundreds': special values must be distinct numbers outside the bins"
+    )
     assert error.got == got
-    assert error.allowed == "between -2^52 and 2^52, whole ones where the column is"
+    assert error.allowed == "numbers between -2^52 and 2^52, whole if the column is"
 
 
 def test_special_values_may_lie_next_to_the_ends_or_far_off() -> None:
@@ -616,5 +616,5 @@ def test_a_file_says_it_all_and_is_written_as_it_was_read() -> None:
     assert schema.to_toml().startswith(FILE[: FILE.index("\n[columns.VALUEH]")])
     assert schema.modelled[:2] == WAGE.modelled
     assert schema.released_columns == schema.columns
-    with pytest.raises(SchemaError, match="no column 'INCWAGE' with codes"):
+    with pytest.raises(SchemaError, match="no modelled column 'INCWAGE'"):
         schema["INCWAGE"]

@@ -203,7 +203,7 @@ def test_a_specification(tmp_path: Path) -> None:
 def test_a_schema_that_is_no_table(tmp_path: Path, declared: object) -> None:
     with pytest.raises(SchemaError) as caught:
         read(tmp_path, declared)
-    assert caught.value.what == "parameters.json is no schema file that is known here"
+    assert caught.value.what == "parameters.json is not a supported schema file"
     assert caught.value.got == "keys 'runs', 'schema'"
 
 
@@ -211,7 +211,7 @@ def test_a_schema_that_is_no_table(tmp_path: Path, declared: object) -> None:
 def test_a_column_of_which_nothing_is_said(tmp_path: Path, facts: object, got: str) -> None:
     with pytest.raises(SchemaError) as caught:
         read(tmp_path, {"x": facts})
-    problem = "column 'x' has neither values nor a range nor a number's dtype"
+    problem = "column 'x' has no values, no range and no numeric dtype"
     assert caught.value.what == f"parameters.json: {problem}"
     assert caught.value.got == got
 
@@ -230,7 +230,7 @@ def test_a_column_of_which_nothing_is_said(tmp_path: Path, facts: object, got: s
 def test_columns_not_declared_as_the_contests_do(tmp_path: Path, name: str, facts: object) -> None:
     with pytest.raises(SchemaError) as caught:
         read(tmp_path, {name: facts})
-    problem = f"column {name!r} is not declared as the contests do"
+    problem = f"column {name!r} is not declared as in the contests' files"
     assert caught.value.what == f"parameters.json: {problem}"
     assert caught.value.allowed == "values, min and max, a dtype, a list of codes, or periods"
 
@@ -240,5 +240,5 @@ def test_a_specification_without_numbers(tmp_path: Path) -> None:
     path.write_text('{"SEX": {"type": "enum", "maxval": "two"}}', encoding="utf-8")
     with pytest.raises(SchemaError) as caught:
         Schema.read(path)
-    assert caught.value.what == "spec: maxval of column 'SEX' must be a whole number"
+    assert caught.value.what == "spec: maxval of column 'SEX' must be an integer"
     assert caught.value.got == "'two'"

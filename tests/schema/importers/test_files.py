@@ -275,9 +275,9 @@ def test_files_that_do_not_parse(tmp_path: Path, name: str, content: bytes) -> N
 )
 def test_files_without_a_table(tmp_path: Path, name: str, content: bytes, got: str) -> None:
     error = file_refused(tmp_path / name, content)
-    assert error.what == f"{name} holds no table of columns"
+    assert error.what == f"{name} has no table of columns"
     assert error.got == got
-    assert error.allowed == "a table whose names are texts"
+    assert error.allowed == "a table whose keys are strings"
 
 
 @pytest.mark.parametrize(
@@ -294,7 +294,7 @@ def test_files_without_a_table(tmp_path: Path, name: str, content: bytes, got: s
 )
 def test_files_of_no_known_kind(tmp_path: Path, data: dict[str, Any], got: str) -> None:
     error = file_refused(tmp_path / "s.json", json.dumps(data).encode())
-    assert error.what == "s.json is no schema file that is known here"
+    assert error.what == "s.json is not a supported schema file"
     assert error.got == got
     assert error.allowed is not None
-    assert error.allowed.startswith("our TOML, a contest's parameters.json, SDV's")
+    assert error.allowed.startswith("our TOML, a contest's parameters.json, or metadata of SDV")

@@ -121,7 +121,7 @@ def test_a_list_that_is_not_utf8(tmp_path: Path) -> None:
 def test_files_without_a_list_of_the_column(tmp_path: Path, listed: object) -> None:
     path = written(tmp_path, {"values_from": "codes.json"}, codes=json.dumps(listed))
     error = refused(path)
-    assert error.what == "column 'city': values_from must lead to one list of its codes"
+    assert error.what == "column 'city': values_from must name a file with one list of its codes"
     assert error.got == "no list"
     assert error.allowed == "a JSON list, or a table with a list for each column"
 
@@ -130,15 +130,15 @@ def test_values_given_twice(tmp_path: Path) -> None:
     error = refused(
         written(tmp_path, {"values": [1], "values_from": "codes.json"}, codes={"city": [1]})
     )
-    assert error.what == "column 'city': values_from must lead to one list of its codes"
+    assert error.what == "column 'city': values_from must name a file with one list of its codes"
     assert error.got == "values as well"
 
 
 @pytest.mark.parametrize(
     ("listed", "what"),
     [
-        ([1, "1"], "column 'city' lists a value twice"),
-        ([], "column 'city' has no values, or lists one that is none"),
+        ([1, "1"], "column 'city' has duplicate values"),
+        ([], "column 'city' has no values, or an invalid one"),
         ([1, None], "column 'city': values has the wrong type"),
         ([[1]], "column 'city': values has the wrong type"),
     ],
@@ -157,14 +157,14 @@ def test_lists_of_columns_that_have_none(tmp_path: Path, column: dict[str, Any],
     columns = {"x": column | {key: "codes.json"}}
     path.write_text(json.dumps({"name": "t", "columns": columns}), encoding="utf-8")
     error = refused(path)
-    assert error.what == f"column 'x': {key} names a file of codes"
-    assert error.allowed == "of a categorical column"
+    assert error.what == f"column 'x': {key} must name a file"
+    assert error.allowed == "only in a categorical column"
 
 
 @pytest.mark.parametrize("file", [5, ["codes.json"], True], ids=str)
 def test_files_that_are_no_names(tmp_path: Path, file: object) -> None:
     error = refused(written(tmp_path, {"values": [1], "groups_from": file}, codes=[1]))
-    assert error.what == "column 'city': groups_from names a file of codes"
+    assert error.what == "column 'city': groups_from must name a file"
 
 
 @pytest.mark.parametrize("groups", [["a", "b"], "a", 1, None], ids=str)
@@ -173,8 +173,8 @@ def test_groups_that_are_no_table(tmp_path: Path, groups: object) -> None:
         tmp_path, {"values": [1, 2], "groups_from": "states.json"}, states=json.dumps(groups)
     )
     error = refused(path)
-    assert error.what == "column 'city': groups_from must lead to a table"
-    assert error.allowed == "value → group, as JSON"
+    assert error.what == "column 'city': groups_from must name a JSON file"
+    assert error.allowed == "a table value → group"
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_groups_of_codes_outside_the_list_are_told_but_no_more_than_five(
     groups = {"1": "x", "2": "y"} | dict.fromkeys(strays, "z")
     path = written(tmp_path, {"values": [1, 2, 3], "groups_from": "states.json"}, states=groups)
     error = refused(path)
-    assert error.what == "column 'city': groups are given for codes outside its list"
+    assert error.what == "column 'city': groups has codes that are not among its values"
     assert error.got == got
     assert error.hint == "is it the code list of another year?"
 
@@ -203,13 +203,13 @@ def test_groups_of_codes_outside_the_list_are_told_but_no_more_than_five(
 def test_groups_that_are_no_texts(tmp_path: Path, group: object) -> None:
     asked = {"values": [1, 2], "groups_from": "states.json"}
     error = refused(written(tmp_path, asked, states=json.dumps({"1": "x", "2": group})))
-    assert error.what == "column 'city': groups are texts"
+    assert error.what == "column 'city': groups must be strings"
     assert error.allowed == 'code → "group"'
 
 
 def test_groups_without_values(tmp_path: Path) -> None:
     error = refused(written(tmp_path, {"groups_from": "states.json"}, states={"1": "x"}))
-    assert error.what == "column 'city': keys that a categorical column does not have, or lacks"
+    assert error.what == "column 'city': unknown or missing keys of a categorical column"
     assert error.hint == "needed: values"
 
 

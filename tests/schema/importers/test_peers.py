@@ -115,7 +115,7 @@ def test_dpsynth_columns_not_as_dpsynth_writes_them(tmp_path: Path, facts: str) 
     path.write_text(f"x: {facts}\n", encoding="utf-8")
     with pytest.raises(SchemaError) as caught:
         Schema.read(path)
-    assert caught.value.what == "domain.yaml: column 'x' is not declared as dpsynth does"
+    assert caught.value.what == "domain.yaml: column 'x' is not declared as in dpsynth"
     assert caught.value.allowed is not None
     assert caught.value.allowed.startswith("a list of possible_values")
 
@@ -184,7 +184,7 @@ def test_sdv_with_a_public_table(tmp_path: Path, version: str) -> None:
 def test_sdv_leaves_much_unsaid(tmp_path: Path, public: Any, unsaid: str) -> None:
     with pytest.raises(SchemaError) as caught:
         Schema.read(sdv(tmp_path, one_table("V1")), public=public)
-    assert caught.value.what == "SDV metadata says nothing of the values of some columns"
+    assert caught.value.what == "SDV metadata does not declare the values of some columns"
     assert caught.value.got == unsaid
     assert caught.value.hint is not None
     assert "public table" in caught.value.hint
@@ -209,10 +209,10 @@ def test_sdv_of_several_tables(tmp_path: Path) -> None:
     tables: dict[str, Any] = {name: {"columns": {}} for name in ("users", "events")}
     with pytest.raises(SchemaError) as caught:
         Schema.read(sdv(tmp_path, {"tables": tables, "METADATA_SPEC_VERSION": "V1"}))
-    assert caught.value.what == "SDV metadata of several tables"
+    assert caught.value.what == "SDV metadata has several tables"
     assert caught.value.got == "events, users"
     assert caught.value.allowed == "one table"
-    assert caught.value.hint == "write the metadata of the event table alone"
+    assert caught.value.hint == "save the metadata of the event table only"
 
 
 @pytest.mark.parametrize(
@@ -234,5 +234,5 @@ def test_sdv_of_several_tables(tmp_path: Path) -> None:
 def test_sdv_without_columns(tmp_path: Path, data: dict[str, Any]) -> None:
     with pytest.raises(SchemaError) as caught:
         Schema.read(sdv(tmp_path, data | {"METADATA_SPEC_VERSION": "V1"}))
-    assert caught.value.what == "SDV metadata without a table of columns"
+    assert caught.value.what == "SDV metadata has no table of columns"
     assert caught.value.allowed == "one table with columns"

@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from understudy.engine.sources import Database
 
 PATIENCE = 10
-"""How many seconds a server may take to answer at first, unless its address says otherwise."""
+"""The connection timeout in seconds, unless the address sets one."""
 _NAME = "opened"
-_TAKEN = "bool date float4 float8 int2 int4 int8 text timestamp timestamptz varchar".split()  # noqa: SIM905  as one reads it
-"""PostgreSQL's types that DuckDB takes as they are.  A numeric NaN, for one, it reads as 0."""
+_TAKEN = "bool date float4 float8 int2 int4 int8 text timestamp timestamptz varchar".split()  # noqa: SIM905  for readability
+"""PostgreSQL types that DuckDB reads correctly.  A numeric NaN, for one, it reads as 0."""
 _REFUSED = ("authentication failed", "no password supplied", "role ", "pg_hba.conf")
 
 
 def extension(database: Database) -> str:
-    """Name the extension of DuckDB that reads a database."""
+    """Return the name of the DuckDB extension that reads a database."""
     return "sqlite_scanner" if database.is_sqlite else "postgres_scanner"
 
 
@@ -46,12 +46,12 @@ def packed(name: str, version: str) -> Path | None:
 
 
 def opening(database: Database) -> list[str]:
-    """Compose what opens a database."""
+    """Compose the statements that open a database."""
     if database.is_sqlite:
         if not os.path.isfile(database.path):  # noqa: PTH113  Path.is_file fails for a name that is too long
             raise MissingFileError(f"there is no file {database.path}")
         where = str(database.path.absolute())
-        # A column of SQLite holds anything, whatever it is declared as: all is read as text.
+        # An SQLite column may hold anything, whatever its declared type: all is read as text.
         settings = ["SET GLOBAL sqlite_all_varchar = true"]
         return [*settings, f"ATTACH {literal(where)} AS {_NAME} (TYPE sqlite, READ_ONLY)"]
     given = {name for name, _ in parse_qsl(database.address.partition("?")[2])}
@@ -63,7 +63,7 @@ def opening(database: Database) -> list[str]:
 
 
 def columns(database: Database) -> str:
-    """Compose the query of a table's columns: none where there is no such table."""
+    """Compose the query of a table's columns: no rows if there is no such table."""
     if database.is_sqlite:
         asked = f"SELECT name, type FROM pragma_table_info({literal(database.table)})"
         return f"SELECT * FROM sqlite_query('{_NAME}', {literal(asked)})"
@@ -81,7 +81,7 @@ def relation(database: Database, found: Iterable[tuple[str, str | None]]) -> str
     """Compose the relation of a table with these columns, by name and type."""
     if database.is_sqlite:
         return f"{_NAME}.{quote(database.table)}"
-    # The server writes its other types as texts itself, as it would into a CSV file.
+    # The server converts other types to text itself, as it would for a CSV file.
     listed = (quote(n) if t in _TAKEN else f"{quote(n)}::text AS {quote(n)}" for n, t in found)
     asked = f"SELECT {', '.join(listed)} FROM {_quoted(database)}"
     return f"postgres_query('{_NAME}', {literal(asked)})"
@@ -92,30 +92,30 @@ def _quoted(database: Database) -> str:
 
 
 def absent(database: Database) -> DatabaseError:
-    """Say that a database has no such table."""
+    """Return the error for a missing table."""
     hint = "names are compared letter by letter; a table outside the search path is SCHEMA.TABLE"
     return DatabaseError(f"{database.address} has no table {database.table}", hint=hint)
 
 
 def unread(database: Database, text: str) -> DatabaseError:
-    """Sort a failure to open or to read a table; of its text nothing goes on."""
+    """Classify a failure to open or read a table; none of its text is passed on."""
     where = database.address
     if "file is not a database" in text:
-        return DatabaseError(f"{where} is no database of SQLite")
+        return DatabaseError(f"{where} is not an SQLite database")
     if "Unable to connect" not in text:
         return DatabaseError(
-            f"the table {database.table} of {where} could not be read to its end",
-            hint="may it be read, is the database still there, and are its texts UTF-8? "
-            "No value is named here",
+            f"the table {database.table} of {where} could not be read completely",
+            hint="check permissions, that the database is still there, and that its text is UTF-8; "
+            "no value is named here",
         )
     if any(said in text for said in _REFUSED):
         return DatabaseError(
-            f"{where} refuses this user",
-            hint="is the password in PGPASSWORD or in a .pgpass file, and the user in the address?",
+            f"{where} denies access to this user",
+            hint="name the user in the address, and put the password into PGPASSWORD or .pgpass",
         )
     if "FATAL" in text and "does not exist" in text:
         return DatabaseError(f"{where}: the server has no such database")
     return DatabaseError(
         f"{where} cannot be reached",
-        hint="is the server up, are host and port right, and may this machine connect to it?",
+        hint="check that the server is up, host and port, and that this machine may connect to it",
     )

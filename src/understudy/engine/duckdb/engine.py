@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     import duckdb
 
-    from understudy.engine.engine import OfPeople
+    from understudy.engine.engine import PerPersonWork
     from understudy.schema import Array
     from understudy.schema.encoding.dialect import Kind
 
@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 DUCKDB = Dialect(
     seconds="TRY_CAST(floor(epoch({})) AS BIGINT)",
-    # Seconds of a far date may be too many for microseconds: those have no timestamp.
+    # The seconds of a distant date may overflow in microseconds: those have no timestamp.
     moment="make_timestamp(TRY_CAST(CAST({} AS HUGEINT) * 1000000 AS BIGINT))",
     double_text="CAST({x} AS VARCHAR)",
     duration="epoch_us({})",
@@ -64,16 +64,16 @@ _MOMENTS = {
     "TIMESTAMPTZ_NS": "TIMESTAMP_NS",
     "DATE": "DATE",
 }
-"""Types of date-times, each with one that DuckDB can compute with."""
+"""Date-time types, each with the type that DuckDB can compute with."""
 
 
 def _moment(x: str, declared: str) -> str:
-    """Read a date-time; DuckDB cannot compute with every one that lies beyond the calendar."""
+    """Read a date-time; DuckDB cannot compute with all of those outside the calendar."""
     if declared not in _MOMENTS:
         return x
     taken = f"TRY(CAST({x} AS {_MOMENTS[declared]}))"
     if taken.endswith("_NS))"):
-        return taken  # nanoseconds do not reach that far
+        return taken  # nanoseconds do not go that far
     return f"CASE WHEN {taken} BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' + 1 THEN {taken} END"
 
 
@@ -82,7 +82,7 @@ def _kind(declared: str) -> Kind:
         return _KINDS[declared]
     if declared.startswith("TIME") and not declared.endswith("]"):
         return "moment" if declared.startswith("TIMESTAMP") else "time"
-    # All other types, the longest whole numbers and decimals among them, go by their text.
+    # All other types, including the longest integers and decimals, are read as text.
     return "text"
 
 
@@ -93,7 +93,7 @@ class DuckDB:
 
     def __init__(self, *, memory: str = MEMORY) -> None:
         """Start the engine."""
-        import duckdb  # noqa: PLC0415  a help page need not wait for it
+        import duckdb  # noqa: PLC0415  a help page need not import it
 
         self._spill = Spill()
         config: dict[str, str | bool | int | float | list[str]] = {
@@ -102,9 +102,9 @@ class DuckDB:
             "preserve_insertion_order": "false",
             "autoinstall_known_extensions": "false",
             "autoload_known_extensions": "false",
-            # Columns of objects are texts; DuckDB is not to look into them for a type.
+            # Object columns are text; DuckDB must not infer a type from them.
             "pandas_analyze_sample": "0",
-            # A table that is not there is not to be looked for among Python's variables.
+            # A missing table must not be looked up among Python's variables.
             "python_enable_replacements": "false",
         }
         self._database: Database | None = None
@@ -115,10 +115,10 @@ class DuckDB:
         except UnderstudyError:
             self._spill.close()
             raise
-        # A moment's text must not depend on where the machine stands.
+        # A moment's text must not depend on the machine's time zone.
         self.run("SET TimeZone = 'UTC'")
-        # How far a query is would be told on a terminal, and with it how long the table is.
-        # Where it is off it is left alone: in a notebook even that would ask for ipywidgets.
+        # A progress bar on the terminal would show how long the table is.  Where it is off already
+        # it is left alone: in a notebook even turning it off needs ipywidgets.
         (bar,) = self.fetch("SELECT current_setting('enable_progress_bar') AS bar")["bar"]
         if bar:
             self.run("SET enable_progress_bar = false")
@@ -126,7 +126,7 @@ class DuckDB:
     def attach(
         self, data: object, *, name: str, delimiter: str, quote_mark: str
     ) -> dict[str, Kind]:
-        """Make a table known by a name, and give its columns' kinds."""
+        """Register a table under a name, and return its columns' kinds."""
         relation = self._relation(data, name, delimiter, quote_mark)
         types = self._types(relation)
         columns = ", ".join(f"{_moment(quote(c), t)} AS {quote(c)}" for c, t in types.items())
@@ -139,7 +139,7 @@ class DuckDB:
         if isinstance(place, Database):
             return self._opened(place)
         if isinstance(place, Path):
-            is_folder = os.path.isdir(place)  # noqa: PTH112  no name makes it fail
+            is_folder = os.path.isdir(place)  # noqa: PTH112  it raises for no name
             return self._gathered(place) if is_folder else scan(place, delimiter, quote_mark)
         relation = f"{name}_held"
 
@@ -159,7 +159,7 @@ class DuckDB:
         return relation
 
     def _opened(self, database: Database) -> str:
-        """Open a database, to be read only, and compose the SQL that reads its table."""
+        """Open a database read-only, and compose the SQL that reads its table."""
         self._extend(databases.extension(database))
         self._database = database
         for statement in databases.opening(database):
@@ -170,7 +170,7 @@ class DuckDB:
         return databases.relation(database, zip(found["name"], found["type"], strict=True))
 
     def _extend(self, name: str) -> None:
-        """Load an extension that is on this machine; nothing is ever fetched from elsewhere."""
+        """Load an extension from this machine; nothing is ever downloaded."""
         import duckdb  # noqa: PLC0415
 
         file, failed = databases.packed(name, duckdb.__version__), False
@@ -180,12 +180,12 @@ class DuckDB:
             failed = True
         if failed:
             raise MissingPackageError(
-                f"DuckDB {duckdb.__version__} has no extension {name} here",
+                f"DuckDB {duckdb.__version__} has no extension {name} installed",
                 hint="pip install 'understudy[databases]'",
             )
 
     def _gathered(self, path: Path) -> str:
-        """Compose the SQL that reads the Parquet files of a folder, after a look at all of them."""
+        """Compose the SQL that reads the Parquet files of a folder, after checking all of them."""
         folder = read_folder(path)
         (shapes,) = self._fetch(folder.shapes(), reading_input=True)["shapes"]
         folder.check(int(shapes), list(self._types(folder.files_alone())))
@@ -199,35 +199,35 @@ class DuckDB:
         }
 
     def declare(self, name: str, texts: Sequence[str]) -> None:
-        """Make a list of texts known by a name."""
+        """Register a list of texts under a name."""
         listed = ", ".join(map(literal, texts))
         self.run(f"CREATE TYPE {name} AS ENUM ({listed})")
 
     def load(self, name: str, columns: Mapping[str, Array]) -> None:
-        """Make a small public table from arrays, in the place of any of that name."""
+        """Create a small public table from arrays, replacing any of that name."""
         self._register("loaded", columns)
         self.table(name, "SELECT * FROM loaded")
         self._connection.unregister("loaded")
 
     def table(self, name: str, sql: str, *, reading_input: bool = False) -> None:
-        """Work out a query once, and keep its rows by a name, in the place of any of that name."""
+        """Run a query once and store its rows under a name, replacing any of that name."""
         self.run(f"CREATE OR REPLACE TABLE {name} AS {sql}", reading_input=reading_input)
 
     def view(self, name: str, sql: str, *, reading_input: bool = False) -> None:
-        """Know a query by a name, in the place of any of that name."""
+        """Register a query as a view, replacing any of that name."""
         self.run(f"CREATE OR REPLACE VIEW {name} AS {sql}", reading_input=reading_input)
 
     def drop(self, name: str) -> None:
-        """Forget a table."""
+        """Drop a table."""
         self.run(f"DROP TABLE {name}")
 
     def weigh(
-        self, name: str, work: OfPeople, *, columns: Sequence[str], at_once: int, by_row: bool
+        self, name: str, work: PerPersonWork, *, columns: Sequence[str], at_once: int, by_row: bool
     ) -> None:
-        """Weigh people, or rows, some rows at a time, and keep what comes out as a table."""
+        """Weigh people, or rows, a batch of rows at a time, and store the weights as a table."""
         (held,) = self.fetch("SELECT count(*) AS n FROM rows")["n"]
         count, listed = 1 + int(held) // at_once, ", ".join(columns)
-        # Numbers of people go from 0 on, as those of rows do, so that parts are about alike.
+        # People are numbered from 0, as rows are, so that batches are about equal.
         chosen = f"SELECT {listed} FROM rows WHERE rowid % {count} = {{}}"
         if not by_row:
             chosen = (
@@ -249,16 +249,16 @@ class DuckDB:
         null: str = "",
         header: bool = True,
     ) -> None:
-        """Write arrays that anyone may see to a Parquet or CSV file, by its ending.
+        """Write public arrays to a Parquet or CSV file, by its suffix.
 
-        ``null`` is what a missing value is written as in a CSV file, which may have a header.
+        ``null`` is how a missing value is written in a CSV file, which may have a header.
         """
         self._register("written", columns)
         cast = ", ".join(
             f"CAST({quote(n)} AS {types[n]}) AS {quote(n)}" if n in types else quote(n)
             for n in columns
         )
-        # Rows come out as they were drawn, so that a resumed run writes the same file.
+        # Rows keep the order in which they were drawn, so that a resumed run writes the same file.
         self.run("SET preserve_insertion_order = true")
         csv_form = f"FORMAT csv, HEADER {header}, NULLSTR {literal(null)}"
         form = csv_form if path.suffix == ".csv" else "FORMAT parquet"
@@ -273,7 +273,7 @@ class DuckDB:
         self._try(lambda: self._connection.execute(sql), reading_input=reading_input)
 
     def fetch(self, sql: str) -> dict[str, Array]:
-        """Run a query and give its columns; a NULL is NaN, NaT or None."""
+        """Run a query and return its columns; a NULL is NaN, NaT or None."""
         return self._fetch(sql, reading_input=False)
 
     def _fetch(self, sql: str, *, reading_input: bool) -> dict[str, Array]:
@@ -287,18 +287,18 @@ class DuckDB:
             return call()
         except (UnderstudyError, KeyboardInterrupt) as error:
             failure = bare(error)
-        except Exception as error:  # noqa: BLE001  its text may hold a value: only its kind is used
+        except Exception as error:  # noqa: BLE001  its text may hold a value: only its type is used
             failure = _failure(error, reading_input=reading_input, database=self._database)
         raise failure
 
     def close(self) -> None:
-        """Forget everything, and remove what was spilled."""
+        """Close the database, and remove what was spilled."""
         self._connection.close()
         self._spill.close()
 
 
 def _filled(column: Array) -> Array:
-    """Put NaN, NaT or None where a masked array has nothing, and drop the mask."""
+    """Fill a masked array with NaN, NaT or None, and drop the mask."""
     if not isinstance(column, np.ma.MaskedArray):
         return np.asarray(column)
     values, absent = np.asarray(column.data), np.ma.getmaskarray(column)
@@ -312,22 +312,22 @@ def _filled(column: Array) -> Array:
 
 
 def _failure(error: Exception, *, reading_input: bool, database: Database | None) -> BaseException:
-    """Sort a failure by its kind; nothing of its text goes on."""
+    """Classify a failure by its type; none of its text is passed on."""
     kind = type(error).__name__
     if kind == "RuntimeError" and str(error) == "Query interrupted":
         return KeyboardInterrupt()
-    # The texts of these kinds are of files and the system, never of cells.
+    # The messages of these types are about files and the system, never about cells.
     if kind in {"IOException", "OSError"} and "No space left" in str(error):
         return StorageError("the disk is full", hint="free some space in the temporary folder")
     if kind in {"OutOfMemoryException", "MemoryError"}:
         return EngineError(
-            "the engine ran out of memory", hint="close other programs, or use fewer columns"
+            "the engine ran out of memory", hint="close other programs, or model fewer columns"
         )
     if reading_input:
         return malformed() if database is None else databases.unread(database, str(error))
     if kind == "IOException":
         return StorageError(
             "a file could not be read or written",
-            hint="is there space where the release and TMPDIR are?",
+            hint="check that there is space for the release and in TMPDIR",
         )
     return EngineError("the engine failed", got=kind)

@@ -17,29 +17,29 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LONGEST_LINE = 2**24
-"""The most bytes of a line of CSV.  DuckDB's own 2 MB would refuse a table for one long cell."""
+"""The most bytes of a CSV line.  With DuckDB's own 2 MB, one long cell would fail a table."""
 
 
 def malformed() -> MalformedFileError:
-    """Say that a table is not well-formed, and nothing of what is in it."""
+    """Return the error for a malformed table, without any of its contents."""
     return MalformedFileError(
-        "the table is not well-formed",
+        "the table is malformed",
         allowed="UTF-8 CSV with the declared delimiter and quote, every row as long as the "
         f"header and of at most {LONGEST_LINE >> 20} MiB, or Parquet",
-        hint="check the file with a tool of your own; no line or value is named here",
+        hint="check the file with another tool; no line or value is named here",
     )
 
 
 def scan(path: Path, delimiter: str, quote_mark: str) -> str:
-    """Compose the SQL that reads a file, after a look at its beginning."""
+    """Compose the SQL that reads a file, after checking its beginning."""
     lower = path.name.lower()
     if not lower.endswith((*CSV, *PARQUET)):
         raise MissingFileError(
-            f"{path} is of no kind that is read here", allowed=", ".join((*CSV, *PARQUET))
+            f"{path} is not a supported file type", allowed=", ".join((*CSV, *PARQUET))
         )
     if not os.path.isfile(path):  # noqa: PTH113  Path.is_file fails for a name that is too long
         raise MissingFileError(f"there is no file {path}")
-    # The folders' names say nothing of the rows, even if one is called id=5.
+    # The folders' names are not part of the rows, even if one is called id=5.
     options = f"{literal(unglobbed(str(path)))}, hive_partitioning = false"
     if lower.endswith(PARQUET):
         return f"read_parquet({options})"
@@ -63,7 +63,7 @@ def _header(path: Path, delimiter: str, quote_mark: str) -> list[str]:
     names: list[str] = []
     unread: str | None = None
     try:
-        # Bytes that are no UTF-8 become surrogates: those of later lines are not judged here.
+        # Bytes that are not UTF-8 become surrogates: those of later lines are not checked here.
         with opener(
             path, "rt", encoding="utf-8-sig", errors="surrogateescape", newline=""
         ) as lines:
@@ -74,11 +74,11 @@ def _header(path: Path, delimiter: str, quote_mark: str) -> list[str]:
         unread = error.strerror
     if unread is not None:
         raise MissingFileError(f"{path} cannot be read", got=unread)
-    # An empty or doubled name is told without quoting it: a file without a header has
+    # An empty or duplicate name is not quoted: a file without a header has
     # values where the names should be.
     if not names or len({n.lower() for n in names}) < len(names) or not all(map(_is_name, names)):
         raise MalformedFileError(
-            f"{path} does not begin with a line of different column names",
+            f"{path} does not begin with a line of distinct column names",
             allowed="UTF-8 text with a header line",
             hint="declare the delimiter and quote in the schema's [csv] table",
         )
@@ -86,7 +86,7 @@ def _header(path: Path, delimiter: str, quote_mark: str) -> list[str]:
 
 
 def _unpack(path: Path) -> None:
-    """Read a packed file through: DuckDB takes one that was cut off for a short one."""
+    """Read a compressed file to its end: DuckDB takes a truncated one for a short one."""
     torn = False
     try:
         with gzip.open(path) as file:

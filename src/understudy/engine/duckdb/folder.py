@@ -23,17 +23,17 @@ _FILE = quote("file it is of ")
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """The Parquet files of a folder, and what the folders below it say of each."""
+    """The Parquet files of a folder, and the partition values of each."""
 
     path: Path
     files: list[str]
     columns: tuple[str, ...]
-    """The names of folders below: columns that the files do not have."""
+    """The partition columns, from the names of subfolders."""
     values: list[tuple[str | None, ...]]
-    """What those of each file are."""
+    """The partition values of each file."""
 
     def shapes(self) -> str:
-        """Compose the query of how many different sets of columns the files have."""
+        """Compose the query that counts the distinct sets of columns of the files."""
         shape = "list_sort(list([name, duckdb_type, CAST(num_children AS VARCHAR)]))"
         return (
             f"SELECT count(DISTINCT shape) AS shapes FROM (SELECT {shape} AS shape "
@@ -41,7 +41,7 @@ class Folder:
         )
 
     def check(self, shapes: int, names: list[str]) -> None:
-        """Refuse files that are no one table together."""
+        """Raise unless the files form one table."""
         if shapes > 1:
             raise MalformedFileError(
                 f"the Parquet files in {self.path} have different columns",
@@ -50,8 +50,8 @@ class Folder:
         taken = {name.lower() for name in names}
         if any(name.lower() in taken for name in self.columns):
             raise MalformedFileError(
-                f"folders in {self.path} are called as a column of the files is",
-                allowed="name=value with names that the files do not have",
+                f"subfolders of {self.path} have the name of a column of the files",
+                allowed="name=value, where name is not a column of the files",
             )
 
     def files_alone(self) -> str:
@@ -78,20 +78,21 @@ class Folder:
 
 
 def read_folder(path: Path) -> Folder:
-    """Find the Parquet files of a folder and of those below it, and read their folders' names."""
+    """Find the Parquet files of a folder and its subfolders, and parse the subfolders' names."""
     files = sorted(_files(path))
     if not files:
         raise MissingFileError(
             f"there is no Parquet file in {path}",
-            allowed=" or ".join(PARQUET) + " there or below, with no name that begins with _ or .",
+            allowed=" or ".join(PARQUET)
+            + " files there or below; names with a leading _ or . are skipped",
         )
     said = [_said(file) for file in files]
     names = {tuple(name for name, _ in each) for each in said}
     columns = names.pop()
     if names or len({name.lower() for name in columns}) < len(columns):
         raise MalformedFileError(
-            f"the Parquet files in {path} lie in folders of different names",
-            allowed="the same levels of name=value for every file, each name once",
+            f"the Parquet files in {path} lie in subfolders with different names",
+            allowed="the same levels of name=value for every file, each name only once",
         )
     root = path.absolute()
     values = [tuple(value for _, value in each) for each in said]
@@ -109,7 +110,7 @@ def _files(path: Path) -> list[Path]:
             if name.lower().endswith(PARQUET) and not _is_hidden(name)
         ]
     if unread:
-        # Its rows would be missed in silence.
+        # Its rows would be missing silently.
         raise MissingFileError(f"a folder in {path} cannot be read", got=unread[0].strerror)
     return found
 
@@ -119,7 +120,7 @@ def _is_hidden(name: str) -> bool:
 
 
 def _said(file: Path) -> list[tuple[str, str | None]]:
-    """Read the names and values of a file's folders."""
+    """Parse the names and values of a file's folders."""
     parted = [part.partition("=") for part in file.parts[:-1]]
     return [
         (unquote(name), None if value == NULL else _decoded(value))
@@ -129,7 +130,7 @@ def _said(file: Path) -> list[tuple[str, str | None]]:
 
 
 def _decoded(value: str) -> str:
-    # SQL has no letter for %00, and no value may make it fail.
+    # SQL has no character for %00, and no value may make it fail.
     return value if "\x00" in unquote(value) else unquote(value)
 
 

@@ -28,16 +28,16 @@ if TYPE_CHECKING:
     from understudy.schema import Array
 
 _TAKEN = ("s", "ms", "us", "ns")
-"""The units of date-times that DuckDB takes."""
+"""The date-time units that DuckDB accepts."""
 _FINER = {"ps": 10**3, "fs": 10**6, "as": 10**9}
-"""Finer ones, by how many of them make a nanosecond."""
+"""Finer units, with the number of them in a nanosecond."""
 _SPENT: WeakSet[object] = WeakSet()
-"""Streams that were read."""
+"""Streams that have been read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """A column: an array that DuckDB takes, and where it has no value, if that can be."""
+    """A column: an array that DuckDB accepts, and its mask of missing values, if any."""
 
     values: Array
     absent: Array | None = None
@@ -45,12 +45,12 @@ class Cells:
 
 @dataclass(frozen=True, slots=True)
 class InMemory:
-    """A table in memory as arrays, by names that no column of a user's can have."""
+    """A table in memory as arrays, under names that no user's column can have."""
 
     columns: dict[str, Cells]
 
     def arrays(self) -> dict[str, Array]:
-        """Return what is to be registered."""
+        """Return the arrays to register."""
         held = {}
         for i, cells in enumerate(self.columns.values()):
             held[f"c{i}"] = cells.values
@@ -87,17 +87,17 @@ def in_memory(data: object) -> InMemory | Any:  # noqa: ANN401  an Arrow table D
 
 
 def read_once(data: object) -> bool:
-    """Say whether a table in memory is a stream, gone once it has been read."""
+    """Return whether a table in memory is a stream, which can be read only once."""
     return hasattr(data, "__arrow_c_stream__") and not hasattr(data, "__len__")
 
 
 def _spend(stream: object) -> None:
-    """Refuse a stream that was read before: DuckDB 1.5 finds no rows in it, and says nothing."""
+    """Raise on a stream that was read before: DuckDB 1.5 silently finds no rows in it."""
     if stream in _SPENT:
         raise MalformedFileError(
-            "a stream that has been read already", hint="make a new one for every run"
+            "the stream has already been read", hint="pass a new one for every run"
         )
-    with suppress(TypeError):  # of a kind that cannot be remembered
+    with suppress(TypeError):  # of a type without weak references
         _SPENT.add(stream)
 
 
@@ -108,9 +108,9 @@ def _named(columns: Iterable[tuple[object, Cells]]) -> InMemory:
         first = next(iter(table.values()), column)
         if str(name).lower() in known or column.values.shape != (len(first.values),):
             raise MalformedFileError(
-                "the columns of a table in memory do not fit together",
-                allowed="columns of different names, all of one length and one dimension",
-                hint="names that differ in capital letters only are not told apart",
+                "the columns of a table in memory do not match",
+                allowed="one-dimensional columns with distinct names, all of the same length",
+                hint="names that differ only in case count as the same",
             )
         known.add(str(name).lower())
         table[str(name)] = column
@@ -118,11 +118,11 @@ def _named(columns: Iterable[tuple[object, Cells]]) -> InMemory:
 
 
 def _column(column: object) -> Cells:
-    """Take an array as it is, and anything else item by item, so that no type is guessed."""
+    """Read an array as it is, and anything else item by item, so that no type is inferred."""
     if isinstance(column, np.ndarray):
         return _numpy(column)
     if _is_of("pandas", column):
-        from pandas import Series  # noqa: PLC0415  is there, since the column is
+        from pandas import Series  # noqa: PLC0415  installed, since the column is its own
 
         return _pandas(Series(column))
     if _is_of("polars", column) and find_spec("pyarrow") is not None:
@@ -148,11 +148,11 @@ def _is_of(library: str, data: object) -> bool:
 
 
 def _pandas(series: Any) -> Cells:  # noqa: ANN401
-    """Read a column of pandas by its declared type; its own ways look at all values first."""
+    """Read a pandas column by its declared type; pandas' own conversions inspect all values."""
     dtype: Any = getattr(series, "dtype", None)
     if type(dtype).__name__ == "CategoricalDtype":
         known = reading.texts(_pandas(dtype.categories.to_series()).values)
-        # A missing value has the code -1, and so the last text.
+        # A missing value has the code -1, and so gets the last text.
         return Cells(np.append(known, np.array([None]))[np.asarray(series.cat.codes)])
     if hasattr(dtype, "pyarrow_dtype"):
         return _arrow(series.array.__arrow_array__())
@@ -168,8 +168,8 @@ def _pandas(series: Any) -> Cells:  # noqa: ANN401
 
 
 def _arrow(column: Any) -> Cells:  # noqa: ANN401
-    """Read a column of Arrow's; item by item it would lose nanoseconds, or fail for having them."""
-    from pyarrow import types  # noqa: PLC0415  is there, since the column is
+    """Read an Arrow column; item by item it would lose nanoseconds, or fail because of them."""
+    from pyarrow import types  # noqa: PLC0415  installed, since the column is its own
 
     if types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
@@ -191,20 +191,20 @@ def _arrow(column: Any) -> Cells:  # noqa: ANN401
 
 
 def _times(counts: Array, unit: str, absent: Array) -> Cells:
-    """Write times of day that are counted from midnight."""
+    """Write times of day, given as time since midnight."""
     seconds = counts.view(f"M8[{unit}]").astype("M8[s]")
     texts = np.datetime_as_string(seconds).astype("U19").astype(object)
     return Cells(np.array([None if a else t[11:] for t, a in zip(texts, absent, strict=True)]))
 
 
 def _numpy(column: Array) -> Cells:
-    """Keep numbers, booleans and date-times that DuckDB takes; make texts of all else."""
+    """Keep numbers, booleans and date-times that DuckDB accepts; convert all else to text."""
     values, absent = np.asarray(column), None
     if isinstance(column, np.ma.MaskedArray):
         values, absent = np.asarray(column.data), np.ma.getmaskarray(column)
     kind = values.dtype.kind
     if values.ndim != 1:
-        return Cells(values)  # and so refused
+        return Cells(values)  # and so rejected
     if kind in "iub":
         return Cells(values.astype(values.dtype.newbyteorder("="), copy=False), absent)
     if kind == "f":
@@ -221,7 +221,7 @@ def _numpy(column: Array) -> Cells:
 
 
 def _moments(column: Array) -> Array:
-    """Return date-times in a unit that DuckDB takes, and as texts what is counted in days."""
+    """Return date-times in a unit that DuckDB accepts, or as text if the unit is days or more."""
     unit, _ = np.datetime_data(column.dtype)
     if unit in ("D", "W", "M", "Y"):
         return reading.texts(column)
@@ -232,7 +232,7 @@ def _moments(column: Array) -> Array:
     if unit in _FINER:
         taken = (column.astype(np.int64) // _FINER[unit]).astype("datetime64[ns]")
     else:
-        # NumPy's way to a finer unit overflows in silence.
+        # NumPy's conversion to a finer unit overflows silently.
         years = column.astype("datetime64[Y]").astype(np.int64) + 1970
         absent |= (years < 1) | (years > 9999)
         taken = np.where(absent, np.datetime64("NaT"), column).astype("datetime64[s]")

@@ -19,14 +19,14 @@ from understudy.errors import StorageError
 
 PREFIX = "understudy-"
 YOUNG = 60.0
-"""A folder younger than this many seconds may not have its lock yet, and is left alone."""
+"""A folder younger than this, in seconds, may not have its lock yet, and is left alone."""
 
 
 class Spill:
     """A private folder for as long as its engine lives."""
 
     def __init__(self) -> None:
-        """Remove what killed processes left behind, and make a folder."""
+        """Remove what killed processes left behind, and create a folder."""
         why = None
         try:
             sweep(Path(tempfile.gettempdir()))
@@ -37,11 +37,11 @@ class Spill:
             why = error.strerror
         if why is not None:
             raise StorageError(
-                "no temporary folder can be made", got=why, hint="TMPDIR names another place for it"
+                "cannot create a temporary folder", got=why, hint="set TMPDIR to another folder"
             )
 
     def close(self) -> None:
-        """Remove the folder, and let go of its lock; a second time does nothing."""
+        """Remove the folder and release its lock; calling it again does nothing."""
         shutil.rmtree(self.path, ignore_errors=True)
         self._lock.close()
 
@@ -49,7 +49,7 @@ class Spill:
 def sweep(folder: Path) -> None:
     """Remove the spill folders of this user whose process is gone."""
     for path in folder.glob(f"{PREFIX}*"):
-        with suppress(OSError):  # another sweeper was here first, or it is none of ours
+        with suppress(OSError):  # another process removed it first, or it is not a spill folder
             facts = path.lstat()
             if facts.st_uid != os.getuid() or time.time() - facts.st_mtime < YOUNG:
                 continue

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 def write_batches(
     engine: DuckDB, batches: Iterable[Mapping[str, Array]], path: Path, *, types: Mapping[str, str]
 ) -> None:
-    """Write batches of rows that anyone may see as one Parquet or CSV file, by its ending.
+    """Write batches of public rows as one Parquet or CSV file, by its suffix.
 
-    They lie beside the file until it is whole, where there must be room for it anyway.
+    They are stored beside the file until it is complete, where there must be space for it anyway.
     """
     with tempfile.TemporaryDirectory(prefix=".parts.", dir=path.parent) as folder:
         parts: list[Path] = []
@@ -36,7 +36,7 @@ def write_batches(
         if len(parts) == 1:
             parts[0].rename(path)
         elif parts:
-            # Several threads keep rows of later parts in memory, the more the longer it takes.
+            # Several threads would keep rows of later parts in memory, ever more of them.
             engine.run("SET threads = 1")
             listed = ", ".join(literal(unglobbed(str(part))) for part in parts)
             engine.run(
@@ -47,7 +47,7 @@ def write_batches(
 
 
 def append(part: Path, whole: Path) -> None:
-    """Put the bytes of a file at the end of another, in place of where they are."""
+    """Move the bytes of a file to the end of another."""
     with part.open("rb") as rows, whole.open("ab") as file:
         shutil.copyfileobj(rows, file, 2**20)
     part.unlink()

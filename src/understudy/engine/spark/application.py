@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 _QUIET = {
-    # Named, it stays as it is; left to Spark it is read again by a worker, and its level undone.
+    # Set explicitly, it stays as it is; otherwise a worker reads it again and resets its level.
     "spark.executor.defaultJavaOptions": (
         "-Dlog4j2.configurationFile=classpath:org/apache/spark/log4j2-defaults.properties"
     ),
@@ -35,31 +35,31 @@ _QUIET = {
     "spark.eventLog.enabled": "false",
 }
 _TALKATIVE = ("py4j.clientserver", "py4j.java_gateway")
-"""Python's loggers of all that goes to Java and comes back."""
+"""Python's loggers of the traffic with Java."""
 _PRINTING = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
-"""Those that print Spark's errors, cells and all."""
+"""Loggers that print Spark's errors, including cells."""
 ANSWERS_WITHIN = 10.0
-"""Seconds that a cluster's master has to answer."""
+"""The timeout of a cluster's master, in seconds."""
 
 
 def is_frame(data: object) -> bool:
-    """Say whether a table in memory is a DataFrame of Spark's."""
+    """Return whether a table in memory is a Spark DataFrame."""
     kind = type(data)
     return kind.__module__.startswith("pyspark.sql.") and kind.__name__ == "DataFrame"
 
 
 class Application:
-    """What the engines of a process share, as long as one of them is open."""
+    """What the engines of a process share while any of them is open."""
 
     def __init__(self) -> None:
-        """Begin without any engine."""
+        """Start without any engine."""
         self._lock = RLock()
         self._engines = 0
         self._started: Any = None
         self._after = ExitStack()
 
     def join(self, data: Any, settings: Mapping[str, str]) -> Any:  # noqa: ANN401
-        """Give a session in the application that a table, or a frame, is to be read by."""
+        """Return a session in the application that reads a table or a DataFrame."""
         with self._lock:
             self._engines += 1
             try:
@@ -70,7 +70,7 @@ class Application:
                 raise
 
     def leave(self) -> None:
-        """After the last engine, stop what was started, and put all back as it was."""
+        """After the last engine, stop what was started, and restore all settings."""
         with self._lock:
             self._engines -= 1
             if self._engines:
@@ -84,9 +84,9 @@ class Application:
     def _joined(self, running: Any, settings: Mapping[str, str]) -> Any:  # noqa: ANN401
         if "connect" in type(running).__module__:
             raise UsageError(
-                "a session of Spark Connect has no way for private counts to stay apart",
-                allowed="a session that holds its own application",
-                hint="make it with SparkSession.builder.master(…)",
+                "Spark Connect sessions are not supported: private counts could not be kept apart",
+                allowed="a session with its own application",
+                hint="create it with SparkSession.builder.master(…)",
             )
         session = running.newSession()
         for name, value in settings.items():
@@ -96,7 +96,7 @@ class Application:
         return session
 
     def _running(self, master: str | None) -> Any:  # noqa: ANN401
-        """Find the application that is running, or start one on a master."""
+        """Return the running application, or start one on a master."""
         if find_spec("pyspark") is None:
             raise MissingPackageError(
                 "a table in Spark needs pyspark", hint="pip install 'understudy[spark]'"
@@ -117,7 +117,7 @@ class Application:
         return self._started
 
     def _hush(self, session: Any) -> None:  # noqa: ANN401
-        """Turn all logs off that may quote a cell, here and on the workers."""
+        """Turn off all logs that may quote a cell, here and on the workers."""
         from pyspark.logger import PySparkLogger  # noqa: PLC0415
         from pyspark.sql import SparkSession  # noqa: PLC0415
 
@@ -134,12 +134,12 @@ class Application:
             self._afterwards(java.setLevel, java.getLevel())
         level = str(held.getConfiguration().getRootLogger().getLevel())
         self._afterwards(tell_workers, session.sparkContext, level)
-        # All at once, and not by setLogLevel: that would undo PySpark's own choice for good.
+        # All at once, not by setLogLevel: that would permanently undo PySpark's own setting.
         log4j.core.config.Configurator.setAllLevels("", log4j.Level.OFF)
         tell_workers(session.sparkContext, "OFF")
 
     def _afterwards(self, call: Callable[..., object], *given: object) -> None:
-        """Call something once the last engine is closed, whether it still can be done or not."""
+        """Call something once the last engine is closed, ignoring failures."""
 
         def anyway() -> None:
             with suppress(Exception):
@@ -152,12 +152,12 @@ APPLICATION = Application()
 
 
 def tell_workers(context: Any, level: str) -> None:  # noqa: ANN401  a SparkContext
-    """Set what is logged by the workers that are there by now, and those that are yet to start."""
+    """Set the log levels of the current workers, and of those that start later."""
     context._jsc.sc().schedulerBackend().updateExecutorsLogLevel(level)  # noqa: SLF001
 
 
 def _activate(ours: Any, active: Any) -> None:  # noqa: ANN401  two sessions
-    """Make the session the active one that was so before."""
+    """Restore the session that was active before."""
     from pyspark.sql import SparkSession  # noqa: PLC0415
 
     java = SparkSession._get_j_spark_session_class(ours._jvm)  # noqa: SLF001
@@ -169,7 +169,7 @@ def _activate(ours: Any, active: Any) -> None:  # noqa: ANN401  two sessions
 
 
 def _check_master(asked: str | None, running: str) -> None:
-    """Refuse a table of another cluster than the one that an application is running on."""
+    """Raise if a table's cluster is not the one that the application is running on."""
     both_here = running.startswith("local") and (asked or "").startswith("local")
     if asked in {None, running} or both_here:
         return
@@ -177,12 +177,12 @@ def _check_master(asked: str | None, running: str) -> None:
         "another Spark application is running in this process",
         got=running,
         allowed=asked,
-        hint="stop it, or name no master",
+        hint="stop it, or leave out the master",
     )
 
 
 def _reach(master: str | None) -> None:
-    """Refuse a master that nobody answers at; Spark would take minutes to give up."""
+    """Raise if a master does not answer; Spark would take minutes to give up."""
     found = re.fullmatch(r"spark://([^:,/]+):(\d+)", master or "")
     if found is None:
         return
@@ -194,5 +194,7 @@ def _reach(master: str | None) -> None:
     if not why:
         return
     raise EngineError(
-        f"no Spark master answers at {master}", got=why, hint="is it running, and is this its name?"
+        f"no Spark master answers at {master}",
+        got=why,
+        hint="check that it is running, and its address",
     )

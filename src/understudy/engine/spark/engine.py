@@ -1,9 +1,9 @@
-"""Apache Spark: counts where a table lives, on as many machines as it has.
+"""Apache Spark: counts where a table is stored, on as many machines as it has.
 
-The SQL is that of DuckDB.  A person goes by their id, since no machine sees all of them to
-number them; rows are encoded once and kept by the workers, and worked out again from the source
-where a worker is lost.  So the source must give the same rows each time it is read, in whatever
-order: nothing is known by its place.
+The SQL is that of DuckDB.  A person is identified by their id, since no machine sees all of them to
+number them; rows are encoded once and cached by the workers, and recomputed from the source
+where a worker is lost.  So the source must return the same rows each time it is read, in whatever
+order: nothing is identified by its position.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from understudy.schema.encoding.dialect import Dialect, literal, quote
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from understudy.engine.engine import Columns, OfPeople
+    from understudy.engine.engine import Columns, PerPersonWork
     from understudy.schema import Array
     from understudy.schema.encoding.dialect import Kind
 
@@ -42,7 +42,7 @@ _BUCKET = "{name}[CAST(crc32(CAST({0} AS BINARY)) % size({name}) AS INTEGER)]"
 SPARK = Dialect(
     seconds="unix_seconds({})",
     moment="timestamp_seconds({})",
-    # Java's digits are Python's; where the point stands and how an exponent is written is not.
+    # Java's digits are Python's; the place of the point and the form of the exponent are not.
     double_text=(
         "CASE WHEN abs({x}) = CAST('inf' AS DOUBLE) THEN CASE WHEN {x} > 0 THEN 'inf' ELSE '-inf' "
         "END WHEN abs({x}) >= 1e-4 AND abs({x}) < 1e16 THEN regexp_replace(CAST(TRY_CAST(CAST({x} "
@@ -51,10 +51,10 @@ SPARK = Dialect(
         f"CASE WHEN instr({_SCIENTIFIC}, 'E-') > 0 THEN '-' ELSE '+' END || "
         f"lpad({_EXPONENT}, greatest(2, length({_EXPONENT})), '0') END"
     ),
-    # Days as an INTEGER times 86400 would be an error for 68 years or more.
+    # Days as an INTEGER times 86400 would overflow from 68 years on.
     duration="CAST(CAST(CAST({} AS INTERVAL SECOND) AS DECIMAL(20, 6)) * 1000000 AS BIGINT)",
     utf8="CASE WHEN is_valid_utf8(CAST({0} AS STRING)) THEN CAST({0} AS STRING) END",
-    # A list is kept as a table of hashes: to look through a long one row by row takes minutes.
+    # A list is stored as a hash table: to search a long one row by row takes minutes.
     place=(
         f"{_BUCKET}.places[CAST(nullif(array_position({_BUCKET}.texts, {{0}}), 0) - 1 AS INTEGER)]"
     ),
@@ -65,21 +65,21 @@ _SETTINGS = {
     "spark.sql.ansi.doubleQuotedIdentifiers": "true",
     "spark.sql.ansi.enforceReservedKeywords": "false",
     "spark.sql.caseSensitive": "true",
-    # A moment's text must not depend on where the machine stands.
+    # A moment's text must not depend on the machine's time zone.
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.timestampType": "TIMESTAMP_LTZ",
-    # Declared texts mean what they say.
+    # Declared texts are taken literally.
     "spark.sql.variable.substitute": "false",
     "spark.sql.parser.escapedStringLiterals": "false",
     "spark.sql.legacy.consecutiveStringLiterals.enabled": "false",
-    # Names of folders are texts; a torn row or file is seen, whichever columns are asked for.
+    # Partition values are text; a malformed row or file is noticed, whichever columns are read.
     "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
     "spark.sql.csv.parser.columnPruning.enabled": "false",
     "spark.sql.files.ignoreCorruptFiles": "false",
     "spark.sql.files.ignoreMissingFiles": "false",
-    # Java never compiles a longer method, and would run the encoder's fifty times slower.
+    # Java never compiles a longer method, and would run the encoder fifty times slower.
     "spark.sql.codegen.hugeMethodLimit": "8000",
-    # A small table is kept in a few parts, not in two hundred.
+    # A small table has a few partitions, not two hundred.
     "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning": "true",
 }
 _KINDS: dict[str, Kind] = {
@@ -95,21 +95,21 @@ _SHAPES: dict[str, Kind] = {
     r"interval (day|hour|minute|second)( to (hour|minute|second))?": "duration",
     r"time\([0-9]+\)": "time",
 }
-"""Types whose names say how fine they are."""
+"""Types whose names include their precision."""
 _QUOTED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*\"""")
 LOOK_EVERY, ALONE_FOR = 0.25, 60.0
-"""Seconds between two looks for workers, and for how long there may be none."""
+"""Seconds between two checks for workers, and for which there may be none."""
 BROADCAST = 10**7
-"""Tables of arrays of up to so many rows go to every worker whole."""
+"""Tables of arrays up to this number of rows are broadcast to every worker."""
 
 
 class Spark:
-    """A session of its own in a Spark application, the user's or one that is started."""
+    """A separate session in a Spark application, the user's or one that is started."""
 
     dialect = SPARK
 
     def __init__(self, data: Any) -> None:  # noqa: ANN401  a DataFrame or a SparkTable
-        """Join the application of a DataFrame, or that of a master, starting it if need be."""
+        """Join the application of a DataFrame or a master, and start one if needed."""
         self._kept: dict[str, Any] = {}
         self._known: list[str] = []
         self._session = APPLICATION.join(data, _SETTINGS)
@@ -118,13 +118,13 @@ class Spark:
     def attach(
         self, data: object, *, name: str, delimiter: str, quote_mark: str
     ) -> dict[str, Kind]:
-        """Make a DataFrame, a table or files known by a name, and give the columns' kinds."""
+        """Register a DataFrame, a table or files under a name, and return the columns' kinds."""
         place = source(data) if isinstance(data, str) else data
         frame = self._framed(place) if is_frame(place) else self._read(place, delimiter, quote_mark)
         return attempt(lambda: _named(frame, name), reading_input=True)
 
     def _framed(self, data: Any) -> Any:  # noqa: ANN401
-        """Make a DataFrame of another session one of ours."""
+        """Bring a DataFrame of another session into this one."""
         known = f"understudy_{secrets.token_hex(8)}"
 
         def shared() -> Any:  # noqa: ANN401
@@ -156,7 +156,7 @@ class Spark:
         return self._sql(f"SELECT {_sound(frame.columns)} FROM unread", reading_input=True)
 
     def declare(self, name: str, texts: Sequence[str]) -> None:
-        """Make a list of texts known by a name."""
+        """Register a list of texts under a name."""
         buckets: list[dict[str, list[Any]]] = [{"texts": [], "places": []} for _ in texts]
         for place, text in enumerate(texts):
             bucket = buckets[zlib.crc32(text.encode()) % len(buckets)]
@@ -166,7 +166,7 @@ class Spark:
         self._sql(f"DECLARE OR REPLACE VARIABLE {name} {_BUCKETS} DEFAULT {held}")
 
     def load(self, name: str, columns: Mapping[str, Array]) -> None:
-        """Make a small public table from arrays, in the place of any of that name."""
+        """Create a small public table from arrays, replacing any of that name."""
         import pyarrow as pa  # noqa: PLC0415  comes with the extra
         from pyspark.sql.functions import broadcast  # noqa: PLC0415
 
@@ -179,14 +179,14 @@ class Spark:
         attempt(loaded)
 
     def table(self, name: str, sql: str, *, reading_input: bool = False) -> None:
-        """Work out a query once, and keep its rows by a name, in the place of any of that name."""
+        """Run a query once and store its rows under a name, replacing any of that name."""
         self._keep(name, self._sql(sql, reading_input=reading_input), reading_input=reading_input)
 
     def _keep(self, name: str, frame: Any, *, reading_input: bool = False) -> None:  # noqa: ANN401
         def kept() -> None:
             frame.persist()
             try:
-                # Worked out now, so that what is wrong with the input is found while it is read.
+                # Computed now, so that errors of the input are found while it is read.
                 frame.write.format("noop").mode("overwrite").save()
             except BaseException:
                 frame.unpersist()
@@ -198,19 +198,19 @@ class Spark:
         self._run(kept, reading_input=reading_input)
 
     def view(self, name: str, sql: str, *, reading_input: bool = False) -> None:
-        """Know a query by a name, in the place of any of that name."""
+        """Register a query as a view, replacing any of that name."""
         frame = self._sql(sql, reading_input=reading_input)
         attempt(lambda: _named(frame, name), reading_input=reading_input)
 
     def drop(self, name: str) -> None:
-        """Forget a table."""
+        """Drop a table."""
         if name in self._kept:
             attempt(self._kept.pop(name).unpersist)
 
     def weigh(
-        self, name: str, work: OfPeople, *, columns: Sequence[str], at_once: int, by_row: bool
+        self, name: str, work: PerPersonWork, *, columns: Sequence[str], at_once: int, by_row: bool
     ) -> None:
-        """Weigh people, or rows, where their rows are, and keep what comes out as a table."""
+        """Weigh people, or rows, on the workers, and store the weights as a table."""
 
         def weighed() -> Any:  # noqa: ANN401
             if by_row:
@@ -225,7 +225,7 @@ class Spark:
         self._keep(name, attempt(weighed))
 
     def fetch(self, sql: str) -> Columns:
-        """Run a query and give its columns; a NULL is NaN, NaT or None."""
+        """Run a query and return its columns; a NULL is NaN, NaT or None."""
         found = self._run(self._sql(sql).toArrow)
         return {n: found[n].to_numpy() for n in found.column_names}
 
@@ -235,7 +235,7 @@ class Spark:
     def _run(
         self, call: Callable[[], T], *, reading_input: bool = False, missing: str | None = None
     ) -> T:
-        """Run a job, as long as there are workers for it."""
+        """Run a job while there are workers for it."""
         watch = Watch(self._session.sparkContext)
 
         def watched() -> T:
@@ -249,11 +249,11 @@ class Spark:
         raise failure
 
     def close(self) -> None:
-        """Forget everything, and stop what was started; a second time does nothing."""
+        """Release everything, and stop what was started; calling it again does nothing."""
         if self._closed:
             return
         self._closed = True
-        # A cluster that is gone has forgotten by itself.
+        # A cluster that is gone has nothing left to release.
         for frame in self._kept.values():
             with suppress(Exception):
                 frame.unpersist()
@@ -265,25 +265,25 @@ class Spark:
 
 
 class Watch(Thread):
-    """Ends a job for which no worker is left: Spark itself would wait for ever.
+    """Cancels a job for which no worker is left: Spark itself would wait forever.
 
-    Workers may also come while a job runs, with their logs on.
+    Workers may also join while a job runs, with their logs on.
     """
 
     def __init__(self, context: Any) -> None:  # noqa: ANN401  a SparkContext
-        """Watch over what is run while it is on."""
+        """Watch over the jobs that run inside the context."""
         super().__init__(daemon=True)
         self._context = context
-        # A tag, since a job has one group only, and that may be the user's.
+        # A tag, since a job has only one group, which may be the user's.
         self._tag = f"understudy-{secrets.token_hex(8)}"
         self._over = Event()
         self.alone = False
 
     def run(self) -> None:
-        """Look now and then; end the job once nobody has been there for a while."""
+        """Check regularly; cancel the job once there has been no worker for a while."""
         last = time.monotonic()
         while not self._over.wait(LOOK_EVERY):
-            # If Spark cannot be asked, the job has ended with it.
+            # If Spark does not answer, the job has ended with it.
             with suppress(Exception):
                 tell_workers(self._context, "OFF")
                 if _attended(self._context):
@@ -293,13 +293,13 @@ class Watch(Thread):
                     self._context.cancelJobsWithTag(self._tag)
 
     def __enter__(self) -> None:
-        """Begin."""
+        """Start watching."""
         tell_workers(self._context, "OFF")
         self._context.addJobTag(self._tag)
         self.start()
 
     def __exit__(self, *_: object) -> None:
-        """End."""
+        """Stop watching."""
         self._over.set()
         self.join()
         with suppress(Exception):
@@ -307,20 +307,20 @@ class Watch(Thread):
 
 
 def _attended(context: Any) -> bool:  # noqa: ANN401  a SparkContext
-    """Say whether there is anybody to work."""
+    """Return whether there is any worker."""
     spark = context._jsc.sc()  # noqa: SLF001
-    # The driver counts as one; a local master's does the work itself.
+    # The driver counts as one; that of a local master does the work itself.
     return bool(spark.isLocal() or spark.getExecutorMemoryStatus().size() > 1)
 
 
 def _named(frame: Any, name: str) -> dict[str, Kind]:  # noqa: ANN401
-    """Make a frame known by a name, and give its columns' kinds."""
+    """Register a DataFrame under a name, and return its columns' kinds."""
     frame.createOrReplaceTempView(name)
     return {column: _kind(declared) for column, declared in frame.dtypes}
 
 
 def _kind(declared: str) -> Kind:
-    """Return the kind of a type of Spark's."""
+    """Return the kind of a Spark type."""
     for shape, kind in _SHAPES.items():
         if re.fullmatch(shape, declared):
             return kind
@@ -328,9 +328,9 @@ def _kind(declared: str) -> Kind:
 
 
 def _sound(columns: Sequence[str]) -> str:
-    """Compose the columns of a CSV file, refusing what stands for bytes that are no UTF-8.
+    """Compose the columns of a CSV file, failing on replaced bytes, which were not UTF-8.
 
-    Two ids that are spelled with such bytes would become one.
+    Two different ids with such bytes would become one.
     """
     refused = "CAST(raise_error('') AS STRING)"
     return ", ".join(
@@ -341,13 +341,13 @@ def _sound(columns: Sequence[str]) -> str:
 
 def _alone() -> EngineError:
     return EngineError(
-        "the cluster has had no worker for a while",
-        hint="start workers, and then resume: what was asked before is not asked or charged again",
+        "the cluster has no workers",
+        hint="start workers, and resume the run: nothing is charged twice",
     )
 
 
-def _worked(work: OfPeople, at_once: int, batches: Iterator[Any]) -> Iterator[Any]:
-    """Give rows to a work by whole people; runs where the rows are."""
+def _worked(work: PerPersonWork, at_once: int, batches: Iterator[Any]) -> Iterator[Any]:
+    """Apply a function to the rows of whole people; runs on the workers."""
     import pyarrow as pa  # noqa: PLC0415
 
     held: list[Any] = []
@@ -358,27 +358,27 @@ def _worked(work: OfPeople, at_once: int, batches: Iterator[Any]) -> Iterator[An
             continue
         rows = pa.Table.from_batches(held).combine_chunks()
         person = rows["person"].to_numpy()
-        # The last person may go on in the next batch.
+        # The last person may continue in the next batch.
         (others,) = np.nonzero(person != person[-1])
         cut = others[-1] + 1 if len(others) else 0
         if cut:
             yield _done(work, rows.slice(0, cut))
         held = rows.slice(cut).combine_chunks().to_batches()
-        # One who has more rows than that is not looked at again with each batch.
+        # One with more rows than that is not processed again with each batch.
         wanted = at_once if cut else 2 * len(rows)
     if held:
         yield _done(work, pa.Table.from_batches(held))
 
 
-def _each(work: OfPeople, batches: Iterator[Any]) -> Iterator[Any]:
-    """Give rows to a work as they come; runs where the rows are."""
+def _each(work: PerPersonWork, batches: Iterator[Any]) -> Iterator[Any]:
+    """Apply a function to rows as they come; runs on the workers."""
     import pyarrow as pa  # noqa: PLC0415
 
     for batch in batches:
         yield _done(work, pa.Table.from_batches([batch]))
 
 
-def _done(work: OfPeople, rows: Any) -> Any:  # noqa: ANN401  a table and a batch of Arrow
+def _done(work: PerPersonWork, rows: Any) -> Any:  # noqa: ANN401  an Arrow table and batch
     import pyarrow as pa  # noqa: PLC0415
 
     worked = work({name: rows[name].to_numpy() for name in rows.column_names})
@@ -386,5 +386,5 @@ def _done(work: OfPeople, rows: Any) -> Any:  # noqa: ANN401  a table and a batc
 
 
 def _escaped(sql: str) -> str:
-    """Write backslashes in texts as Spark reads them."""
+    """Escape backslashes in literals for Spark."""
     return _QUOTED.sub(lambda m: m[0].replace("\\", "\\\\") if m[0][0] == "'" else m[0], sql)

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _GONE = {"Py4JNetworkError", "ConnectionRefusedError", "ConnectionResetError", "BrokenPipeError"}
-"""What is raised where Spark's own process has ended."""
-# Only how a text begins is looked at, which Spark has written: cells come later.
+"""Exceptions raised when Spark's own process has ended."""
+# Only the beginning of a message is examined, which is Spark's own: cells come later.
 _BEGINS = r"(?:An error occurred while calling \S+\s+: )?(?:[\w.$]+: )?(?:\[[\w.]+\] )?"
 _LOST = re.compile(
     _BEGINS + r"(?:Job aborted due to stage failure: Task \d+ in stage [\d.]+ failed \d+ times, "
@@ -47,7 +47,7 @@ def attempt(call: Callable[[], T], *, reading_input: bool = False, missing: str 
         return call()
     except (UnderstudyError, KeyboardInterrupt) as error:
         failure = bare(error)
-    except Exception as error:  # noqa: BLE001  its text may hold a value: only its kind is used
+    except Exception as error:  # noqa: BLE001  its text may hold a value: only its type is used
         failure = _failure(error, reading_input=reading_input, missing=missing)
     raise failure
 
@@ -55,37 +55,37 @@ def attempt(call: Callable[[], T], *, reading_input: bool = False, missing: str 
 def _failure(error: Exception, *, reading_input: bool, missing: str | None) -> UnderstudyError:
     kind, text = type(error).__name__, ""
     condition = _condition(error)
-    # What a failure has to say is asked of Spark, and may be gone with it.
+    # The details of a failure are fetched from Spark, and may be gone with it.
     with suppress(Exception):
         text = str(error)
     if kind in _GONE or _LOST.match(text):
         return EngineError(
-            "Spark ended, or lost too many of its workers",
+            "Spark stopped, or lost too many workers",
             got=condition or kind,
-            hint="resume: what was asked before is not asked or charged again",
+            hint="resume the run: nothing is charged twice",
         )
     if missing is not None and "FAILED_READ_FILE" not in text:
         return MissingFileError(
-            f"Spark has no table or files {missing}, or cannot read them",
+            f"Spark cannot find or read the table or files {missing}",
             got=condition or kind,
-            hint="of a temporary view, give the DataFrame: only its own session knows it",
+            hint="for a temporary view, pass the DataFrame: only its own session knows the view",
         )
     if reading_input or missing is not None:
         return MalformedFileError(
-            "the table is not well-formed, or could not be read to its end",
+            "the table is malformed, or could not be read completely",
             got=condition,
-            hint="check it with a tool of your own; no line or value is named here",
+            hint="check it with another tool; no line or value is named here",
         )
     if _PYTHON.search(text):
         return MissingPackageError(
-            "the workers' Python is missing, of another version, or lacks understudy",
-            hint="install understudy on every worker; PYSPARK_PYTHON names their Python",
+            "the workers' Python is missing, has another version, or lacks understudy",
+            hint="install understudy on every worker, and set PYSPARK_PYTHON to their Python",
         )
     return EngineError("Spark failed", got=condition or kind)
 
 
 def _condition(error: Any) -> str | None:  # noqa: ANN401  one of PySpark's or Py4J's
-    """Give the name of an error, where it is one that Spark itself declares."""
+    """Return the error condition, if it is one that Spark itself declares."""
     with suppress(Exception):
         from pyspark import SparkContext  # noqa: PLC0415  an extra
 

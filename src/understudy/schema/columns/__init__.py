@@ -52,4 +52,4 @@ KINDS: dict[str, type[Declaration]] = {
     kind.kind: kind
     for kind in (Categorical, Integer, Numeric, DateTime, Timestamp, Split, Id, Ignored)
 }
-"""Every kind of column that a schema may declare, by the name that a schema file calls it."""
+"""Every kind of column that a schema may declare, by its name in schema files."""

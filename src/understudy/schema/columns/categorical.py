@@ -30,11 +30,11 @@ class Categorical(Column):
     outside: Outside = "other"
     values: tuple[reading.Scalar, ...]
     other: reading.Scalar | None = None
-    """What the code *other* becomes on the way out; a declared value shares its code."""
+    """What *other* is written as in the output; a declared value shares its code."""
     missing_value: reading.Scalar | None = None
-    """A declared value that already stands for missing, such as -1, and takes nulls."""
+    """A declared value that already means missing, such as -1; nulls get its code."""
     groups: tuple[str, ...] = ()
-    """What each value belongs to, as a city to its state; an empty text for nothing.  Public
+    """The group of each value, as the state of a city; an empty string for none.  Public
     knowledge: where a table is all of one group, the group tells which values it can have."""
     keys: tuple[str, ...] = field(init=False, repr=False, compare=False)
 
@@ -44,18 +44,18 @@ class Categorical(Column):
         keys = [reading.text(v) for v in self.values]
         if not keys or None in keys:
             raise SchemaError(
-                f"column {self.name!r} has no values, or lists one that is none",
-                allowed="at least one, and no NaN",
+                f"column {self.name!r} has no values, or an invalid one",
+                allowed="at least one value, and no NaN",
             )
         object.__setattr__(self, "keys", tuple(keys))
         if len(set(self.keys)) < len(self.keys):
             raise SchemaError(
-                f"column {self.name!r} lists a value twice",
+                f"column {self.name!r} has duplicate values",
                 hint="1, '1' and 1.0 are the same value",
             )
         if self.groups and len(self.groups) != len(self.values):
             raise SchemaError(
-                f"column {self.name!r}: groups must name one for every value",
+                f"column {self.name!r}: groups must have one entry per value",
                 got=f"{len(self.groups)} for {len(self.values)} values",
             )
         if self.missing_value is not None and reading.text(self.missing_value) not in keys:
@@ -65,7 +65,7 @@ class Categorical(Column):
 
     @property
     def spellings(self) -> dict[str, int]:
-        """The code of every text that is a declared value; true is also True, TRUE and 1.
+        """The code of every spelling of a declared value; true is also True, TRUE and 1.
 
         >>> Categorical(name="x", values=("False", "True")).encode(np.array([1.0, 0.0])).tolist()
         [1, 0]
@@ -79,7 +79,7 @@ class Categorical(Column):
 
     @property
     def values_count(self) -> int:
-        """How many codes stand for declared values."""
+        """The number of codes of declared values."""
         return len(self.values)
 
     @property
@@ -110,7 +110,7 @@ class Categorical(Column):
 
     @property
     def other_code(self) -> int | None:
-        """The code of a value not in the list: its own, or that of the declared value."""
+        """The code of an undeclared value: its own, or that of the declared value."""
         if self.outside != "other":
             return None
         if self._shared_other is not None:
@@ -119,13 +119,13 @@ class Categorical(Column):
 
     @property
     def size(self) -> int:
-        """How many codes there are."""
+        """The number of codes."""
         own_missing = self.missing and self.missing_value is None
         own_other = self.outside == "other" and self._shared_other is None
         return len(self.values) + int(own_missing) + int(own_other)
 
     def encode(self, values: Array) -> Codes:
-        """Look every value up; what is not listed goes by the rule."""
+        """Look every value up; undeclared values follow the rule ``outside``."""
         texts = reading.texts(values)
         codes = self.spellings
         nulls = {None, *self.null_keys} - set(codes)
@@ -163,16 +163,16 @@ class Categorical(Column):
         return reading.narrow(shown, codes)
 
     def _other_label(self) -> str | None:
-        # A list of numbers keeps its type: what is not in it comes out as a missing value.
+        # A list of numbers keeps its type: an undeclared value is written as missing.
         return "(other)" if all(isinstance(v, str) for v in self.values) else None
 
     def labels(self) -> list[str]:
-        """Name every code, for people; a declared value may stand for missing or other."""
+        """Return readable labels of all codes; a declared value may stand for missing or other."""
         tail = ["(missing)"] if self.missing and self.missing_value is None else []
         if self.outside == "other" and self._shared_other is None:
             tail.append("(other)")
         return [*self.value_labels(), *tail]
 
     def value_labels(self) -> list[str]:
-        """Write the declared values."""
+        """Return the declared values as text."""
         return list(self.keys)

@@ -28,12 +28,12 @@ Outside = Literal["nearest", "other", "drop"]
 DROP = -1
 MAX_CODES = 2**31 - 1
 LARGEST = 2**52
-"""Whole numbers nearer to 0 than this, and halves between them, are exact in float64."""
+"""Integers below this in magnitude, and halves between them, are exact in float64."""
 NULLS = ("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "<NA>")
 
 
 def check_outside(name: str, outside: str, allowed: tuple[str, ...]) -> None:
-    """Raise unless a kind of column has this rule."""
+    """Raise unless a kind of column supports this rule."""
     if outside not in allowed:
         raise SchemaError(
             f"column {name!r}: unknown rule for values outside the domain",
@@ -47,12 +47,12 @@ class Declaration(ABC):
     """A column of a schema, whether it is modelled or not."""
 
     kind: ClassVar[str]
-    """What a schema file calls it."""
+    """Its name in schema files."""
     name: str
 
     @classmethod
     def expanded(cls, name: str, given: dict[str, Any]) -> dict[str, Any]:
-        """Return what a schema file says as the kind's own fields, shorthands written out."""
+        """Return the keys of a schema file as the kind's fields, with shorthands expanded."""
         del name
         return given
 
@@ -63,76 +63,76 @@ class Declaration(ABC):
 
     @property
     def modelled(self) -> tuple[Column, ...]:
-        """The columns that have codes: none, itself, or several."""
+        """The columns with codes: none, itself, or several."""
         return ()
 
     @property
     def date_part(self) -> DatePart | None:
-        """The part of a date-time that it is, where it is one."""
+        """The part of a date-time that it holds, if any."""
         return None
 
     @property
     @abstractmethod
     def summary(self) -> str:
-        """What becomes of the column, as the comments of a drafted schema say it."""
+        """What happens to the column, for the comments of a drafted schema."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Released(Declaration):
-    """A column that is read, and that synthetic rows have."""
+    """A column that is read, and that is part of the synthetic rows."""
 
     source: str = ""
-    """The table's own column; the column's name where it is empty."""
+    """The column's name in the table; the same as here where it is empty."""
     outside: Outside = "nearest"
-    """Where a value outside the domain goes."""
+    """What happens to a value outside the domain."""
     missing: bool = True
     """Whether missing values have a code of their own."""
     nulls: tuple[str, ...] = NULLS
-    """Texts that mean a missing value; a declared value of the same text wins."""
+    """Strings that mean a missing value; a declared value with the same text takes precedence."""
 
     @property
     def table_column(self) -> str:
-        """The name of the column in the table, which may be another one there."""
+        """The name of the column in the table, which may differ."""
         return self.source or self.name
 
     @property
     @abstractmethod
     def disk_type(self) -> str:
-        """The SQL type of its values on disk, whichever of them are missing."""
+        """The SQL type of its values on disk, whether or not some are missing."""
 
     @property
     def summary(self) -> str:
-        """What becomes of the column, as the comments of a drafted schema say it."""
+        """What happens to the column, for the comments of a drafted schema."""
         return f"{self.kind}."
 
     @abstractmethod
     def joined(self, codes: Mapping[str, Codes], draw: Draw, rng: np.random.Generator) -> Array:
-        """Return the values that codes of its modelled columns stand for.
+        """Decode the codes of its modelled columns.
 
-        ``draw`` decodes one of these columns, and may know better values for a bin than `decode`.
+        ``draw`` decodes one of these columns, and may have better values for a bin than `decode`.
         """
 
     def released(self) -> Declaration:
-        """Return the declaration by which the released column is read."""
+        """Return the declaration with which to read the released column."""
         return replace(self, source="")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compound(Released):
-    """A column that is modelled as several, and released as one."""
+    """A column that is modelled as several columns, and released as one."""
 
     @property
     @abstractmethod
     def modelled(self) -> tuple[Column, ...]:
-        """The columns that have codes."""
+        """The columns with codes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column(Released):
-    """A column that has codes."""
+    """A column with codes."""
 
     codes_are_values: ClassVar[bool] = False
-    """Whether a code is a value of the table itself, and no bin and no part of one."""
+    """Whether a code is a value of the table itself, not a bin or a part."""
 
     @property
     def modelled(self) -> tuple[Column, ...]:
@@ -141,79 +141,79 @@ class Column(Released):
 
     @property
     def summary(self) -> str:
-        """What becomes of the column, as the comments of a drafted schema say it."""
+        """What happens to the column, for the comments of a drafted schema."""
         return f"{self.kind}, {self.size} codes."
 
-    # What a kind must say.
+    # What a kind must define.
 
     @property
     @abstractmethod
     def values_count(self) -> int:
-        """How many codes stand for declared values or bins."""
+        """The number of codes of declared values or bins."""
 
     @abstractmethod
     def encode(self, values: Array) -> Codes:
-        """Turn values into codes; -1 where the row is to be dropped."""
+        """Encode values; -1 where the row is to be dropped."""
 
     @abstractmethod
     def encode_sql(self, cell: Cell) -> str:
-        """Compose the SQL of a cell's code: the same one as `encode` gives."""
+        """Compose the SQL of a cell's code: the same as that of `encode`."""
 
     @abstractmethod
     def decode(self, codes: Codes, rng: np.random.Generator) -> Array:
-        """Turn codes back into values; a bin gives a value drawn uniformly within it."""
+        """Decode codes; the value of a bin is drawn uniformly within it."""
 
     @abstractmethod
     def value_labels(self) -> list[str]:
-        """Name the codes of declared values or bins, for people."""
+        """Return readable labels of the declared values or bins."""
 
-    # What a kind may say.
+    # What a kind may define.
 
     @property
     def ordered_count(self) -> int:
-        """How many codes, from the first, lie in an order; 0 for an unordered column."""
+        """The number of codes, from the first, that are ordered; 0 for an unordered column."""
         return self.values_count
 
     @property
     def span(self) -> tuple[float, float] | None:
-        """The least and the largest number that it takes, where it takes a range of numbers."""
+        """The smallest and the largest number, for a column with a range of numbers."""
         return None
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """What each value belongs to, where that is declared."""
+        """The group of each value, if declared."""
         return ()
 
     # What follows.
 
     @property
     def is_binned(self) -> bool:
-        """Whether a code stands for a range of numbers, of which it gives back one."""
+        """Whether a code stands for a range of numbers."""
         return self.span is not None and not self.codes_are_values
 
     @property
     def null_keys(self) -> tuple[str, ...]:
-        """The texts that mean a missing value, as a value's own text is written."""
+        """The strings that mean a missing value, normalised like the text of a value."""
         return tuple(reading.text(n) or "" for n in self.nulls)
 
     @property
     def missing_code(self) -> int | None:
-        """The code of a missing value, where there is one."""
+        """The code of a missing value, if there is one."""
         return self.values_count if self.missing else None
 
     @property
     def other_code(self) -> int | None:
-        """The code of a value outside the domain, where there is one."""
+        """The code of a value outside the domain, if there is one."""
         return self.values_count + int(self.missing) if self.outside == "other" else None
 
     @property
     def size(self) -> int:
-        """How many codes there are."""
+        """The number of codes."""
         return self.values_count + int(self.missing) + int(self.outside == "other")
 
     @property
     def if_invalid(self) -> int:
-        """Where something goes that is no value at all, and so has no nearest one."""
+        """The code of an invalid value, which has no nearest one."""
         if self.other_code is not None:
             return self.other_code
         if self.outside == "nearest" and self.missing_code is not None:
@@ -222,23 +222,23 @@ class Column(Released):
 
     @property
     def if_missing(self) -> int:
-        """Where a missing value goes."""
+        """The code of a missing value, or of the row to be dropped."""
         return self.if_invalid if self.missing_code is None else self.missing_code
 
     def by_rule(self, codes: Array, *, invalid: Array, absent: Array) -> Codes:
-        """Keep the codes of values, and give the others theirs."""
+        """Keep the codes of valid values, and assign those of the others."""
         codes = np.where(invalid, self.if_invalid, codes)
         return np.where(absent, self.if_missing, codes).astype(np.int32)
 
     def by_rule_sql(self, code: str, *, invalid: str, absent: str) -> str:
-        """Compose the same as `by_rule`."""
+        """Compose the SQL of `by_rule`."""
         return (
             f"CASE WHEN {absent} THEN {self.if_missing} "
             f"WHEN {invalid} THEN {self.if_invalid} ELSE {code} END"
         )
 
     def in_range_sql(self, number: str, code: str, *, low: str, high: str, last: int) -> str:
-        """Compose the code of a number: that of the first or last value if it lies beyond them."""
+        """Compose the code of a number; beyond the range, that of the first or last value."""
         below, above = (0, last) if self.outside == "nearest" else 2 * (self.if_invalid,)
         return (
             f"CASE WHEN {number} < {low} THEN {below} "
@@ -246,12 +246,12 @@ class Column(Released):
         )
 
     def joined(self, codes: Mapping[str, Codes], draw: Draw, rng: np.random.Generator) -> Array:
-        """Return the values that its codes stand for."""
+        """Decode its codes."""
         del rng
         return draw(self, codes[self.name])
 
     def labels(self) -> list[str]:
-        """Name every code, for people."""
+        """Return a readable label for every code."""
         tail = (["(missing)"] if self.missing else []) + (
             ["(other)"] if self.outside == "other" else []
         )
@@ -259,4 +259,4 @@ class Column(Released):
 
 
 Draw = Callable[[Column, Codes], Array]
-"""What turns the codes of a modelled column into values."""
+"""Decodes the codes of a modelled column."""

@@ -34,7 +34,7 @@ def ladder_edges(low: int, high: int) -> tuple[float, ...]:
 
 
 def as_float(number: float) -> float:
-    """Return a number as a float, infinite where it is beyond all of them.
+    """Convert a number to a float, infinite where it overflows.
 
     >>> as_float(10**400), as_float(7)
     (inf, 7.0)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Integer(Column):
-    """A whole number between two declared ends, each with a code of its own.
+    """An integer in a declared range, with one code per value.
 
     >>> Integer(name="age", min=0, max=9).encode(np.array([3.0, 12, np.nan])).tolist()
     [3, 9, 10]
@@ -38,12 +38,12 @@ class Integer(Column):
                 f"column {self.name!r}: the range is empty, too long or too far from 0",
                 got=f"{self.min} to {self.max}",
                 allowed="min <= max, fewer than 2^31 codes, and ends between -2^52 and 2^52",
-                hint="declare a numeric column with bins for a long range",
+                hint="for a long range, declare a numeric column with bins",
             )
 
     @property
     def values_count(self) -> int:
-        """How many whole numbers the range holds."""
+        """The number of integers in the range."""
         return self.max - self.min + 1
 
     @property
@@ -53,16 +53,16 @@ class Integer(Column):
 
     @property
     def disk_type(self) -> str:
-        """Whole numbers of 64 bits."""
+        """64-bit integers."""
         return "BIGINT"
 
     def encode(self, values: Array) -> Codes:
-        """Round to the nearest whole number, halves up, and count from the lower end."""
+        """Round to the nearest integer, halves up, and count from the lower end."""
         numbers, absent = reading.numbers(values, self.null_keys)
         return self.from_whole(np.floor(numbers + 0.5), absent)
 
     def from_whole(self, whole: Array, absent: Array) -> Codes:
-        """Count whole numbers from the lower end; NaN is no number."""
+        """Count integers from the lower end; NaN is invalid."""
         invalid = np.isnan(whole)
         clipped = np.clip(np.where(invalid, self.min, whole), self.min, self.max) - self.min
         if self.outside != "nearest":
@@ -70,22 +70,22 @@ class Integer(Column):
         return self.by_rule(clipped.astype(np.int64), invalid=invalid, absent=absent)
 
     def encode_sql(self, cell: Cell) -> str:
-        """Round to the nearest whole number, halves up, and count from the lower end."""
+        """Round to the nearest integer, halves up, and count from the lower end."""
         number, absent = cell.number(self.null_keys)
         return self.from_whole_sql(cell.take(f"floor({number} + 0.5)"), cell.take(absent))
 
     def from_whole_sql(self, whole: str, absent: str) -> str:
-        """Count whole numbers from the lower end; NULL is no number."""
+        """Count integers from the lower end; NULL is invalid."""
         low, high, last = str(self.min), str(self.max), self.values_count - 1
         counted = f"CAST({whole} - {low} AS BIGINT)"
         code = self.in_range_sql(whole, counted, low=low, high=high, last=last)
         return self.by_rule_sql(code, invalid=f"{whole} IS NULL", absent=absent)
 
     def decode(self, codes: Codes, rng: np.random.Generator) -> Array:
-        """Return whole numbers, None for missing and other."""
+        """Return integers, None for missing and other."""
         del rng
         return reading.nullable(codes.astype(np.int64) + self.min, codes >= self.values_count)
 
     def value_labels(self) -> list[str]:
-        """Write the whole numbers."""
+        """Return the integers as text."""
         return [str(v) for v in range(self.min, self.max + 1)]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from understudy.schema.encoding.reading import Array, Codes
 
 MAX_BINS = 2**16
-"""The most bins that a range is cut into; each is a code, and a branch of the encoder."""
+"""The most bins of a range; each is a code, and a branch of the encoder."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,34 +37,34 @@ class Numeric(Column):
     kind: ClassVar[str] = "numeric"
     edges: tuple[float, ...]
     whole: bool = False
-    """Whether values are whole numbers on the way out."""
+    """Whether the output has whole numbers."""
     special: tuple[float, ...] = ()
     """Numbers beyond the bins that mean something else, such as 999998 for none: each has a code
     of its own, after those of the bins, and is looked for before the nearest bin."""
     top_coded: bool = False
-    """Whether the last bin stands for all above: it comes out as its floor."""
+    """Whether the last bin is open-ended: it is written as its lower edge."""
 
     def __post_init__(self) -> None:
-        """Raise on edges that do not rise or are not finite."""
+        """Raise unless the edges are finite and increasing, and the special values valid."""
         check_outside(self.name, self.outside, ("nearest", "other", "drop"))
         rising = len(self.edges) >= 2 and all(a < b for a, b in pairwise(self.edges))
         if not rising or not all(map(math.isfinite, self.edges)):
             raise SchemaError(
-                f"column {self.name!r}: edges must be finite and rise",
+                f"column {self.name!r}: edges must be finite and increasing",
                 got=f"{len(self.edges)} edges",
-                allowed="at least two, each above the one before",
+                allowed="at least two edges, each above the one before",
             )
         if not self._special_apart():
             raise SchemaError(
-                f"column {self.name!r}: special values are different numbers beyond the bins",
+                f"column {self.name!r}: special values must be distinct numbers outside the bins",
                 got=", ".join(map(_shown, self.special)),
-                allowed="between -2^52 and 2^52, whole ones where the column is",
-                hint="one within a bin can have a bin of its own, by its edges",
+                allowed="numbers between -2^52 and 2^52, whole if the column is",
+                hint="a special value within the range can have its own bin, by its edges",
             )
         if self.whole and not self._holds_whole():
             raise SchemaError(
-                f"column {self.name!r}: a bin holds no whole number of 64 bits",
-                allowed="bins with whole numbers between -2^63 and 2^63",
+                f"column {self.name!r}: a bin contains no 64-bit integer",
+                allowed="bins that contain integers between -2^63 and 2^63",
             )
 
     def _special_apart(self) -> bool:
@@ -81,24 +81,24 @@ class Numeric(Column):
 
     @classmethod
     def expanded(cls, name: str, given: dict[str, Any]) -> dict[str, Any]:
-        """Allow min, max and a number of bins, or a step, in the place of edges."""
+        """Allow min, max and a number of bins, or a step, instead of edges."""
         out = dict(given)
         _expand_bins(name, out)
         return out
 
     @property
     def bins(self) -> int:
-        """How many bins there are."""
+        """The number of bins."""
         return len(self.edges) - 1
 
     @property
     def values_count(self) -> int:
-        """How many bins and special values there are."""
+        """The number of bins and special values."""
         return self.bins + len(self.special)
 
     @property
     def ordered_count(self) -> int:
-        """How many bins there are: special values lie in no order."""
+        """The number of bins: special values have no order."""
         return self.bins
 
     @property
@@ -108,7 +108,7 @@ class Numeric(Column):
 
     @property
     def disk_type(self) -> str:
-        """Whole numbers of 64 bits, or floats of 64 bits."""
+        """64-bit integers or floats."""
         return "BIGINT" if self.whole else "DOUBLE"
 
     def encode(self, values: Array) -> Codes:
@@ -158,7 +158,7 @@ class Numeric(Column):
             low, top = np.ceil(low), self._last_whole(bins)
             drawn: Array = np.minimum(low + np.floor(share * (top - low + 1)), top)
             return drawn.astype(np.int64)
-        # Not low + share * (high - low): the width of a long bin may be beyond float64.
+        # Not low + share * (high - low): the width of a long bin may overflow float64.
         found: Array = (1 - share) * low
         share *= high
         found += share
@@ -168,7 +168,7 @@ class Numeric(Column):
         return found
 
     def _last_whole(self, bins: Array) -> Array:
-        """Return the largest whole number of each bin; the last edge of all is inside its bin."""
+        """Return the largest integer of each bin; the last edge belongs to the last bin."""
         high = np.array(self.edges)[bins + 1]
         below = np.minimum(np.ceil(high) - 1, np.nextafter(high, -np.inf))
         top = np.where(bins == self.bins - 1, np.floor(high), below)
@@ -176,7 +176,7 @@ class Numeric(Column):
         return inside
 
     def value_labels(self) -> list[str]:
-        """Write the bins as intervals, and the special values."""
+        """Return the bins as intervals, and the special values, as text."""
         ends = ")" * (self.bins - 1) + "]"
         bins = [
             f"[{a:g}, {b:g}{end}" for (a, b), end in zip(pairwise(self.edges), ends, strict=True)
@@ -185,12 +185,12 @@ class Numeric(Column):
 
 
 def _shown(value: float) -> str:
-    # A whole number beyond all floats has no short form of its own.
+    # An integer beyond all floats has no short form.
     return f"{value:g}" if abs(value) <= 2**53 or isinstance(value, float) else "a huge number"
 
 
 def _bin(number: str, edges: Sequence[float], first: int) -> str:
-    """Find a bin among inner edges by halving: as exact as comparison, and not linear."""
+    """Compose a binary search for the bin among the inner edges, by exact comparison."""
     if not edges:
         return str(first)
     middle = len(edges) // 2
@@ -200,7 +200,7 @@ def _bin(number: str, edges: Sequence[float], first: int) -> str:
 
 
 def _expand_bins(name: str, given: dict[str, Any]) -> None:
-    """Allow ``min``, ``max`` and a number of ``bins``, or a ``step``, in the place of ``edges``."""
+    """Allow ``min``, ``max`` and a number of ``bins``, or a ``step``, instead of ``edges``."""
     if "edges" not in given and {"min", "max", "step"} <= set(given):
         _expand_steps(name, given)
     if "edges" not in given and {"min", "max", "bins"} <= set(given):
@@ -218,22 +218,22 @@ def _expand_bins(name: str, given: dict[str, Any]) -> None:
 
 
 def _expand_steps(name: str, given: dict[str, Any]) -> None:
-    """Cut a range into steps, up to a ``top`` from which on all is one bin, if one is given."""
+    """Cut a range into steps; from ``top`` on, if given, all is one bin."""
     named = {k: given.pop(k, None) for k in ("min", "max", "step", "top")}
     if named["top"] is None:
         named["top"] = named["max"]
     numbers = list(named.values())
     sound = all(isinstance(n, (int, float)) and not isinstance(n, bool) for n in numbers)
     low, high, step, end = map(as_float, numbers) if sound else (0.0, 0.0, 0.0, 0.0)
-    # As finite as 2^52 is, so that no step is lost in rounding.
+    # Within 2^52, so that no step is lost in rounding.
     near = max(abs(low), abs(high)) < LARGEST
     if not near or not (low < end <= high and step > 0) or (end - low) / step > MAX_BINS:
         raise SchemaError(
-            f"column {name!r}: steps go from min to max, or to a top below it",
+            f"column {name!r}: steps need min < max, and a top between them if given",
             got=", ".join(map(str, numbers)),
             allowed=f"numbers, min < top <= max, a step above 0, at most {MAX_BINS} steps",
         )
-    # A step of 0.3 does not meet 2.1 to the last bit, and is not to leave a sliver.
+    # Steps of 0.3 miss 2.1 by the last bit, and must not leave a sliver.
     inner = [low + i * step for i in range(max(1, math.ceil((end - low) / step - 1e-9)))]
     given["edges"] = tuple([*inner, end] if end == high else [*inner, end, high])
     if end < high:

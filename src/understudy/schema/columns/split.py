@@ -31,10 +31,10 @@ MOST_STEPS = 2**16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remainder(Column):
-    """What is left of a whole number above the last multiple of a step, counted from ``min``.
+    """The remainder of an integer above the last multiple of a step, counted from ``min``.
 
-    A special value has no remainder: all of them share a code of their own.  It is part of a
-    split and never declared alone.
+    A special value has no remainder: all of them share one extra code.  It is part of a split and
+    never declared alone.
 
     >>> cents = Remainder(name="cents", step=100, min=0, max=999, special=(1777,))
     >>> cents.encode(np.array([5, 205, 1777, 1200])).tolist()
@@ -49,17 +49,17 @@ class Remainder(Column):
 
     @property
     def values_count(self) -> int:
-        """How many remainders there are, and one for special values."""
+        """The number of remainders, plus one for special values."""
         return self.step + bool(self.special)
 
     @property
     def ordered_count(self) -> int:
-        """How many remainders there are."""
+        """The number of remainders."""
         return self.step
 
     @property
     def disk_type(self) -> str:
-        """Whole numbers of 64 bits."""
+        """64-bit integers."""
         return "BIGINT"
 
     def encode(self, values: Array) -> Codes:
@@ -87,19 +87,19 @@ class Remainder(Column):
         return self.by_rule_sql(code, invalid=f"{number} IS NULL", absent=absent)
 
     def decode(self, codes: Codes, rng: np.random.Generator) -> Array:
-        """Return remainders, None where there is none."""
+        """Return remainders, None for missing, other and special values."""
         del rng
         return reading.nullable(codes.astype(np.int64), codes >= self.step)
 
     def value_labels(self) -> list[str]:
-        """Write the remainders."""
+        """Return the remainders as text."""
         special = ["(special)"] if self.special else []
         return [str(v) for v in range(self.step)] + special
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Split(Compound):
-    """A column of whole numbers that is modelled as two: its steps, and the remainder.
+    """A column of integers that is modelled as two: its steps, and the remainder.
 
     >>> wage = Split(
     ...     name="wage", parts=("hundreds", "rest"), step=100, top=300, max=9997, special=(9998,)
@@ -116,38 +116,40 @@ class Split(Compound):
     max: int
     min: int = 0
     top: int | None = None
-    """From here on up to ``max`` all is one step, which comes out near its floor."""
+    """From here up to ``max`` all is one step, which is written as values near its lower end."""
     special: tuple[int, ...] = ()
-    """Numbers that mean something else, looked for before any step."""
+    """Numbers that mean something else; they are looked up before any step."""
 
     def __post_init__(self) -> None:
-        """Raise on parts, steps and ends that cannot be."""
+        """Raise on invalid parts, steps and ends."""
         check_outside(self.name, self.outside, ("nearest", "other", "drop"))
         if len(self.parts) != 2 or self.parts[0] == self.parts[1] or not all(self.parts):
-            raise SchemaError(f"column {self.name!r}: a split has two parts", got=self.parts)
+            raise SchemaError(
+                f"column {self.name!r}: parts must be two different names", got=self.parts
+            )
         top = self.max + 1 if self.top is None else self.top
         far = max(abs(self.min), abs(self.max)) >= LARGEST
         sound = 2 <= self.step <= MOST_STEPS and self.min < top <= self.max + 1
         if far or not sound or self._steps > MOST_STEPS:
             raise SchemaError(
-                f"column {self.name!r}: a split has a step of 2 or more, and min < top <= max",
+                f"column {self.name!r}: a split needs a step of at least 2, and min < top <= max",
                 got=f"step {self.step}, {self.min} to {top} to {self.max}"[:90],
                 allowed=f"at most {MOST_STEPS} steps, each of at most {MOST_STEPS}, "
                 "and ends between -2^52 and 2^52",
             )
         if self.top is not None and (self.top - self.min) % self.step:
             raise SchemaError(
-                f"column {self.name!r}: the top of a split is one of its steps",
+                f"column {self.name!r}: top must lie on a step",
                 got=self.top,
-                allowed=f"{self.min} and a multiple of {self.step}",
+                allowed=f"{self.min} plus a multiple of {self.step}",
             )
         if self.top in (None, self.max) and (self.max - self.min) % self.step == 0:
             raise SchemaError(
-                f"column {self.name!r}: a split ends within a step, not on the first number of one",
+                f"column {self.name!r}: max must not be the first number of a step",
                 got=self.max,
                 hint=f"take {self.max - 1} or {self.max + self.step - 1} for max",
             )
-        # The steps' column looks at the rest.
+        # The column of steps checks the rest.
         _ = self.modelled
 
     @property
@@ -157,12 +159,12 @@ class Split(Compound):
 
     @property
     def disk_type(self) -> str:
-        """Whole numbers of 64 bits."""
+        """64-bit integers."""
         return "BIGINT"
 
     @property
     def modelled(self) -> tuple[Numeric, Remainder]:
-        """The two columns that have codes."""
+        """The two columns with codes."""
         inner = [self.min + i * self.step for i in range(self._steps)]
         top_coded = self.top is not None and self.top < self.max
         edges = [*inner, self.top, self.max] if top_coded else [*inner, self.max]
@@ -189,9 +191,9 @@ class Split(Compound):
         )
 
     def joined(self, codes: Mapping[str, Codes], draw: Draw, rng: np.random.Generator) -> Array:
-        """Put the two together: values drawn for the steps' codes, and the remainders' codes.
+        """Combine the two: values drawn for the steps' codes, and the remainders' codes.
 
-        Where the codes cannot go together, the step is kept, and a remainder drawn.
+        Where the codes contradict each other, the step is kept, and a remainder drawn.
         """
         first, rest = self.modelled
         high, low = codes[first.name], codes[rest.name]
@@ -200,7 +202,7 @@ class Split(Compound):
         left = np.where(low < self.step, low, rng.integers(0, self.step, len(low)))
         held = np.where(bins, drawn, self.min).astype(np.int64)
         near = self.min + (held - self.min) // self.step * self.step + left
-        # A remainder may lead beyond the end; then the step before, if that is still the same.
+        # A remainder may lead past the end; then the step before, if that has the same code.
         whole = np.where(near <= self.max, near, near - self.step)
         whole = np.where((whole >= self.min) & (first.encode(whole) == high), whole, held)
         out: Array = np.where(bins, whole, drawn)
@@ -208,5 +210,5 @@ class Split(Compound):
 
 
 def _float(number: int) -> float:
-    # A whole number beyond all floats is refused as infinite, and not by Python.
+    # An integer beyond all floats is rejected as infinite, not by Python's OverflowError.
     return float(number) if abs(number) < LARGEST else np.inf

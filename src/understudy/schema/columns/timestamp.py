@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 Resolution = Literal["second", "minute", "hour", "day"]
 RESOLUTIONS: dict[Resolution, int] = {"day": 86400, "hour": 3600, "minute": 60, "second": 1}
-"""The seconds of each, the coarsest first."""
+"""Seconds of each, the coarsest first."""
 _PARTS = {"month": "month_index", "weekday": "weekday", "hour": "hour"}
-"""The ends of the modelled columns' names, and the part of a date-time that each is."""
+"""The suffixes of the modelled columns' names, and the part of a date-time that each holds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,10 +50,10 @@ class DateTime(Column):
     min: int | None = None
     max: int | None = None
     format: str | None = None
-    """How a text is read, in strptime's letters; ISO 8601 where it is None."""
+    """The format of texts, as for strptime; ISO 8601 where it is None."""
 
     def __post_init__(self) -> None:
-        """Raise on unknown parts, and parts without ends where the calendar gives none."""
+        """Raise on unknown parts, and on missing ends where the calendar defines none."""
         check_outside(self.name, self.outside, ("nearest", "other", "drop"))
         if self.part not in PARTS:
             raise SchemaError(
@@ -68,13 +68,13 @@ class DateTime(Column):
                 if default is None:
                     raise SchemaError(
                         f"column {self.name!r}: part {self.part!r} needs min and max",
-                        hint="the calendar does not say where your table begins and ends",
+                        hint="the calendar does not define where your table begins and ends",
                     )
                 object.__setattr__(self, end, default)
         self.as_integer()
 
     def as_integer(self) -> Integer:
-        """Return the column that the part's values make."""
+        """Return the Integer column of the part's values."""
         low, high = self.min or 0, self.max or 0
         return Integer(
             name=self.name, min=low, max=high, outside=self.outside, missing=self.missing
@@ -82,21 +82,21 @@ class DateTime(Column):
 
     @property
     def values_count(self) -> int:
-        """How many values the part may take."""
+        """The number of values of the part."""
         return self.as_integer().values_count
 
     @property
     def date_part(self) -> DatePart:
-        """The part, and how texts of the date-time are written."""
+        """The part, and the format of the date-time."""
         return DatePart(self.part, self.format)
 
     @property
     def disk_type(self) -> str:
-        """Whole numbers of 64 bits."""
+        """64-bit integers."""
         return "BIGINT"
 
     def released(self) -> Integer:
-        """Return the column that the part's values make: a release holds no date-time of it."""
+        """Return the Integer column of the part's values: a release has no date-time of it."""
         return self.as_integer()
 
     def encode(self, values: Array) -> Codes:
@@ -111,11 +111,11 @@ class DateTime(Column):
         return self.as_integer().from_whole_sql(part, cell.take(absent))
 
     def decode(self, codes: Codes, rng: np.random.Generator) -> Array:
-        """Return the part as a whole number, None for missing and other."""
+        """Return the part as an integer, None for missing and other."""
         return self.as_integer().decode(codes, rng)
 
     def value_labels(self) -> list[str]:
-        """Write the part's values; a month with its year."""
+        """Return the part's values as text; a month with its year."""
         counted = range(self.min or 0, (self.max or 0) + 1)
         if self.part == "month_index":
             return [str(np.datetime64(v, "M")) for v in counted]
@@ -137,14 +137,14 @@ class Timestamp(Compound):
     max: str
     """The last day."""
     resolution: Resolution = "second"
-    """What comes out is a whole one of these; by days there is no hour."""
+    """The resolution of the output; with ``day`` there is no hour."""
     format: str | None = None
-    """How a text is read, in strptime's letters; ISO 8601 where it is None."""
+    """The format of texts, as for strptime; ISO 8601 where it is None."""
     parts: tuple[str, ...] = ()
-    """The names of the modelled columns; the column's own name with an ending where it is empty."""
+    """The names of the modelled columns; if empty, the column's own name with suffixes."""
 
     def __post_init__(self) -> None:
-        """Raise on days, resolutions, formats and parts that cannot be."""
+        """Raise on invalid days, resolutions, formats and parts."""
         check_outside(self.name, self.outside, ("nearest", "other", "drop"))
         if self.resolution not in RESOLUTIONS:
             raise SchemaError(
@@ -163,9 +163,9 @@ class Timestamp(Compound):
         several = len({part.lower() for part in self.parts}) == len(self._kinds)
         if self.parts and (not several or len(self.parts) != len(self._kinds) or "" in self.parts):
             raise SchemaError(
-                f"column {self.name!r}: parts has one name for each modelled column",
+                f"column {self.name!r}: parts needs one name per modelled column",
                 got=", ".join(map(repr, self.parts)),
-                allowed=f"{len(self._kinds)} different names: of " + ", ".join(self._kinds),
+                allowed=f"{len(self._kinds)} different names, for " + ", ".join(self._kinds),
             )
 
     @property
@@ -179,7 +179,7 @@ class Timestamp(Compound):
 
     @classmethod
     def expanded(cls, name: str, given: dict[str, Any]) -> dict[str, Any]:
-        """Allow the days that TOML has of its own, which need no quotes."""
+        """Allow TOML's own dates, which need no quotes."""
         del name
         return {k: v.isoformat() if isinstance(v, date) else v for k, v in given.items()}
 
@@ -190,19 +190,19 @@ class Timestamp(Compound):
 
     @property
     def summary(self) -> str:
-        """What becomes of the column, as the comments of a drafted schema say it."""
+        """What happens to the column, for the comments of a drafted schema."""
         return (
             "Moments, modelled as month, weekday and hour. From which day to which does the\n"
             "private table go? Set min and max to that; days beyond count as the nearest month."
         )
 
     def released(self) -> Timestamp:
-        """Return the declaration of what comes out: written in one way, empty where missing."""
+        """Return the declaration of the output: one format, empty where missing."""
         return replace(self, source="", format=None, nulls=NULLS)
 
     @property
     def modelled(self) -> tuple[DateTime, ...]:
-        """The columns that have codes: the month, the weekday, and perhaps the hour."""
+        """The columns with codes: the month, the weekday, and perhaps the hour."""
         months = tuple(_month(day_of(self.name, end)) for end in (self.min, self.max))
         return tuple(
             DateTime(
@@ -222,7 +222,7 @@ class Timestamp(Compound):
     def joined(self, codes: Mapping[str, Codes], draw: Draw, rng: np.random.Generator) -> Array:
         """Draw date-times for the codes of all parts, NaT where there is no month.
 
-        Of a month without a weekday any date is as likely as any other, and so is any hour.
+        Without a weekday all dates of the month are equally likely, and without an hour all hours.
         """
         del draw
         months, *others = self.modelled
@@ -239,13 +239,13 @@ class Timestamp(Compound):
         return drawn
 
     def _dates(self, month: Array, weekday: Codes, rng: np.random.Generator) -> Array:
-        """Draw dates of months and weekdays, as days since 1970, between the ends if it can be."""
+        """Draw dates of months and weekdays, as days since 1970, between the ends if possible."""
         whole = _first_day(month), _first_day(month + 1)
         low = np.maximum(whole[0], _number(day_of(self.name, self.min)))
         high = np.minimum(whole[1], _number(day_of(self.name, self.max)) + 1)
         any_day = rng.integers(low, high)
         wanted = np.where(weekday < 7, weekday, (any_day + 3) % 7)
-        # Days at the ends of a table may be too few to have the weekday among them.
+        # The first or last month of a table may be too short to contain the weekday.
         lacking = low + _until(low, wanted) >= high
         low, high = np.where(lacking, whole[0], low), np.where(lacking, whole[1], high)
         start = low + _until(low, wanted)
@@ -254,14 +254,14 @@ class Timestamp(Compound):
 
 
 def check_format(name: str, text: str | None) -> None:
-    """Raise unless a format can be read, and reads the text of a typed date-time as that one."""
+    """Raise unless a format is valid, and reads the text of a typed date-time as that one."""
     compile_format(text)
     other = reading.misread(text)
     if other is not None:
         raise SchemaError(
-            f"column {name!r}: the format takes {other} for another day or time than ISO 8601 does",
+            f"column {name!r}: the format reads {other} differently from ISO 8601",
             got=repr(text),
-            hint="a date-time of a typed column and its text must mean the same; write such texts "
+            hint="a typed date-time and its text must mean the same; use a format "
             "with the month after the year",
         )
 
@@ -273,13 +273,13 @@ def day_of(name: str, text: str) -> date:
     datetime.date(2020, 2, 29)
     """
     try:
-        # Weeks and days without strokes are dates to Python, and to nobody who reads a schema.
+        # Python also accepts weeks and days without hyphens, which a reader of a schema would not.
         return date.fromisoformat(text if re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", text) else "")
     except ValueError:
         raise SchemaError(
-            f"column {name!r}: min and max of a timestamp are days",
+            f"column {name!r}: min and max of a timestamp must be days",
             got=repr(text),
-            allowed="a date of the years 1 to 9999, as '2020-01-31'",
+            allowed="a date in the years 1 to 9999, such as '2020-01-31'",
         ) from None
 
 
@@ -297,6 +297,6 @@ def _first_day(month: Array) -> Array:
 
 
 def _until(day: Array, weekday: Array) -> Array:
-    """Count the days from a day to the next that is the weekday."""
+    """Count the days from a day to the next one with this weekday."""
     ahead: Array = (weekday - day - 3) % 7
     return ahead

@@ -10,16 +10,16 @@ from understudy.schema.columns.column import Declaration
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Id(Declaration):
-    """The person's id, or one part of it: never modelled, given anew in the output."""
+    """The person's id, or one part of it: never modelled, newly assigned in the output."""
 
     kind: ClassVar[str] = "id"
     min: int | None = None
-    """The smallest id a synthetic person may get, where the output has a rule for it."""
+    """The smallest id of a synthetic person, where the output has a rule for it."""
     max: int | None = None
 
     @property
     def summary(self) -> str:
-        """What becomes of the column, as the comments of a drafted schema say it."""
+        """What happens to the column, for the comments of a drafted schema."""
         return "Tells people apart: never modelled, given anew in the output."
 
 
@@ -31,5 +31,5 @@ class Ignored(Declaration):
 
     @property
     def summary(self) -> str:
-        """What becomes of the column, as the comments of a drafted schema say it."""
+        """What happens to the column, for the comments of a drafted schema."""
         return "Left out, neither counted nor released. Declare it to have it."

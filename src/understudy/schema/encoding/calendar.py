@@ -26,7 +26,7 @@ PARTS: dict[str, tuple[int | None, int | None]] = {
     "week": (None, None),
     "month_index": (None, None),
 }
-"""Each part with its ends.  Weekdays count from Monday; ``date``, ``week`` and
+"""Each part with its range.  Weekdays count from Monday; ``date``, ``week`` and
 ``month_index`` count days, weeks (from Monday) and months since January 1970."""
 
 MONTHS = "janfebmaraprmayjunjulaugsepoctnovdec"
@@ -55,7 +55,7 @@ _SAME = {
     "half_hour": "hour",
 }
 _NOT_PLAIN = r"[\[\]^\\\x00\ud800-\udfff]"
-"""What would need a backslash in a regular expression, or could not stand in SQL."""
+"""Characters that need a backslash in a regular expression, or cannot occur in SQL."""
 _ISO = (
     "([0-9]{4})-([0-9]{2})-([0-9]{2})"
     "(?:[ T]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:[.][0-9]+)?)?)?"
@@ -64,7 +64,7 @@ _ISO = (
 
 
 class DatePart(NamedTuple):
-    """A part of a date-time, and how texts of the date-time are written."""
+    """A part of a date-time, and the format of the date-time."""
 
     part: str
     format: str | None
@@ -84,7 +84,7 @@ class Format:
 
 @cache
 def compile_format(text: str | None) -> Format:
-    """Compile strptime's letters, or ISO 8601 for None.
+    """Compile a strptime format, or ISO 8601 for None.
 
     >>> compile_format("%d %b %Y").fields
     ('day', 'month_name', 'year')
@@ -100,7 +100,7 @@ def compile_format(text: str | None) -> Format:
         name, piece = _DIRECTIVES.get(letter, ("", ""))
         if not name or name in fields or _SAME.get(name) in fields:
             raise SchemaError(
-                "a date-time format that cannot be read",
+                "invalid date-time format",
                 got=repr(text),
                 allowed="each of "
                 + " ".join(f"%{d}" for d in _DIRECTIVES)
@@ -111,7 +111,7 @@ def compile_format(text: str | None) -> Format:
     dated = {"year", "short_year"} & set(fields) and {"month", "month_name"} & set(fields)
     if not dated or "day" not in fields or re.search(_NOT_PLAIN, text):
         raise SchemaError(
-            "a date-time format that names no date",
+            "the date-time format has no full date",
             got=repr(text),
             allowed="a year, a month and a day, with plain characters between them",
         )

@@ -30,23 +30,23 @@ if TYPE_CHECKING:
     from understudy.schema.encoding.dialect import Dialect, Kind
 
 SHORT = 4
-"""How many texts are listed in one IN."""
+"""The most texts in one IN."""
 RAW, TEXT, FIELD, READING, TAKEN = range(5)
-"""The floors of nested SELECTs: each is made of those below."""
+"""The levels of nested SELECTs: each is made of those below."""
 
 
 @dataclass(slots=True)
 class Layers:
-    """Nested SELECTs: an expression is put on a floor once, and known by a name above it."""
+    """Nested SELECTs: an expression is put on a level once, and has a name above it."""
 
     floors: list[dict[str, str]] = field(default_factory=lambda: [{} for _ in range(TAKEN + 1)])
 
     def put(self, floor: int, sql: str) -> str:
-        """Return the name of an expression on a floor, new or already there."""
+        """Return the name of an expression on a level, new or existing."""
         return self.floors[floor].setdefault(sql, f"v{floor}_{len(self.floors[floor])}")
 
     def select(self, table: str, extra: dict[str, str]) -> str:
-        """Compose the query; ``extra`` columns are taken from the table and passed on."""
+        """Compose the query; ``extra`` columns are taken from the table and passed through."""
         ground = [f"{sql} AS {quote(name)}" for name, sql in extra.items()]
         ground += [f"{sql} AS {name}" for sql, name in self.floors[RAW].items()]
         query = f"SELECT {', '.join(ground)} FROM {table} AS s"
@@ -110,7 +110,7 @@ class Cell:
         if self.kind not in STAMPED:
             absent = f"{x} IS NULL OR {self.text} IS NULL OR {among(self.text, texts)}"
             return self._written(written), absent
-        # One out of the calendar is absent too: an engine may have no number for it.
+        # A date outside the calendar is absent too: an engine may have no number for it.
         read = self.layers.put(READING, seconds_at(x, self.dialect))
         tests = [f"{x} IS NULL", f"{read} IS NULL"]
         # Its text is needed only where a text of its kind means a missing value.
@@ -119,7 +119,7 @@ class Cell:
         return read, " OR ".join(tests)
 
     def _written(self, written: str | None) -> str:
-        """Read the text of a date-time, each field of it once."""
+        """Parse the text of a date-time, each field once."""
         read = []
         for form in dict.fromkeys((written, None)):
             compiled = compile_format(form)
@@ -129,9 +129,9 @@ class Cell:
         return self.layers.put(READING, f"coalesce({', '.join(read)})")
 
     def place(self, texts: list[str], nulls: Iterable[str]) -> tuple[str, str]:
-        """Read the place of the cell's text in a list, from 0.
+        """Look up the position of the cell's text in a list, from 0.
 
-        Most texts are listed as they stand; only of others is more read.  What is listed reads as
+        Most texts are listed as they are; only the others are parsed.  What is listed reads as
         itself, so that both ways lead to the same place.
         """
         self.lists[self.list_name] = texts
@@ -151,8 +151,8 @@ class Cell:
 
 
 def among(text: str, texts: Iterable[str]) -> str:
-    """Compose a test for being one of some texts, FALSE for NULL."""
-    # In short lists: DuckDB makes a join of a long one, which for many columns is many joins.
+    """Compose a test for membership in a list of texts, FALSE for NULL."""
+    # In short lists: DuckDB turns a long one into a join, and many columns into many joins.
     listed = [literal(t) for t in texts]
     parts = [", ".join(listed[i : i + SHORT]) for i in range(0, len(listed), SHORT)]
     found = " OR ".join(f"{text} IN ({part})" for part in parts)

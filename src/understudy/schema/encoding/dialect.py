@@ -24,15 +24,15 @@ class Dialect:
     moment: str
     """The timestamp of whole seconds since 1970."""
     double_text: str
-    """The text of a DOUBLE ``{x}`` that is no whole number, as Python writes it."""
+    """The text of a DOUBLE ``{x}`` that is not an integer, as Python writes it."""
     duration: str
     """A duration in whole microseconds."""
     utf8: str
-    """The text of bytes, NULL where they are no UTF-8."""
+    """The text of bytes, NULL where they are not UTF-8."""
     place: str
-    """Where a text ``{}`` stands in a list of a name ``{name}``, from 0; NULL if it does not."""
+    """The position of a text ``{}`` in the list ``{name}``, from 0; NULL if it is not there."""
     numbers_people: bool
-    """Whether ids are numbered, as is cheap on one machine; elsewhere a person goes by their id."""
+    """Whether ids are numbered, which is cheap on one machine; otherwise a person is their id."""
 
 
 def quote(name: str) -> str:
@@ -51,5 +51,5 @@ def literal(text: str) -> str:
     "'it''s'"
     """
     if "\x00" in text:
-        raise SchemaError("a declared value holds a NUL character")
+        raise SchemaError("a declared value contains a NUL character")
     return "'" + text.replace("'", "''") + "'"

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from understudy.schema.encoding.dialect import Dialect, Kind
 
 STAMPED = ("moment", "date")
-"""Kinds that are date-times by themselves."""
+"""Kinds that are already date-times."""
 END = r"\z"
-"""The very end of a text in a regular expression; Java's $ also stands before a last line break."""
+"""The very end of a text in a regular expression; Java's $ also matches before a final newline."""
 
 
 def text_of(x: str, kind: Kind, dialect: Dialect) -> str:
@@ -42,7 +42,7 @@ def text_of(x: str, kind: Kind, dialect: Dialect) -> str:
 
 def _plain_text(x: str) -> str:
     t = _trimmed(x)
-    # Most texts have no point in them, and need no closer look.
+    # Most texts have no decimal point, and need no more work.
     return (
         f"CASE WHEN {t} = '-0' THEN '0' WHEN instr({t}, '.') = 0 THEN {t} "
         f"WHEN regexp_extract({t}, '^-0[.]0+{END}', 0) <> '' THEN '0' "
@@ -52,7 +52,7 @@ def _plain_text(x: str) -> str:
 
 
 def _wide(x: str, kind: Kind, dialect: Dialect) -> str:
-    """Read what is, or is counted in, floats as a DOUBLE; NaN stays NaN."""
+    """Read floats, and what is measured in floats, as a DOUBLE; NaN stays NaN."""
     if kind == "duration":
         return f"(CAST({dialect.duration.format(x)} AS DOUBLE) / CAST(1000000 AS DOUBLE))"
     return _widened(x) if kind == "float" else x
@@ -67,19 +67,19 @@ def _double_text(x: str, dialect: Dialect) -> str:
 
 
 def _trimmed(x: str) -> str:
-    # DuckDB's plain trim() takes every kind of space away, Spark's and Python's only this one.
+    # DuckDB's plain trim() strips every kind of space, Spark's and Python's only this one.
     return f"trim(BOTH ' ' FROM CAST({x} AS STRING))"
 
 
 def _widened(x: str) -> str:
-    """Make a DOUBLE of a FLOAT; a fraction in it is known by its seven digits."""
+    """Convert a FLOAT to a DOUBLE; a fraction keeps its seven digits."""
     wide = f"CAST({x} AS DOUBLE)"
     digits = f"TRY_CAST(printf('%.6e', {wide}) AS DOUBLE)"
     return f"CASE WHEN floor({wide}) = {wide} OR isnan({wide}) THEN {wide} ELSE {digits} END"
 
 
 def _clock(x: str) -> str:
-    """Take a timestamp to its whole second, NULL where it is out of range.
+    """Truncate a timestamp to its second, NULL where it is out of range.
 
     A TIMESTAMP_NS cast to TIMESTAMP would be rounded, and the last nanosecond of a day be
     the next day's.
@@ -101,7 +101,7 @@ def _in_calendar(x: str) -> str:
 
 
 def number_of(x: str, t: str, kind: Kind, dialect: Dialect) -> str:
-    """Read a value ``x`` of text ``t`` as a DOUBLE, NULL where it is none."""
+    """Read a value ``x`` with text ``t`` as a DOUBLE, NULL where it is not a number."""
     if kind in ("whole", "boolean"):
         return f"CAST({x} AS DOUBLE)"
     if kind in ("double", "float", "duration"):
@@ -118,9 +118,9 @@ def number_of(x: str, t: str, kind: Kind, dialect: Dialect) -> str:
 
 
 def seconds_of(x: str, kind: Kind, written: str | None, dialect: Dialect) -> str:
-    """Read a value as whole seconds since 1970, NULL where it is no date-time.
+    """Read a value as whole seconds since 1970, NULL where it is not a date-time.
 
-    A text is read as it is ``written``, and what is not written so as ISO 8601.
+    A text is read in the format ``written``, or else as ISO 8601.
     """
     if kind in STAMPED:
         return seconds_at(x, dialect)
@@ -133,13 +133,13 @@ def seconds_of(x: str, kind: Kind, written: str | None, dialect: Dialect) -> str
 
 
 def seconds_at(x: str, dialect: Dialect) -> str:
-    """Read a date or a moment as whole seconds, NULL where it is of no calendar year."""
+    """Read a date or a moment as whole seconds, NULL outside the calendar's years."""
     read = dialect.seconds.format(_clock(x))
     return f"CASE WHEN {read} BETWEEN {FIRST} AND {LAST} THEN {read} END"
 
 
 def group(t: str, written: Format, number: int) -> str:
-    """Take a group of a format's regular expression, the empty text where there is no match."""
+    """Extract a group of a format's regular expression, an empty text where there is no match."""
     return f"regexp_extract({t}, {literal(f'^(?:{written.regex}){END}')}, {number})"
 
 
@@ -193,7 +193,7 @@ def _offset(found: str | None) -> str:
 
 
 def part_of(s: str, name: str, dialect: Dialect) -> str:
-    """Take one part of a date-time given in seconds."""
+    """Extract one part of a date-time given in seconds."""
     moment = dialect.moment.format(s)
     year = f"extract(year FROM {moment})"
     days = f"floor({s} / 86400.0)"
@@ -212,5 +212,5 @@ def part_of(s: str, name: str, dialect: Dialect) -> str:
 
 
 def double(value: float) -> str:
-    """Write a number as a DOUBLE."""
+    """Return the SQL literal of a DOUBLE."""
     return f"CAST({literal(repr(float(value)))} AS DOUBLE)"

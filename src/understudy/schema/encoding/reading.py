@@ -31,23 +31,23 @@ NUMBER = (
 )
 WHOLE = "-?[0-9]+[.]0+"
 WRITTEN_OUT = 10**16
-"""Whole floats below this are written with all their digits, from it on with an exponent."""
+"""Whole floats below this are written with all digits, others with an exponent."""
 FIRST, LAST = -62135596800, 253402300799
-"""The first and the last second of the years 1 to 9999, of which a date-time may be."""
+"""The first and the last second of the years 1 to 9999, the range of a date-time."""
 _FINER = {unit: 1000**power for power, unit in enumerate(("s", "ms", "us", "ns", "ps", "fs", "as"))}
 _LONG = {"m": 60, "h": 3600, "D": 86400, "W": 604800}
 _DAYS = ("D", "W", "M", "Y")
 TRUE, FALSE = ("true", "True", "TRUE"), ("false", "False", "FALSE")
-"""How a truth value may be spelled; as a number it is 1 or 0."""
+"""The spellings of a boolean; as a number it is 1 or 0."""
 STAMP = "[0-9]{4}-[0-9]{2}-[0-9]{2}( [0-9]{2}:[0-9]{2}:[0-9]{2})?"
 """What the text of a date, or of a moment, looks like."""
 _MOST_DIGITS = 80
-"""As many digits as any engine's decimals have."""
+"""The most digits of any engine's decimals."""
 _REMEMBERED = frozenset((str, int, float, bool, bytes, type(None)))
 
 
 def text(value: object) -> str | None:
-    """Write a value as the text it is known by, None where it is absent.
+    """Return the canonical text of a value, None where it is absent.
 
     Every other reading follows from this text, so that a typed value and its text are read
     alike: docs/schema.md has the rules as a table.
@@ -78,24 +78,24 @@ def _is_absent(value: object) -> bool:
     try:
         return bool(value != value)  # noqa: PLR0124  NaN, NaT and their kin
     except Exception:  # noqa: BLE001  a value may be any object, and must never be an error
-        # The NA of pandas has no truth value; nor has an array, which is a value.
+        # pandas' NA has no truth value; nor has an array, which is a value.
         return type(value).__name__ == "NAType"
 
 
 def _calendar_text(value: date | time | timedelta) -> str | None:
-    """Write a date, a moment of UTC to its second, a time of day, or a duration in seconds."""
+    """Write a date, a moment in UTC to its second, a time of day, or a duration in seconds."""
     try:
         if isinstance(value, timedelta):
             return text(_seconds_long(value))
         if isinstance(value, datetime):
-            # Not by isoformat: that of pandas has nanoseconds, and may be of no calendar year.
+            # Not isoformat: that of pandas has nanoseconds, and may lie outside the calendar.
             moment = value if value.utcoffset() is None else value.astimezone(UTC)
             day = f"{moment.year:04d}-{moment.month:02d}-{moment.day:02d}"
             clock = f"{moment.hour:02d}:{moment.minute:02d}:{moment.second:02d}"
             return f"{day} {clock}" if 1 <= moment.year <= 9999 else None
         if isinstance(value, date):
             return value.isoformat()
-    except (OverflowError, ValueError):  # a moment that is of no calendar year in UTC
+    except (OverflowError, ValueError):  # a moment outside the calendar in UTC
         return None
     return value.strftime("%H:%M:%S")
 
@@ -114,7 +114,7 @@ def _plain(value: object) -> str:
         plain = str(value)
     except Exception:  # noqa: BLE001  a value may be any object, and must never be an error
         return ""
-    # Half a surrogate pair is no text that an engine could hold.
+    # An engine cannot store half a surrogate pair.
     return plain if plain.isascii() else plain.encode("utf-8", "backslashreplace").decode()
 
 
@@ -141,8 +141,8 @@ def texts(values: Array) -> Array:
     known: dict[object, str | None] = {}
     out = np.empty(len(values), dtype=object)
     for i, value in enumerate(values.tolist()):
-        # Only of these types do equal values have equal texts: Decimal("1.5") equals
-        # Decimal("1.50"), and what one row reads must not depend on another.
+        # Only for these types do equal values have equal texts: Decimal("1.5") equals
+        # Decimal("1.50"), and how one row is read must not depend on another.
         if type(value) in _REMEMBERED:
             key = (type(value), value)
             if key not in known:
@@ -156,7 +156,7 @@ def texts(values: Array) -> Array:
 def durations(values: Array) -> Array:
     """Read NumPy's durations as seconds, to the microsecond; NaN where there is none.
 
-    A month or a year has no length of its own, and so is none.
+    A month or a year has no fixed length, and so is invalid.
     """
     unit, count = np.datetime_data(values.dtype)
     if unit not in _LONG and unit not in _FINER:
@@ -164,14 +164,14 @@ def durations(values: Array) -> Array:
     absent, whole = np.isnat(values), values.astype(np.int64) * count
     step = _FINER.get(unit, 1)
     if step > 10**6:
-        # Towards zero, as engines cut off what is finer.
+        # Towards zero, as engines truncate.
         whole = np.sign(whole) * (np.abs(whole) // (step // 10**6))
     read = whole * float(_LONG.get(unit, 1)) / min(step, 10**6)
     return np.where(absent, np.nan, read)
 
 
 def widened(values: Array) -> Array:
-    """Make float64 of other floats; a fraction in a short one is known by its seven digits.
+    """Convert other floats to float64; a fraction in a float32 keeps its seven digits.
 
     So 0.1 is 0.1, and not the 0.10000000149011612 that a float32 holds.
     """
@@ -188,15 +188,15 @@ def widened(values: Array) -> Array:
 
 
 def _stamps(values: Array) -> tuple[Array, Array]:
-    """Take whole seconds of NumPy's date-times, and where they lie in the years 1 to 9999.
+    """Return NumPy date-times in whole seconds, and whether they lie in the years 1 to 9999.
 
     Others are absent, as NaT is: an engine may have no number for them.
     """
     unit, _ = np.datetime_data(values.dtype)
     if unit in _FINER:
-        # NumPy's own way from finer units overflows near their ends.
+        # NumPy's own conversion from finer units overflows near their ends.
         count = values.astype(f"datetime64[{unit}]").astype(np.int64)
-        # What engines call infinity is no moment either.
+        # What engines call infinity is not a moment either.
         infinite = (count == 2**63 - 1) | (count == 1 - 2**63)
         whole = np.where(infinite, LAST + 1, count // _FINER[unit])
     else:
@@ -208,7 +208,7 @@ def _stamps(values: Array) -> tuple[Array, Array]:
 
 
 def _moment_texts(values: Array) -> Array:
-    """Write moments to their second, and what is counted in days or more as a date."""
+    """Write moments to the second, and units of days or longer as dates."""
     stamps, sound = _stamps(values)
     if np.datetime_data(values.dtype)[0] in _DAYS:
         stamps = stamps.astype("datetime64[D]")
@@ -238,7 +238,7 @@ def numbers(values: Array, nulls: Iterable[str]) -> tuple[Array, Array]:
 
 
 def null_numbers(nulls: Iterable[str]) -> list[float]:
-    """Give the numbers among the texts that mean a missing value."""
+    """Return the numbers among the texts that mean a missing value."""
     return sorted({float(n) for n in nulls if re.fullmatch(NUMBER, n)})
 
 
@@ -251,7 +251,7 @@ def _number(plain: str | None) -> float:
 def seconds(values: Array, written: str | None, nulls: Iterable[str]) -> tuple[Array, Array]:
     """Read a column as date-times: (seconds with NaN where invalid, where absent).
 
-    A text is read as it is ``written``, and what is not written so as ISO 8601.
+    A text is read in the format ``written``, or else as ISO 8601.
     """
     null_texts = {None, *nulls}
     if values.dtype.kind == "M":
@@ -267,7 +267,7 @@ def seconds(values: Array, written: str | None, nulls: Iterable[str]) -> tuple[A
 
 
 def misread(written: str | None) -> str | None:
-    """Return a text that a date-time of its own type has and that this format reads as another.
+    """Return a text of a typed date-time that this format reads as another one, if any.
 
     >>> misread("%Y-%d-%m"), misread("%d/%m/%Y")
     ('1950-02-03', None)
@@ -318,7 +318,7 @@ def _offset(plain: str | None) -> int:
 
 
 def part(read: Array, name: str) -> Array:
-    """Take one part of date-times given in seconds; NaN stays NaN."""
+    """Extract one part of date-times given in seconds; NaN stays NaN."""
     valid = ~np.isnan(read)
     whole = np.where(valid, read, 0).astype(np.int64)
     days = whole // 86400
@@ -349,7 +349,7 @@ def part(read: Array, name: str) -> Array:
 
 
 def nullable(values: Array, absent: Array) -> Array:
-    """Put None where a whole number is absent, and leave the array alone where none is."""
+    """Put None where an integer is absent; return the array unchanged if none is."""
     if not absent.any():
         return values
     out = values.astype(object)
@@ -358,7 +358,7 @@ def nullable(values: Array, absent: Array) -> Array:
 
 
 def narrow(shown: list[Scalar | None], codes: Codes) -> Array:
-    """Give each code its value, as an array of the values' own type where they share one."""
+    """Map each code to its value, as an array of the values' common type if they have one."""
     whole = all(v is None or (type(v) is int and -(2**63) <= v < 2**63) for v in shown)
     absent = np.array([v is None for v in shown])
     if whole and not absent[codes].any():

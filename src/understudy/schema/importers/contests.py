@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 Plain = dict[str, Any]
 
 FEW = 1024
-"""A declared range of at most this many whole numbers gets a code each."""
+"""A declared range of at most this many integers gets one code per value."""
 BINS = 32
-"""Into how many bins a declared range of other numbers is cut."""
+"""The number of bins of a declared range of other numbers."""
 
 
 def from_parameters(data: Mapping[str, Any], *, name: str) -> Plain:
@@ -34,7 +34,7 @@ def from_parameters(data: Mapping[str, Any], *, name: str) -> Plain:
             columns |= _declared(key, value)
         except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
             raise SchemaError(
-                f"parameters.json: column {key!r} is not declared as the contests do",
+                f"parameters.json: column {key!r} is not declared as in the contests' files",
                 allowed="values, min and max, a dtype, a list of codes, or periods",
             ) from None
     if "periods" in declared:
@@ -48,7 +48,7 @@ def from_specification(data: Mapping[str, Any], *, name: str) -> Plain:
     for c, v in data.items():
         if not isinstance(v["maxval"], int):
             raise SchemaError(
-                f"{name}: maxval of column {c!r} must be a whole number", got=repr(v["maxval"])
+                f"{name}: maxval of column {c!r} must be an integer", got=repr(v["maxval"])
             )
         one_each = {"kind": "integer", "min": 0, "max": v["maxval"], "missing": False}
         columns[c] = one_each if v.get("type") == "enum" else _range(0, v["maxval"])
@@ -92,15 +92,15 @@ def _column(name: str, value: Mapping[str, Any]) -> Plain:
             return {"kind": "numeric", **ends, "bins": BINS, **rule, **null}
         return _range(int(value["min"]), int(value["max"])) | null
     if dtype.startswith("float"):
-        # A float dtype bounds nothing a person would recognise: bins reach as far as int32's.
+        # The range of a float dtype means nothing: bins cover that of int32.
         return _range(-(2**31), 2**31 - 1) | {"whole": False}
     if not dtype.startswith(("int", "uint")):
         raise SchemaError(
-            f"parameters.json: column {name!r} has neither values nor a range nor a number's dtype",
+            f"parameters.json: column {name!r} has no values, no range and no numeric dtype",
             got=dtype or "nothing",
         )
     bounds = np.iinfo(dtype)
-    # What is beyond int64 goes to the last bin, whose whole numbers int64 can still write.
+    # What exceeds int64 goes to the last bin, whose integers still fit into int64.
     return _range(int(bounds.min), min(int(bounds.max), 2**63 - 1))
 
 

@@ -28,28 +28,28 @@ if TYPE_CHECKING:
     from understudy.schema.encoding.reading import Array
 
 LISTED = 256
-"""A column with at most this many different values becomes a list."""
+"""A column with at most this many distinct values becomes categorical."""
 BINS = 20
 DAYS = ("%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y", "%Y/%m/%d", "%m-%d-%Y")
 TIMES = ("", " %H:%M:%S", " %H:%M", " %I:%M:%S %p", " %I:%M %p")
 WRITTEN = tuple(day + time for day in DAYS for time in TIMES)
-"""How moments are often written, where not by ISO 8601; American dates before British ones."""
+"""Common formats of moments besides ISO 8601; American dates before British ones."""
 LOOKED_AT = 1000
-"""So many values tell how all are written."""
+"""How many values are examined to find the format of all."""
 CALENDAR = {"month": (1, 12), "day": (1, 31), "hour": (0, 23), "minute": (0, 59)}
-"""What whole numbers of these names may be."""
+"""The ranges of integer columns with these names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Known:
-    """What is known of a public table's columns before they are looked at."""
+    """What is known of a public table's columns beforehand."""
 
     written: str | None
-    """How date-times are written."""
+    """The format of date-times."""
     kind: str | None
     days: tuple[str, str] | None
     taken: frozenset[str]
-    """The table's names, in small letters."""
+    """The table's column names, in lower case."""
 
 
 def draft(
@@ -62,7 +62,7 @@ def draft(
 ) -> tuple[Declaration, ...]:
     """Draft a declaration for every column of a public table, the ids as ids.
 
-    ``kind`` may say "categorical", "numerical" or "datetime" where it is known, and ``days``
+    ``kind`` may be "categorical", "numerical" or "datetime" where it is known, and ``days``
     the first and the last day of the table that is meant, where it is not this one.
     """
     for name in ids:
@@ -76,7 +76,7 @@ def draft(
 
 
 def _apart(column: Timestamp, taken: frozenset[str]) -> Timestamp:
-    """Give the parts of a date-time names that no column of the table has."""
+    """Rename the parts of a date-time if the table has columns of those names."""
     names = list(column.part_names)
     for i in range(len(names)):
         while names[i].lower() in taken:
@@ -107,7 +107,7 @@ def _column(name: str, values: Array, known: _Known) -> Declaration:
 
 
 def _written(values: Array) -> str | None:
-    """Find how the moments of a column are written, by its first ones; None for ISO 8601.
+    """Find the format of a column's moments from its first values; None for ISO 8601.
 
     >>> _written(np.array(["01/25/2024 08:37:06 PM", "12/01/2024 01:00:00 AM"], dtype=object))
     '%m/%d/%Y %I:%M:%S %p'
@@ -133,14 +133,14 @@ def _number(name: str, read: Array) -> Declaration:
         return Integer(name=name, min=least, max=most)
     if low == high:
         low, high = sorted((low, low / 2 if far >= LARGEST else low + 1))
-    # Edges are values of the table, so that nothing is computed that may overflow.
+    # Edges are values of the table, so that nothing can overflow.
     inner = np.quantile(read, np.linspace(0, 1, BINS + 1)[1:-1], method="lower")
     inside = [float(e) for e in np.unique(inner) if low < e < high]
     return Numeric(name=name, edges=(low, *inside, high), whole=whole and far <= 2.0**63)
 
 
 def _calendar(name: str, low: int, high: int) -> tuple[int, int]:
-    """Let a part of a date go from end to end, whatever part of a year is public.
+    """Widen a part of a date to its full range, whatever part of a year is public.
 
     >>> _calendar("pickup_month", 1, 6), _calendar("months_at_sea", 1, 6)
     ((1, 12), (1, 6))
@@ -152,7 +152,7 @@ def _calendar(name: str, low: int, high: int) -> tuple[int, int]:
 def _moment(name: str, read: Array, written: str | None, known: _Known) -> Declaration:
     if not len(read):
         return Ignored(name=name)
-    # An offset may lead out of the calendar.
+    # An offset may lead outside the calendar.
     years = np.clip(reading.part(read, "year"), 1, 9999)
     # Every value is a whole second.
     fitting = [r for r, seconds in RESOLUTIONS.items() if not np.any(read % seconds)]

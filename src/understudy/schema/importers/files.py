@@ -28,7 +28,7 @@ Plain = dict[str, Any]
 
 
 def read_schema(path: Path, *, public: Mapping[str, Array] | None) -> Plain:
-    """Read any schema file as the plain data of our own."""
+    """Read any supported schema file as the plain data of our own format."""
     data = _load(path)
     name, suffix = path.stem, path.suffix.lower()
     if suffix in {".yaml", ".yml"}:
@@ -44,9 +44,9 @@ def read_schema(path: Path, *, public: Mapping[str, Array] | None) -> Plain:
     if data and all(isinstance(v, int) and not isinstance(v, bool) for v in data.values()):
         return peers.from_pgm(data, name=name)
     raise SchemaError(
-        f"{path.name} is no schema file that is known here",
+        f"{path.name} is not a supported schema file",
         got=f"keys {', '.join(map(repr, list(data)[:4]))}",
-        allowed="our TOML, a contest's parameters.json, SDV's, dpsynth's or private-pgm's metadata",
+        allowed="our TOML, a contest's parameters.json, or metadata of SDV, dpsynth or private-pgm",
     )
 
 
@@ -54,15 +54,15 @@ def _load(path: Path) -> Plain:
     data = _parsed(path, path.suffix.lower())
     if not isinstance(data, dict) or not all(isinstance(name, str) for name in data):
         raise SchemaError(
-            f"{path.name} holds no table of columns",
+            f"{path.name} has no table of columns",
             got=type(data).__name__,
-            allowed="a table whose names are texts",
+            allowed="a table whose keys are strings",
         )
     return data
 
 
 def read_json(path: Path) -> object:
-    """Read a file of code lists or the like."""
+    """Read a JSON file, such as a code list."""
     return _parsed(path, ".json")
 
 
@@ -71,7 +71,7 @@ def _parsed(path: Path, suffix: str) -> object:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
         raise SchemaError(f"{path.name} is not UTF-8 text") from None
-    except (OSError, ValueError):  # a name may itself be impossible
+    except (OSError, ValueError):  # the name itself may be invalid
         raise MissingFileError(f"cannot read the schema file {path}") from None
     try:
         return _parse(text, suffix)
@@ -84,7 +84,7 @@ def _parse(text: str, suffix: str) -> object:
     if suffix == ".toml":
         return tomllib.loads(text)
     if suffix in {".yaml", ".yml"}:
-        import yaml  # noqa: PLC0415  only those who bring such a file wait for it
+        import yaml  # noqa: PLC0415  only needed for such a file
 
         try:
             return yaml.safe_load(text)
@@ -120,7 +120,7 @@ def _key(name: str) -> str:
 
 
 def toml_value(value: object) -> str:
-    """Write a value as TOML does."""
+    """Write a value as TOML."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (list, tuple)):

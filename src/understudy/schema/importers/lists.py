@@ -21,7 +21,7 @@ Plain = dict[str, Any]
 
 
 def with_lists(schema: Plain, load: Callable[[str], object]) -> Plain:
-    """Put the lists in place that a schema's columns name files for."""
+    """Load the lists from the files that a schema's columns name."""
     columns = schema.get("columns")
     if not isinstance(columns, dict):
         return schema
@@ -42,7 +42,7 @@ def _filled(name: str, column: Plain, load: Callable[[str], object]) -> Plain:
             continue
         if key not in known or not isinstance(file, str):
             raise SchemaError(
-                f"column {name!r}: {key} names a file of codes", allowed="of a categorical column"
+                f"column {name!r}: {key} must name a file", allowed="only in a categorical column"
             )
         fill(name, out, load(file))
     return out
@@ -52,7 +52,7 @@ def _values(name: str, column: Plain, listed: object) -> None:
     found = listed.get(name) if isinstance(listed, dict) else listed
     if not isinstance(found, list) or "values" in column:
         raise SchemaError(
-            f"column {name!r}: values_from must lead to one list of its codes",
+            f"column {name!r}: values_from must name a file with one list of its codes",
             got="no list" if "values" not in column else "values as well",
             allowed="a JSON list, or a table with a list for each column",
         )
@@ -62,22 +62,22 @@ def _values(name: str, column: Plain, listed: object) -> None:
 def _groups(name: str, column: Plain, groups: object) -> None:
     if not isinstance(groups, dict):
         raise SchemaError(
-            f"column {name!r}: groups_from must lead to a table", allowed="value → group, as JSON"
+            f"column {name!r}: groups_from must name a JSON file", allowed="a table value → group"
         )
     if isinstance(column.get("values"), list):
         column["groups"] = groups_of(name, column["values"], groups)
 
 
 def groups_of(name: str, values: list[Any], groups: Mapping[str, Any]) -> list[str]:
-    """Give the group of every value of a list; refuse groups of values that are not in it."""
+    """Return the group of every value of a list; raise on groups of values that are not in it."""
     keys = [reading.text(value) for value in values]
     if not all(isinstance(group, str) for group in groups.values()):
-        raise SchemaError(f"column {name!r}: groups are texts", allowed='code → "group"')
+        raise SchemaError(f"column {name!r}: groups must be strings", allowed='code → "group"')
     known = {reading.text(value): group for value, group in groups.items()}
     strays = sorted(set(map(str, known)) - set(map(str, keys)))
     if strays:
         raise SchemaError(
-            f"column {name!r}: groups are given for codes outside its list",
+            f"column {name!r}: groups has codes that are not among its values",
             got=", ".join(strays[:5]) + (" …" if len(strays) > 5 else ""),
             hint="is it the code list of another year?",
         )

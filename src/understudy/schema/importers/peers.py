@@ -46,7 +46,7 @@ def from_dpsynth(data: Mapping[str, Any], *, name: str) -> Plain:
             columns[c] = _dpsynth_column(c, v)
         except (IndexError, OverflowError, TypeError, ValueError):
             raise SchemaError(
-                f"domain.yaml: column {c!r} is not declared as dpsynth does",
+                f"domain.yaml: column {c!r} is not declared as in dpsynth",
                 allowed="a list of possible_values and an out_of_domain_index within it, "
                 "or numbers for min_value and max_value",
             ) from None
@@ -61,7 +61,7 @@ def _dpsynth_column(name: str, value: object) -> Plain:
         if index is None:
             return column
         takes_rest = value["possible_values"][index]
-        # What stands at the index takes all that is not listed, the missing values too.
+        # The value at the index stands for all undeclared values, missing ones included.
         return column | ({"missing": False, "other": takes_rest} if takes_rest is not None else {})
     if isinstance(value, dict) and {"min_value", "max_value"} <= set(value):
         low, high = value["min_value"], value["max_value"]
@@ -96,9 +96,9 @@ def from_sdv(data: Mapping[str, Any], *, name: str, public: Mapping[str, Array] 
             columns |= read
     if unsaid:
         raise SchemaError(
-            "SDV metadata says nothing of the values of some columns",
+            "SDV metadata does not declare the values of some columns",
             got=", ".join(unsaid),
-            hint="give a public table to take lists and ranges from, never the private one",
+            hint="pass a public table to take lists and ranges from, never the private one",
         )
     return {"name": name, "columns": columns}
 
@@ -108,16 +108,16 @@ def _sdv_table(data: Mapping[str, Any], name: str) -> tuple[str, dict[str, dict[
     tables = data.get("tables", {name: data})
     if isinstance(tables, dict) and len(tables) > 1:
         raise SchemaError(
-            "SDV metadata of several tables",
+            "SDV metadata has several tables",
             got=", ".join(sorted(tables)),
             allowed="one table",
-            hint="write the metadata of the event table alone",
+            hint="save the metadata of the event table only",
         )
     for found, table in tables.items() if isinstance(tables, dict) else ():
         declared = table.get("columns") if isinstance(table, dict) else None
         if isinstance(declared, dict) and all(isinstance(f, dict) for f in declared.values()):
             return found, declared
-    raise SchemaError("SDV metadata without a table of columns", allowed="one table with columns")
+    raise SchemaError("SDV metadata has no table of columns", allowed="one table with columns")
 
 
 def _sdv_column(
