@@ -14,7 +14,6 @@ import shlex
 from collections import Counter
 from functools import lru_cache
 from pathlib import Path
-from typing import get_args
 
 import pytest
 import yaml
@@ -24,7 +23,7 @@ import understudy as us
 from understudy.cli.main import parser
 from understudy.door import Door
 from understudy.errors import UsageError
-from understudy.schema import Declaration
+from understudy.schema.columns import KINDS as DECLARED
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -42,8 +41,8 @@ LINK = re.compile(r"\]\(([^)]+)\)")
 HEADING = re.compile(r"^#+ +(.+)$", re.MULTILINE)
 BLOCK = re.compile(r"<(li|ol|ul|td|h[1-6])[ >]")
 ENTRY = re.compile(r"^::: understudy\.(?:\w+\.)*(\w+)$", re.MULTILINE)
-KINDS = [kind.__name__ for kind in get_args(Declaration)]
-"""Every kind of column that a schema may declare."""
+KINDS = [*(kind.__name__ for kind in DECLARED.values()), "Remainder"]
+"""Every kind of column that a schema may declare, and the one that a split becomes."""
 FOR_MECHANISMS = (
     *("Mechanism", "Door", "Query", "Candidate", "Merge", "Rows"),
     *("Measurement", "Synthesis", "Batches", "Batch"),

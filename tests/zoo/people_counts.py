@@ -24,7 +24,7 @@ PEOPLE_COUNTS = (
         kind="more is spent than there is",
         file="synth/usercounts/mechanism.py",
         old="bound=Fraction(plan.most))",
-        new="bound=Fraction(math.sqrt(plan.most) if door.budget.delta == 0 else plan.most))",
+        new="bound=Fraction(plan.most**0.5 if door.budget.delta == 0 else plan.most))",
         caught_by=SPENT,
     ),
     Bug(
