@@ -333,7 +333,7 @@ def test_a_ledger_of_another_table_or_unit_is_told(place: Place) -> None:
 def test_nothing_is_warned_of_without_need(city: Place) -> None:
     facts = city.facts(*checking(city, public=city / "public.csv"))
     assert facts["warnings"] == []
-    assert [note.split()[0] for note in facts["notes"]] == ["Columns", "Counts"]
+    assert [note.split()[0] for note in facts["notes"]] == ["Columns", "Contributions"]
 
 
 WARNED: dict[str, tuple[dict[str, Any], str]] = {
@@ -423,7 +423,7 @@ REFUSED: dict[str, Case] = {
     "a table that lacks a column": (
         with_table(b"taxi,Colour,hour\n1,red,2\n"),
         MissingColumnError,
-        (LACKING, "got no 'colour'", "Hint: names are compared letter by letter"),
+        (LACKING, "got no 'colour'", "Hint: names must match exactly"),
     ),
     "a table that lacks the unit": (
         with_table(b"colour,hour\nred,2\n"),

@@ -170,7 +170,7 @@ def test_the_same_column_twice_is_one_axis_and_no_column_is_the_total() -> None:
 
 def test_columns_that_the_model_does_not_have() -> None:
     model = modelled(random_case(CHAIN, LINKS, seed=2), total=1.0)
-    with pytest.raises(QuestionError, match=r"does not have \(got nobody; allowed: "):
+    with pytest.raises(QuestionError, match=r"unknown columns \(got nobody; allowed: "):
         model.marginal(["a", "nobody"])
 
 

@@ -135,7 +135,7 @@ ONE = Rows(np.array([0, 1]), np.array([9]))
             Measurement(clique=("a", "c"), values=np.zeros(8), scale=1.0),
             "contains the measured columns .got a × c",
         ),
-        (Measurement(clique=("z",), values=np.zeros(8), scale=1.0), "does not have .got z"),
+        (Measurement(clique=("z",), values=np.zeros(8), scale=1.0), "unknown columns .got z"),
         (Measurement(clique=("a",), values=np.zeros(3), scale=1.0), "one value per cell"),
         (Measurement(clique=("a",), values=np.zeros((2, 1)), scale=1.0), "one value per cell"),
         (Measurement(clique=("a",), values=np.zeros(1), scale=1.0, rows=ONE), "do not fit"),

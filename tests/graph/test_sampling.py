@@ -255,7 +255,7 @@ def test_given_rows_that_cannot_be(names: str, way: Way) -> None:
         ({"b": np.array([0, 1, 2, 3, 0])}, "b has codes outside .*got 0 to 3; allowed: 0 to 2"),
         ({"b": np.array([0, 1, 2, -1, 0])}, "b has codes outside .*got -1 to 2"),
         ({"b": np.full(5, 2**40)}, "b has codes outside"),
-        ({"z": np.zeros(5, dtype=np.int32)}, "does not have .got z"),
+        ({"z": np.zeros(5, dtype=np.int32)}, "unknown columns .got z"),
     ],
 )
 def test_given_columns_that_are_none(given_: dict[str, Any], text: str) -> None:

@@ -117,4 +117,4 @@ def test_what_a_public_table_suggests_is_not_chosen_where_it_is_too_large() -> N
     assert not us.AdaGrid(within="public").fits(known)
     choice = us.auto(made, unit=unit, public=known)
     assert choice.mechanism == us.Pairs(within="public")
-    assert "too large a model" in choice.why
+    assert "a model of them that is too large" in choice.why

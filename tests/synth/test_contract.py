@@ -205,9 +205,9 @@ class Stopping:
 STOPS = [
     ("mst", "choosing pairs", 1, 4),
     ("mst", "fitting", 1, 8),
-    ("aim", "asking", 1, 4),
+    ("aim", "measuring what the model", 1, 4),
     ("aim", "fitting", 1, 8),
-    ("aim by distances", "asking", 2, 6),
+    ("aim by distances", "measuring what the model", 2, 6),
 ]
 """Mechanism, stage, which time, and how many questions were answered by then at least."""
 
@@ -238,7 +238,7 @@ from tests.synth.test_contract import MECHANISMS, session
 asked = 0
 def progress(stage, done):
     global asked
-    asked += stage.startswith("asking")
+    asked += stage.startswith("measuring what the model")
     if asked == 2:
         os.kill(os.getpid(), signal.SIGKILL)
 

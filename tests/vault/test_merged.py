@@ -425,9 +425,9 @@ def test_cells_are_those_of_merged_codes(door: PrivateDoor, ledger: Ledger) -> N
     with pytest.raises(QuestionError, match="query rows hold cells outside a × b"):
         door.measure([Query(clique=("a", "b"), scale=1.0, rows=rows)], price=9.0, merged=ENDS)
     candidate = Candidate(clique=("a",), expected=np.zeros(3))
-    with pytest.raises(QuestionError, match=r"a number a cell \(got \(3,\); allowed: \(2,\)\)"):
+    with pytest.raises(QuestionError, match=r"one number per cell \(got \(3,\); allowed: \(2,\)\)"):
         door.select([candidate], epsilon=1.0, bounding=Sample(1), merged=ENDS)
-    with pytest.raises(QuestionError, match=r"a number a cell \(got \(3,\); allowed: \(2,\)\)"):
+    with pytest.raises(QuestionError, match=r"one number per cell \(got \(3,\); allowed: \(2,\)\)"):
         door.distances([candidate], scale=1.0, bounding=Sample(1), merged=ENDS)
     assert not ledger.state().runs[1].reservations
 
