@@ -371,7 +371,8 @@ def test_users_and_passwords(
         assert PASSWORD not in str(error)
         return str(error)
 
-    assert "denies access to this user. Hint: is the password in PGPASSWORD" in told(locked)
+    told_how = "Hint: name the user in the address, and put the password into PGPASSWORD"
+    assert f"denies access to this user. {told_how}" in told(locked)
     monkeypatch.setenv("PGPASSWORD", PASSWORD[:-1])
     assert "denies access to this user" in told(locked)
     monkeypatch.setenv("PGPASSWORD", PASSWORD)
