@@ -218,7 +218,7 @@ def parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
     demo.add_argument(
         "folder", nargs="?", default="understudy-demo", help="a new folder for its files"
     )
-    demo.add_argument("--trips", type=int, default=250_000, help="simulated trips per year")
+    demo.add_argument("--trips", type=int, default=200_000, help="simulated trips per year")
     demo.add_argument("--epsilon", type=float, default=1.0)
     demo.add_argument("--delta", type=float, default=1e-9)
     _add_output(demo)
