@@ -14,13 +14,13 @@ help: ## list the targets
 $(VENV)/.installed: pyproject.toml constraints.txt
 	@echo "Installing into $(VENV), once; it takes a minute or two ..."
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	@$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	@touch $@
 
 # DuckDB's extensions are packed for one version of it, so they have an environment of their own.
 .databases/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .databases
-	.databases/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[databases]' \
+	.databases/bin/python -m pip install --quiet --quiet --disable-pip-version-check --editable '.[databases]' \
 		--constraint <(grep -v ^duckdb= constraints.txt) pytest pytest-cov hypothesis pandas polars pyarrow
 	scripts/system postgres postgresql
 	touch $@

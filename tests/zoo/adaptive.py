@@ -154,7 +154,7 @@ ADAPTIVE = (
         name="Norm is taken for pure epsilon, where an L2 bound is none",
         kind="the sensitivity is too small",
         file="vault/sensitivity.py",
-        old="        if currency is Currency.PURE:\n",
+        old="        if currency == Currency.PURE:\n",
         new='        if currency == "none":\n',
         caught_by=f"{NORM}::test_pure_epsilon_is_refused",
     ),

@@ -153,7 +153,7 @@ def measure_loss(
     missed = sum(ratio <= 0 for ratio, _ in doors[0])
     false = sum(ratio > 0 for ratio, _ in doors[1])
     spent = max(grains for found in doors for _, grains in found)
-    pure = budget.currency is Currency.PURE
+    pure = budget.currency == Currency.PURE
     bound = _epsilon_below if pure else _mu_below
     return Loss(
         claim=epsilon_of(spent, Currency.PURE, 0.0) if pure else mu_upper(spent),

@@ -123,7 +123,7 @@ def split(grains: int, currency: Currency, shares: Sequence[float]) -> list[floa
 
 def epsilon_of(grains: int, currency: Currency, delta: float) -> float:
     """Return the ε of a number of grains at δ, rounded up."""
-    if currency is Currency.PURE:
+    if currency == Currency.PURE:
         near = float(grains * GRAIN)
         return near if Fraction(near) >= grains * GRAIN else math.nextafter(near, math.inf)
     return epsilon_upper(mu_upper(grains), delta)

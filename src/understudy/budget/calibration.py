@@ -55,7 +55,7 @@ def selection_epsilon_lower(price: float, currency: Currency) -> float:
     """
     allowed = price_grains(price, currency)
     epsilon = price
-    if currency is Currency.GDP:
+    if currency == Currency.GDP:
         # The inverse of μ = 2Φ⁻¹(1/(1+e^(−ε/2))).
         # Far beyond any use, where the tail would be 0, less than the price is taken.
         far = min(price, MOST_SELECTIVE) / math.sqrt(8)

@@ -47,16 +47,16 @@ Event = Gaussian | Laplace | Selection
 def _cost(event: Event, currency: Currency) -> Fraction:
     match event:
         case Gaussian():
-            if currency is Currency.PURE:
+            if currency == Currency.PURE:
                 raise BudgetError("Gaussian noise cannot be charged to a ledger of pure epsilon")
             return event.squared_sensitivity / Fraction(event.sigma) ** 2
         case Laplace():
             epsilon = event.sensitivity / Fraction(event.scale)
-            if currency is Currency.PURE:
+            if currency == Currency.PURE:
                 return epsilon
             return Fraction(mu_of_pure_upper(_float_upper(epsilon))) ** 2
         case Selection():
-            if currency is Currency.PURE:
+            if currency == Currency.PURE:
                 return Fraction(event.epsilon)
             return Fraction(mu_of_selection_upper(event.epsilon)) ** 2
 

@@ -82,7 +82,7 @@ class Session:
             if not isinstance(getattr(self, name), kind):
                 got = type(getattr(self, name)).__name__
                 raise UsageError(f"invalid {name}", got=got, allowed=f"such as {_SUCH[name]}")
-        if isinstance(self.bounding, Norm) and self.budget.currency is Currency.PURE:
+        if isinstance(self.bounding, Norm) and self.budget.currency == Currency.PURE:
             raise BudgetError(
                 "Norm bounds contributions in L2, but pure epsilon-DP needs an L1 bound",
                 hint="use Weights or Sample, or a delta above 0",

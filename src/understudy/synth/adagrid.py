@@ -228,7 +228,7 @@ class AdaGrid(PopulationSettings):
 def _check_settings(settings: AdaGrid, door: Door, public: PublicTable | None) -> None:
     """Raise on settings that do not fit the schema, the bounding or the public table."""
     if settings.published and not (
-        isinstance(door.bounding, Weights) and door.currency is Currency.GDP
+        isinstance(door.bounding, Weights) and door.currency == Currency.GDP
     ):
         raise UsageError(
             "published = True needs Weights bounding and Gaussian noise, as in the document",

@@ -82,7 +82,7 @@ def _bound(question: Noised, power: int) -> Fraction:
 
 def _measure_charge(question: Measure, schema: Schema, currency: Currency) -> Charge:
     if isinstance(question.bounding, Norm):
-        if currency is Currency.PURE:
+        if currency == Currency.PURE:
             raise BudgetError(
                 "Norm bounds contributions in L2, but pure epsilon-DP needs an L1 bound",
                 hint="use Weights or Sample, or a delta above 0",

@@ -199,7 +199,7 @@ class Archetypes:
                 )
         if self.attribute in self.features:
             raise UsageError("the attribute cannot be a feature", got=self.attribute)
-        if self.published and (door.currency is not Currency.GDP or self.attribute is None):
+        if self.published and (door.currency != Currency.GDP or self.attribute is None):
             raise UsageError(
                 "published = True needs an attribute and Gaussian noise, as in the document",
                 hint="name the attribute, and use a delta above 0",
