@@ -169,11 +169,12 @@ def _columns(page: Page, release: Release, counted: Counted) -> None:
             len(found) > MOST_BARS
         )
         kept = {k: [v[i] for i in sorted(order)] for k, v in table.items()}
+        error = float(np.median(found.standard_error))
         drawn.append(
             charts.measured(
                 name,
                 f"Rows by {name}, measured and synthetic. A count's standard error is about "
-                f"{float(np.median(found.standard_error)):,.3g} rows.{left}",
+                f"{f'{error:.3g}' if error < 1000 else f'{error:,.0f}'} rows.{left}",
                 kept,
                 label=name,
             )
