@@ -21,21 +21,21 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 .databases/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .databases
 	.databases/bin/python -m pip install --quiet --quiet --disable-pip-version-check --editable '.[databases]' \
-		--constraint <(grep -v ^duckdb= constraints.txt) pytest pytest-cov hypothesis pandas polars pyarrow
+		--constraint <(grep -v ^duckdb= constraints.txt) pytest hypothesis pandas polars pyarrow
 	scripts/system postgres postgresql
 	touch $@
 
 install: $(VENV)/.installed ## make .venv with everything the project needs
 
-demo: install ## the whole road on a simulated city, in demo-out: init, check, synth, evaluate
+demo: install ## from a private table to its evaluation, on a simulated city, in demo-out: init, check, synth, evaluate
 	@rm -rf demo-out
 	@$(BIN)/understudy demo demo-out
 
-test: lint docs .databases/.installed ## all checks and tests, some fifteen minutes on 2 cores (ten are meant)
+test: lint docs .databases/.installed ## all checks and tests
 	scripts/system chromedriver chromium chromium-driver
-	rm -f .coverage
-	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal --durations=10 --cov --cov-report=
-	.databases/bin/python -m pytest --quiet --cov --cov-append --cov-report= tests/engine/test_databases.py
+	rm -f .raises
+	$(BIN)/python -m pytest -p tests.raises --numprocesses 2 --dist worksteal --durations=10
+	.databases/bin/python -m pytest -p tests.raises --quiet tests/engine/test_databases.py
 	$(BIN)/python tests/raises.py
 
 audit: install ## every promise tried hard: 500 pairs in all containers, 152 on Spark, all small worlds, 200 kills, 10,000 bad inputs

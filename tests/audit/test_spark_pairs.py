@@ -184,7 +184,7 @@ class Base:
 
 
 BASES = [Base(unit, typed) for typed in (True, False) for unit in UNITS]
-TRIED = [b for b in BASES if THOROUGH or b.typed]
+TRIED = [b for b in BASES if THOROUGH or (b.typed and b.unit in {UNITS[0], Unit.each_row()})]
 MERGED = (
     Merge(column="whole", codes=np.array([0, 1, 0, 1, 1])),
     Merge(column="colour", codes=np.array([1, 0, 0, 0])),

@@ -12,7 +12,7 @@ from understudy.synth import MECHANISMS
 
 
 def test_an_audit_says_what_it_tried(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["audit", "--pairs", "2", "--statistical", "--runs", "100", "--json"]) == 0
+    assert main(["audit", "--pairs", "2", "--statistical", "--runs", "12", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["kept"] is True
     for facts in told["mechanisms"]:

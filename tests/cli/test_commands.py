@@ -19,6 +19,7 @@ import pytest
 import understudy as us
 from tests.cli.place import Place, process
 from understudy.budget import Budget, ResolvedUnit
+from understudy.cli.main import main
 from understudy.ledger import Ledger
 
 if TYPE_CHECKING:
@@ -40,6 +41,13 @@ def release(folder: Path) -> dict[str, Any]:
 
 
 # demo
+
+
+def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out == f"understudy {us.__version__}\n"
 
 
 def test_demo_goes_the_whole_road_and_says_each_command(place: Place) -> None:

@@ -207,7 +207,7 @@ def test_extreme_people_together_are_weighed_as_the_slow_version_weighs_them(
     assert exact(question, everybody).tolist() == slowly(EXTREME, question)
 
 
-@pytest.mark.parametrize("rows", [1, 7, 100])
+@pytest.mark.parametrize("rows", [7, 100])
 def test_people_are_weighed_whole_however_few_rows_are_looked_at_together(
     everybody: PrivateTable, rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -215,6 +215,15 @@ def test_people_are_weighed_whole_however_few_rows_are_looked_at_together(
     for asked in ASKED.values():
         question = normed(asked, 0.3)
         assert exact(question, everybody).tolist() == slowly(EXTREME, question)
+
+
+def test_people_are_weighed_whole_even_row_by_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    few = {name: own for name, own in EXTREME.items() if len(own) < 500}
+    monkeypatch.setattr(norm, "PART", 1)
+    with opened(few) as table:
+        for asked in ASKED.values():
+            question = normed(asked, 0.3)
+            assert exact(question, table).tolist() == slowly(few, question)
 
 
 def test_who_adds_more_than_can_be_squared_weighs_nothing(

@@ -15,6 +15,7 @@ import traceback
 from importlib import import_module
 from typing import TYPE_CHECKING, NoReturn
 
+from understudy import __version__
 from understudy.errors import InternalError, StorageError, UnderstudyError, UsageError
 from understudy.synth.registry import MECHANISMS
 
@@ -90,8 +91,9 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--bounding",
         metavar="KIND[:C]",
-        help="contribution bounding: weights:C or sample:C, where C caps a person's rows; "
-        "weights:public, where adagrid chooses C from --public; or norm",
+        help="contribution bounding: norm, L2 clipping of each person's contribution, no cap; "
+        "weights:C, where a person's row weights sum to at most C; sample:C, at most C rows; or "
+        "weights:public, where adagrid chooses C from --public",
     )
     _add_budget(parser)
     parser.add_argument("--ledger", help="the table's ledger; created if it does not exist")
@@ -113,12 +115,12 @@ def _add_synth(synth: argparse.ArgumentParser) -> None:
     _add_run(synth)
     _add_recipe(synth)
     synth.add_argument(
-        "--published", action="store_true", help="calibrate noise as in the recipe's document"
+        "--published", action="store_true", help="calibrate noise as the contest's entry did"
     )
     synth.add_argument(
         "--noise",
         choices=("laplace", "gaussian"),
-        help="for a recipe that otherwise chooses it: laplace needs no delta",
+        help="overrides the noise of a recipe (baltimore-911); laplace gives pure epsilon",
     )
     synth.add_argument("--out", help="a new folder for the release, or a CSV file")
     synth.add_argument(
@@ -210,8 +212,9 @@ def parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
     top = _Parser(
         prog="understudy",
         description="Synthetic tables that stand in for private ones, "
-        "under user-level differential privacy: for people, not rows.",
+        "under user-level differential privacy: the privacy unit is a person, not a row.",
     )
+    top.add_argument("--version", action="version", version=f"understudy {__version__}")
     commands = top.add_subparsers(dest="command", required=True, parser_class=_Parser)
 
     demo = commands.add_parser("demo", help="a simulated city, from private table to evaluation")
@@ -225,6 +228,11 @@ def parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
 
     _add_init(commands.add_parser("init", help="draft a schema and a run file from public data"))
     check = commands.add_parser("check", help="validate and rehearse a run; nothing is spent")
+    check.description = (
+        "Compares the names of the private table's columns with the schema and the unit, and reads "
+        "no row; then rehearses the run on the public table. Without a run file, needs --schema, "
+        "--unit, --bounding, --epsilon, --delta and --ledger."
+    )
     _add_run(check)
     _add_output(check)
     _add_synth(commands.add_parser("synth", help="make a synthetic table from a private one"))
@@ -235,7 +243,7 @@ def parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
     report.add_argument("release", help="a release's folder")
     report.add_argument("--out", help="a new file (default: report.html in the release's folder)")
     _add_output(report)
-    recipes = commands.add_parser("recipes", help="list the recipes: presets for contests")
+    recipes = commands.add_parser("recipes", help="list the recipes: presets for NIST's contests")
     _add_output(recipes)
 
     resume = commands.add_parser("resume", help="continue a run that was interrupted")

@@ -100,6 +100,9 @@ class DuckDB:
             "memory_limit": memory,
             "temp_directory": str(self._spill.path),
             "preserve_insertion_order": "false",
+            # A filter on codes that is pushed down is worked out twice, and planned for half a
+            # minute where a column has thousands of bins.
+            "disabled_optimizers": "filter_pushdown",
             "autoinstall_known_extensions": "false",
             "autoload_known_extensions": "false",
             # Object columns are text; DuckDB must not infer a type from them.
