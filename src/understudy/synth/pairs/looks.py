@@ -61,10 +61,6 @@ DROWNED = 0.3
 """No pair is measured where noise alone makes this total variation error."""
 WORTH = 0.05
 """No more pairs are chosen than would pay if the model were this far off."""
-BYTES_A_ROW = 32
-"""The model's size limit grows with the number of rows."""
-MODEL_LIMITS = (2_000_000, 8_000_000)
-"""The bounds of the default size limit of a model, in bytes."""
 OTHERS = 1.5
 """A pair's own noise, and the noise that it adds to all others."""
 SHARES = tuple(i / 10 for i in range(10))
@@ -84,7 +80,7 @@ class Looks:
         *,
         prices: Mapping[str, float],
         most_cells: int,
-        model_limit: int | None,
+        model_limit: int,
     ) -> None:
         """Start with a model of single columns."""
         self.measured: list[Measurement] = []
@@ -101,8 +97,7 @@ class Looks:
         pairs = itertools.combinations(self._domain, 2)
         self._pairs = [pair for pair in pairs if self._domain.cells(pair) <= most_cells]
         self._model = self._fitted(None, LOOK_ITERATIONS)
-        low, high = MODEL_LIMITS
-        self._limit = model_limit or min(high, max(low, round(BYTES_A_ROW * self._model.total)))
+        self._limit = model_limit
 
     def ask(self, progress: Progress) -> None:
         """Choose and measure a tree, choose more pairs, and measure all with what is left."""
@@ -255,6 +250,8 @@ class Looks:
         for share in split(grains, self._door.currency, [1.0] * most):
             if tree:
                 free = [(a, b) for a, b in free if parts[a] != parts[b]]
+            else:
+                free = [pair for pair in free if self._fits(pair)]
             if not free:
                 return
             if priced <= len(self.chosen):
@@ -267,9 +264,12 @@ class Looks:
             if place == len(free):
                 return
             a, b = pair = free.pop(place)
-            if tree or model_bytes(self._domain, [*self.chosen, pair]) <= self._limit:
-                self.chosen.append(pair)
-                parts |= dict.fromkeys(parts[a] | parts[b], parts[a] | parts[b])
+            self.chosen.append(pair)
+            parts |= dict.fromkeys(parts[a] | parts[b], parts[a] | parts[b])
+
+    def _fits(self, pair: Clique) -> bool:
+        """Whether the model of what was chosen, and of this pair, is small enough."""
+        return model_bytes(self._domain, [*self.chosen, pair]) <= self._limit
 
     def _worth(
         self, expected: Expected, pairs: Iterable[Clique], count: int
