@@ -75,12 +75,7 @@ class Looks:
     """Two looks at pairs over compressed columns, and the measurements made for them."""
 
     def __init__(
-        self,
-        columns: Compressed,
-        *,
-        prices: Mapping[str, float],
-        most_cells: int,
-        model_limit: int,
+        self, columns: Compressed, *, prices: Mapping[str, float], most_cells: int, model_limit: int
     ) -> None:
         """Start with a model of single columns."""
         self.measured: list[Measurement] = []
