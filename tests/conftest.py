@@ -1,7 +1,8 @@
-"""One Spark for all tests of a process: starting it takes longer than most of them."""
+"""What tests of several rooms use: one Spark a process, and a watch on all that leaves a run."""
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,8 @@ from understudy.engine.spark.java import find_java
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from tests.leaks.watching import Watch
 
 
 @pytest.fixture(scope="session")
@@ -38,3 +41,23 @@ def spark() -> Iterator[Any]:
     session = builder.getOrCreate()
     yield session
     session.stop()
+
+
+@pytest.fixture
+def watch(
+    tmp_path_factory: pytest.TempPathFactory,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Watch:
+    from tests.leaks.canaries import SCHEMA
+    from tests.leaks.watching import Watch
+
+    # A folder of tmp_path would be named after its case, and so after the canary.
+    folder = tmp_path_factory.mktemp("watch")
+    (folder / "in").mkdir()
+    (folder / "tmp").mkdir()
+    (folder / "schema.toml").write_text(SCHEMA)
+    monkeypatch.setattr("tempfile.tempdir", str(folder / "tmp"))
+    caplog.set_level(logging.DEBUG)
+    return Watch(folder, capsys, caplog)

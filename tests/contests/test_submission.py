@@ -14,7 +14,7 @@ import duckdb
 import numpy as np
 import pytest
 
-from tests.release.test_release import SCHEMA, made
+from tests.release.releases import SCHEMA, made
 from understudy.contests.submission import Submission, manifest_path, write_manifest
 from understudy.errors import OutputExistsError, StorageError
 from understudy.release import new_file

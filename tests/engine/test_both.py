@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.engine.tables import arrow, counted, rows, schema
-from tests.schema.test_encoders_agree import (
+from tests.schema.encoders import (
     FLOATS,
     FORMATS,
     KEEPING,
@@ -24,9 +24,9 @@ from tests.schema.test_encoders_agree import (
     marks,
     of_every_kind,
 )
+from tests.vault.normed import questions as normed_questions
+from tests.vault.normed import slowly
 from tests.vault.obvious import People
-from tests.vault.test_norm import questions as normed_questions
-from tests.vault.test_norm import slowly
 from tests.vault.worlds import KEY, SCHEMA, merged_questions, obvious, questions, worlds
 from understudy.budget import Unit
 from understudy.engine import engine_for

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.engine.cluster_rows import counted, opened
-from tests.engine.test_cluster import ROOT, WITHIN, Cluster, until, written
+from tests.engine.clusters import ROOT, WITHIN, Cluster, until, written
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,7 +48,7 @@ def told(tmp_path_factory: pytest.TempPathFactory, folder: Path) -> dict[str, An
         )
         assert driver.stdin
         assert driver.stdout
-        overdue = Timer(2 * WITHIN, driver.kill)
+        overdue = Timer(WITHIN, driver.kill)
         overdue.start()
         try:
             lines = [driver.stdout.readline() for _ in range(2)]

@@ -18,10 +18,10 @@ import pytest
 import understudy as us
 from tests.cli.place import Place
 from tests.engine.postgresql import LOCKED, PASSWORD, Server, why_not
+from tests.engine.refusals import refused
 from tests.engine.tables import FORMS, NAMES, counted, people, rows, written
-from tests.engine.test_duckdb import refused
 from tests.leaks.canaries import GOOD, HEADER, NUMBER, SCHEMA, WORD, planted
-from tests.leaks.test_canaries import Watch, clean, watch
+from tests.leaks.watching import Watch, clean
 from understudy.budget import Unit
 from understudy.engine import CodedTable, DuckDB
 from understudy.engine.duckdb import databases
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 
     from understudy.ledger import State
 
-__all__ = ["watch"]
 ROWS = rows()
 DECLARED, AS_CSV = FORMS["csv"]
 pytestmark = pytest.mark.skipif(

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tests.engine.refusals import count, refused
 from tests.engine.tables import CLIQUES, FORMS, Rows, columns, counted, people, rows, schema
 from understudy.budget import Unit, Weights
 from understudy.engine import DuckDB
@@ -37,15 +38,12 @@ from understudy.vault import PrivateTable
 from understudy.vault.marginals import marginals
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
 ROWS = rows()
 UNITS = ("Y", "M", "W", "D", "h", "m", "s")
 FINER = {"ms": 10**3, "us": 10**6, "ns": 10**9, "ps": 10**12, "fs": 10**15, "as": 10**18}
-ONE = Schema.from_dict(
-    {"name": "one", "columns": {"c": {"kind": "categorical", "values": ["a", "b"]}}}
-)
 
 
 @pytest.fixture
@@ -58,29 +56,10 @@ def attach(engine: DuckDB, data: object) -> dict[str, str]:
     return dict(engine.attach(data, name="source", delimiter=",", quote_mark='"'))
 
 
-def count(data: object, declared: Schema = ONE) -> list[int]:
-    """Count the single column of a table, each row a person."""
-    with closing(DuckDB()) as engine:
-        table = PrivateTable(engine, data, schema=declared, unit=Unit.each_row(), key="k")
-        found = dict(marginals(table, [("c",)], table.bounded(Weights(1))))[("c",)]
-        return [int(n) // Weights.unit_weight for n in found]
-
-
 def a_file(folder: Path, content: bytes | str, name: str = "t.csv") -> Path:
     path = folder / name
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     return path
-
-
-def refused(kind: type[UnderstudyError], call: Callable[[], object]) -> UnderstudyError:
-    """Expect an error of our own with one line of text and nothing behind it."""
-    with pytest.raises(UnderstudyError) as caught:
-        call()
-    assert type(caught.value) is kind
-    assert "\n" not in str(caught.value)
-    assert caught.value.__cause__ is None
-    assert caught.value.__context__ is None
-    return caught.value
 
 
 # One table, every form

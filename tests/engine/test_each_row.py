@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 from tests.engine.by_place import after_weighing, counted_by_place, unstable, weigh_by_place
-from tests.vault.test_norm import ASKED, EXTREME, OVERLAPPING, normed, sets, slowly
+from tests.vault.normed import ASKED, EXTREME, OVERLAPPING, normed, sets, slowly
 from tests.vault.worlds import DOMAIN, KEY, SCHEMA, domain, merge, obvious
 from understudy.budget import Norm, Sample, Unit, Weights
 from understudy.door import (

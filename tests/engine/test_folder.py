@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.cli.place import Place
+from tests.engine.refusals import count, refused
 from tests.engine.tables import CLIQUES, FORMS, arrow, columns, counted, rows, schema
-from tests.engine.test_duckdb import count, refused
 from tests.leaks.canaries import NUMBER, WORD
 from understudy.budget import Unit
 from understudy.errors import MalformedFileError, MissingFileError

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import time
 import traceback
-from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,11 +17,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import understudy as us
-from tests.engine.tables import FORMS, KEY, rows
-from tests.engine.test_duckdb import refused
+from tests.engine.refusals import refused
+from tests.engine.spark_tables import codes, failing, opened
+from tests.engine.tables import FORMS, rows
 from tests.leaks.canaries import MALFORMED_FILES, SCHEMA, WORD, table
-from tests.leaks.test_canaries import chain, clean
-from understudy.door import Measure, Query
+from tests.leaks.watching import chain, clean
 from understudy.engine import engine_for
 from understudy.engine.spark import java
 from understudy.engine.spark.failures import attempt
@@ -35,8 +34,6 @@ from understudy.errors import (
     UsageError,
 )
 from understudy.session import reopen_session
-from understudy.vault import PrivateTable
-from understudy.vault.counts import exact
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,29 +47,6 @@ def canaries(tmp_path_factory: pytest.TempPathFactory) -> us.Schema:
     path = tmp_path_factory.mktemp("schema") / "schema.toml"
     path.write_text(SCHEMA)
     return us.Schema.read(path)
-
-
-def codes(data: object, declared: us.Schema, unit: us.Unit) -> list[tuple[Any, ...]]:
-    """Give all of a table's rows as codes, with their person's id, in an order of their own."""
-    with closing(engine_for(data)) as engine:
-        read = PrivateTable(engine, data, schema=declared, unit=unit, key=KEY)
-        listed = ", ".join(read.code.values())
-        found = engine.fetch(f"SELECT id, {listed} FROM ({read.named('SELECT * FROM rows')}) AS r")
-        return sorted(zip(*(column.tolist() for column in found.values()), strict=True))
-
-
-def weighed(data: object, declared: us.Schema) -> list[int]:
-    """Count all columns with people weighed by the question."""
-    queries = tuple(Query(clique=(name,), scale=2.0) for name in declared.domain)
-    question = Measure(queries=queries, bounding=us.Norm(), price=1.0)
-    with closing(engine_for(data)) as engine:
-        read = PrivateTable(engine, data, schema=declared, unit=us.Unit("id"), key=KEY)
-        return [int(n) for n in exact(question, read)]
-
-
-def opened(data: object, declared: us.Schema) -> None:
-    with closing(engine_for(data)) as engine:
-        PrivateTable(engine, data, schema=declared, unit=us.Unit("id"), key=KEY)
 
 
 # Java
@@ -136,7 +110,7 @@ from pathlib import Path
 import understudy as us
 from pyspark import SparkContext
 from tests.engine.tables import FORMS, counted, rows
-from tests.engine.test_spark import codes
+from tests.engine.spark_tables import codes
 from understudy.engine import engine_for
 from understudy.errors import EngineError
 
@@ -438,28 +412,6 @@ def test_a_torn_file_is_refused_and_not_quoted(
 # Canaries
 
 
-def failing(spark: Any, path: Path) -> dict[str, Any]:
-    """Make tables that fail with a canary in the words of their failure."""
-    from pyspark.sql.functions import udf
-
-    def fail(cell: str) -> str:
-        raise ValueError(cell)
-
-    frame = spark.read.parquet(str(path))
-    return {
-        "function": frame.withColumn("amount", udf(fail, useArrow=False)("colour")),
-        "cast": frame.withColumn("amount", frame["colour"].cast("int")),
-        "query": frame.selectExpr("* EXCEPT (count)", "CAST(colour AS DATE) AS count"),
-        "raised": frame.withColumn("amount", _raised(frame)),
-    }
-
-
-def _raised(frame: Any) -> Any:
-    from pyspark.sql.functions import raise_error
-
-    return raise_error(frame["colour"])
-
-
 @pytest.fixture
 def words(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("words") / "t.parquet"
@@ -492,7 +444,7 @@ import logging, sys
 from pathlib import Path
 import understudy as us
 from pyspark.sql import SparkSession
-from tests.engine.test_spark import failing, opened
+from tests.engine.spark_tables import failing, opened
 from understudy.errors import MalformedFileError
 
 spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()

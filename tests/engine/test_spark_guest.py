@@ -16,10 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import understudy as us
+from tests.engine.clusters import until
+from tests.engine.refusals import refused
+from tests.engine.spark_tables import codes, opened, weighed
 from tests.engine.tables import KEY, arrow, rows, schema
-from tests.engine.test_cluster import until
-from tests.engine.test_duckdb import refused
-from tests.engine.test_spark import codes, opened, weighed
 from tests.leaks.canaries import table
 from understudy.engine import engine_for
 from understudy.engine.spark import engine as room

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from tests.schema.encoding.test_one_reading import BINARY, COLUMNS, LATE, LEAP, TEXTS
-from tests.schema.encoding.test_one_reading import oracle as of_all
-from tests.schema.test_encoders_agree import SOURCE, by_sql
+from tests.schema.encoders import SOURCE, by_sql
+from tests.schema.encoding.oracle import BINARY, COLUMNS, LATE, LEAP, TEXTS
+from tests.schema.encoding.oracle import oracle as of_all
 from understudy.budget import Unit
 from understudy.engine import engine_for
 from understudy.engine.spark.engine import _kind
@@ -26,9 +26,9 @@ from understudy.vault import PrivateTable
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tests.schema.encoding.test_one_reading import Codes
     from understudy.engine import Engine
 
+Codes = list[tuple[int, ...]]
 ASKED = ("listed", "other nulls", "no -1", "bin", "hour", "week")
 """A column of every kind of reading; to plan a query of all columns takes Spark seconds more."""
 SCHEMA = Schema("t", tuple(c for c in COLUMNS if c.name in ASKED))

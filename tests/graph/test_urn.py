@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.graph.brute import DOMAIN, EVERY, Case, Table, cases, modelled, random_case
-from tests.graph.test_sampling import CHAIN, counted, pearson
+from tests.graph.chains import CHAIN, counted, pearson
 from understudy.errors import QuestionError
 from understudy.graph import Domain, Model, Urn
 from understudy.schema import Codes

@@ -30,7 +30,7 @@ import pytest
 import understudy as us
 from tests.leaks.canaries import NUMBER, WORD
 from tests.leaks.malformed import MAKERS, Input, make
-from tests.leaks.test_canaries import chain, clean
+from tests.leaks.watching import chain, clean
 from understudy.budget import bounding_from_dict
 from understudy.cli.main import main
 from understudy.engine import DuckDB

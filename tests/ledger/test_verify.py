@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.ledger.chains import NEW, OLD, forge, key_of, link, mark_of, rows_of
-from tests.ledger.test_journal import raw, refused
+from tests.ledger.files import raw, refused
 from understudy.budget import Budget, Currency, ResolvedUnit, noise_charge
 from understudy.errors import LedgerMismatchError, MalformedFileError
 from understudy.ledger import Ledger, new_key

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import understudy as us
-from tests.release.test_release import made
-from tests.release.test_sampling import made as with_model
+from tests.release.modelled import made as with_model
+from tests.release.releases import made
 from understudy.door import Measurement, Rows
 from understudy.errors import MalformedFileError, MissingFileError
 from understudy.public import batches

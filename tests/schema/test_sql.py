@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from tests.schema.test_encoders_agree import FORMATS, MOMENTS
+from tests.schema.encoders import FORMATS, MOMENTS
 from understudy.engine import DuckDB
 from understudy.schema import Array
 from understudy.schema.encoding import reading

@@ -19,8 +19,8 @@ import numpy as np
 import pytest
 
 import understudy as us
-from tests.ledger.test_journal import small_files, write_ledger
-from tests.session.test_kill import BUDGET, Server, Watch, new_watch, read, serving
+from tests.ledger.files import small_files, write_ledger
+from tests.session.server import BUDGET, Server, Watch, new_watch, read, serving
 from understudy.budget import Budget, Currency, Unit, noise_charge
 from understudy.engine import DuckDB
 from understudy.errors import LedgerDamagedError, StorageError

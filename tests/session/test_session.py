@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import understudy as us
+from tests.session.sameness import same
 from understudy.budget import (
     Budget,
     Gaussian,
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
 
     from understudy.door import Door
     from understudy.public import Progress
-    from understudy.release import Release
 
 SCHEMA = Schema(
     "trips",
@@ -86,20 +86,6 @@ def session(path: Path, **other: Any) -> Session:
 def read(path: Path) -> State:
     with closing(Ledger(path)) as ledger:
         return ledger.state()
-
-
-def same(one: Release, other: Release) -> bool:
-    """Whether two releases are the same to the last value."""
-    return (
-        one.manifest == other.manifest
-        and list(one.columns) == list(other.columns)
-        and all(np.array_equal(one.columns[n], other.columns[n]) for n in one.columns)
-        and len(one.measurements) == len(other.measurements)
-        and all(
-            a.clique == b.clique and np.array_equal(a.values, b.values) and a.scale == b.scale
-            for a, b in zip(one.measurements, other.measurements, strict=True)
-        )
-    )
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import understudy as us
-from tests.session.test_session import same
-from tests.synth import test_adagrid as rides
+from tests.session.sameness import same
+from tests.synth import rides
 from understudy.errors import UnderstudyError
 from understudy.ledger import RunState
 from understudy.schema import Categorical, Id, Integer, Schema

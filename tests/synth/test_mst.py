@@ -13,7 +13,7 @@ import pytest
 
 import understudy as us
 from tests.public.whole import Made
-from tests.synth import test_adagrid as rides
+from tests.synth import rides, town
 from tests.synth.planted import (
     CODES,
     Heard,
@@ -26,7 +26,6 @@ from tests.synth.planted import (
     planted,
     silent,
 )
-from tests.synth.tworound import test_mechanism as town
 from understudy.audit import replay
 from understudy.door import Clique, Measure, Select
 from understudy.errors import QuestionError, UnderstudyError, UsageError

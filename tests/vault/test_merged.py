@@ -20,8 +20,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.vault.normed import EXTREME, ONE, counts, moved, scales, slowly
 from tests.vault.obvious import People, Row
-from tests.vault.test_norm import EXTREME, ONE, counts, moved, scales, slowly
 from tests.vault.worlds import (
     DOMAIN,
     KEY,

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.schema.test_encoders_agree import of_every_kind
+from tests.schema.encoders import of_every_kind
 from understudy.schema import (
     KINDS,
     Categorical,

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import understudy as us
-from tests.schema.test_encoders_agree import SOURCE, by_numpy, by_sql
+from tests.schema.encoders import SOURCE, by_numpy, by_sql
 from understudy.engine import DuckDB
 from understudy.errors import SchemaError
 from understudy.release.release import FORMATS

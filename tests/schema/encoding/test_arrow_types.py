@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tests.schema.test_encoders_agree import SOURCE, by_numpy, by_sql
+from tests.schema.encoders import SOURCE, by_numpy, by_sql
 from understudy.engine import DuckDB
 from understudy.schema import Array, Categorical, Column, DateTime, Integer, Numeric, Schema
 

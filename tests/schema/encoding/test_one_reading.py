@@ -20,10 +20,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.schema.test_encoders_agree import SOURCE, by_sql
+from tests.schema.encoders import SOURCE, by_sql
+from tests.schema.encoding.oracle import BINARY, COLUMNS, LATE, LEAP, TEXTS, oracle
 from understudy.engine import DuckDB
 from understudy.errors import SchemaError
-from understudy.schema import Categorical, Column, DateTime, Integer, Numeric, Remainder, Schema
+from understudy.schema import DateTime, Schema
 from understudy.schema.encoding import reading
 
 if TYPE_CHECKING:
@@ -33,32 +34,9 @@ if TYPE_CHECKING:
     Codes = list[tuple[int, ...]]
     Held = Callable[[list[Any], Any], Any]
 
-RULES: dict[str, Any] = {"source": SOURCE, "outside": "other"}
-LISTED = ["true", "0", "1", "1.5", "0.7", "0.1", "red", "2020-02-29", "2020-02-29 23:59:59", "90"]
-COLUMNS: tuple[Column, ...] = (
-    Categorical(name="listed", **RULES, values=(*LISTED, "1.50", "inf", "12:30:00", "é", "FF")),
-    Categorical(name="truth", **RULES, values=("False", "True")),
-    Categorical(name="other nulls", **RULES, values=("1",), nulls=("true", "0.7", "2020-02-29")),
-    Integer(name="flag", **RULES, min=0, max=1),
-    Integer(name="no -1", **RULES, min=-2, max=99, nulls=("-1", "true")),
-    Numeric(name="bin", **RULES, edges=(-1.0, 0.0, 0.1, 0.7, 1.0, 1.5, 90.0, 1e300)),
-    Remainder(name="left", **RULES, min=0, max=100, step=7),
-    DateTime(name="month", **RULES, part="month"),
-    DateTime(name="hour", **RULES, part="hour", format="%d/%m/%Y %H:%M"),
-    DateTime(name="day", **RULES, part="day", format="%Y%m%d", nulls=("2020-02-29 23:59:59",)),
-    DateTime(name="week", **RULES, part="weekday", nulls=("2020-02-29", "20200229")),
-)
 SCHEMA = Schema("t", COLUMNS)
-LATE = dt.datetime(2020, 2, 29, 23, 59, 59, 999_999)
-LEAP = dt.date(2020, 2, 29)
 LENGTHS = [dt.timedelta(seconds=90), dt.timedelta(days=-1, microseconds=1), dt.timedelta(0)]
 PRICES = [Decimal("1.50"), Decimal("1.00"), Decimal("-0.25"), Decimal("0.00")]
-BINARY = [b"red", b"\xff", " é".encode(), b"1.0", b""]
-TEXTS = [
-    *("red", " red ", "True", "TRUE", "false", "1", "1.0", "-0", "-0.0", "01", "1.5", "1e0", "0.7"),
-    *("inf", "-Infinity", "NaN", "", "NA", "2020-02-29", "2020-02-29 23:59:59", "29/02/2020 23:59"),
-    *("2020-02-29T23:59:59Z", "20200229", "2020-02-30", "12:30:00", "é", "x" * 70_000, "a\x00b"),
-]
 
 # Each type, with values of it and the columns of pandas, Arrow and polars that hold just them.
 Typed = tuple[str, list[Any], str | None, Any, Any]
@@ -82,15 +60,6 @@ TYPES: list[Typed] = [
     ("object", TEXTS, "string", pa.string(), pl.String),
 ]
 NAMES = [f"{dtype} {arrow}" for dtype, _, _, arrow, _ in TYPES]
-
-
-def oracle(values: list[Any]) -> Codes:
-    """Read each cell by itself, as its text."""
-    found: Codes = []
-    for value in values:
-        alone = np.array([reading.text(value)], dtype=object)
-        found.append(tuple(int(column.encode(alone)[0]) for column in COLUMNS))
-    return found
 
 
 def typed(values: list[Any], dtype: str) -> list[Any]:

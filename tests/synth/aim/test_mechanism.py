@@ -11,7 +11,7 @@ import pytest
 
 import understudy as us
 from tests.public.whole import Made
-from tests.synth import test_adagrid as rides
+from tests.synth import rides, town
 from tests.synth.planted import (
     Heard,
     Table,
@@ -22,7 +22,6 @@ from tests.synth.planted import (
     silent,
     sizes_of,
 )
-from tests.synth.tworound import test_mechanism as town
 from understudy.audit import replay
 from understudy.budget import Currency
 from understudy.door import Clique, Measure

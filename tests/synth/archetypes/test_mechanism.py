@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 import understudy as us
 from tests.public.whole import Made
-from tests.session.test_session import same
+from tests.session.sameness import same
 from tests.vault.obvious import Obvious
 from tests.vault.worlds import KEY
 from understudy.audit import FixedEntropy

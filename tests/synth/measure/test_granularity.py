@@ -12,19 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from tests.synth.measure.grids import settled
 from understudy.budget import Currency
 from understudy.door import Clique, Measurement
 from understudy.errors import InternalError
 from understudy.synth.measure.granularity import Family, Grid, children, closure, widened
 
 Table = NDArray[np.float64]
-
-
-def settled(grid: Grid, wanted: list[bool]) -> Grid:
-    """A grid after answers that are large just where they are wanted."""
-    fine = np.resize(np.array(wanted), len(grid.plausible))[grid.plausible]
-    answer = Measurement(clique=grid.clique, values=np.where(fine, 50.0, 0.0), scale=1.0)
-    return grid.after([answer], 5.0)
 
 
 def matrix(grid: Grid, scale: float, currency: Currency) -> tuple[Table, list[Fraction]]:

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tests.synth.crowds import crowd, random_crowd
-from tests.synth.measure.test_granularity import settled
-from tests.vault.test_norm import counts, moved
+from tests.synth.measure.grids import settled
+from tests.vault.normed import counts, moved
 from understudy.budget import Budget, Currency, Norm
 from understudy.door import Measure
 from understudy.public import PublicTable

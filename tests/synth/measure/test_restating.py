@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.graph.brute import squares
-from tests.synth.measure.test_granularity import settled
+from tests.synth.measure.grids import settled
 from understudy.budget import Currency
 from understudy.door import Clique, Measurement
 from understudy.schema import Domain

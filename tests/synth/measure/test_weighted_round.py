@@ -22,8 +22,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tests.synth.crowds import events, random_crowd
+from tests.vault.normed import EXTREME, scales
 from tests.vault.obvious import People, Row
-from tests.vault.test_norm import EXTREME, scales
 from tests.vault.worlds import DOMAIN, domain, merge, merges, opened, person_rows, worlds
 from understudy.audit import FixedEntropy
 from understudy.audit.tape import Tape

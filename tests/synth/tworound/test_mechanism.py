@@ -6,7 +6,6 @@ import math
 import signal
 import subprocess
 import sys
-from contextlib import closing
 from fractions import Fraction
 from itertools import combinations, pairwise
 from pathlib import Path
@@ -16,9 +15,24 @@ import numpy as np
 import pytest
 
 import understudy as us
-from tests.session.test_session import same
-from tests.synth import test_adagrid as rides
+from tests.session.sameness import same
+from tests.synth import rides
 from tests.synth.crowds import door_to, random_crowd
+from tests.synth.town import (
+    BUDGET,
+    CLIQUES,
+    IDS_BY,
+    KNOWN,
+    NAMED,
+    PRIVATE,
+    PUBLIC,
+    SCHEMA,
+    check_spent,
+    check_untouched,
+    read,
+    session,
+    town,
+)
 from tests.vault.obvious import People
 from understudy.audit import replay
 from understudy.audit.neighbours import Pair
@@ -26,9 +40,8 @@ from understudy.budget import Currency, Gaussian, Laplace, Selection
 from understudy.door import Clique, Measurement
 from understudy.errors import BudgetError, QuestionError, UnderstudyError, UsageError
 from understudy.graph import Domain, outer_cliques
-from understudy.ledger import Ledger, State
 from understudy.public import PublicTable
-from understudy.schema import Categorical, Id, Integer, Numeric, Schema, Split
+from understudy.schema import Categorical, Id, Integer, Schema
 from understudy.synth import mechanism_from_dict, mechanism_to_dict
 from understudy.synth.measure import compression as compressed
 from understudy.synth.measure.rules import RULES
@@ -38,90 +51,13 @@ from understudy.synth.select.cliques import select_pairs
 from understudy.synth.tworound import mechanism as tworound
 from understudy.synth.tworound.plan import RoundsPlan
 
-CITIES = tuple(f"{state}{i}" for state in "nsw" for i in range(4))
-SCHEMA = Schema(
-    "town",
-    (
-        Categorical(name="sex", values=("f", "m"), missing=False, outside="drop"),
-        Integer(name="age", min=0, max=59, missing=False),
-        Categorical(name="city", values=CITIES, groups=tuple(c[0] for c in CITIES), missing=False),
-        Split(
-            name="wage",
-            parts=("tens", "rest"),
-            step=10,
-            top=80,
-            max=199,
-            special=(999,),
-            missing=False,
-        ),
-        Numeric(name="rent", edges=(0.0, 20.0, 40.0, 80.0, 160.0), whole=True, missing=False),
-    ),
-)
 SIZES = {"sex": 2, "age": 60, "city": 13, "tens": 10, "rest": 11, "rent": 4}
 NAMES = tuple(SIZES)
-CLIQUES: tuple[Clique, ...] = (("sex", "tens"), ("age", "city"), ("rent", "city"), ("tens", "rest"))
-BUDGET = us.Budget(epsilon=2.0, delta=1e-6)
 VAST = us.Budget(epsilon=1e5, delta=1e-6)
 GIVEN = us.TwoRound(cliques=CLIQUES)
 CERTAIN = 30.0
 """A threshold that noise never reaches; with a vast budget it is less than a row."""
 ROOT = Path(__file__).parents[3]
-
-
-def town(seed: int, *, odd: bool = False, rows: int = 2500) -> dict[str, Any]:
-    """A town of the north: wages go by sex, cities by age, rents by city, and cents are round."""
-    rng = np.random.default_rng(seed)
-    sex = rng.integers(2, size=rows)
-    age = np.minimum(rng.integers(50, size=rows), rng.integers(50, size=rows))
-    place = np.where(rng.random(rows) < 0.85, age // 13, rng.integers(4, size=rows))
-    tens = np.minimum(rng.integers(5, size=rows) + 4 * sex, 8)
-    wage = 10 * tens + np.where(rng.random(rows) < 0.3 + 0.6 * (tens % 2), 0, 5)
-    wage = np.where(rng.random(rows) < 0.2, 999, wage)
-    low = np.array([0, 20, 40, 80])[place]
-    rent = low + 2 * rng.integers(10, size=rows) + odd
-    return {
-        "sex": np.array(["f", "m"], dtype=object)[sex],
-        "age": age,
-        "city": np.array(CITIES, dtype=object)[place],
-        "wage": wage,
-        "rent": rent,
-    }
-
-
-PRIVATE, PUBLIC = town(1, odd=True), town(2)
-
-
-def session(tmp_path: Path, **other: Any) -> us.Session:
-    asked: dict[str, Any] = {
-        "private": PRIVATE,
-        "schema": SCHEMA,
-        "unit": us.Unit.each_row(),
-        "bounding": us.Weights(1),
-        "budget": BUDGET,
-        "ledger": tmp_path / "town.ledger",
-    }
-    return us.open(**asked | other)
-
-
-def read(tmp_path: Path) -> State:
-    with closing(Ledger(tmp_path / "town.ledger")) as ledger:
-        return ledger.state()
-
-
-def check_spent(tmp_path: Path, least: float = 0.999) -> None:
-    """All of the cap was spent, but for rounding, and no more than it."""
-    (run,) = read(tmp_path).runs.values()
-    assert run.closed
-    assert least * run.cap <= run.spent <= run.cap
-
-
-def check_untouched(tmp_path: Path) -> None:
-    """Nothing was spent, and at most an empty run is left, which holds nothing back."""
-    state = read(tmp_path)
-    assert state.left == state.total
-    for run in state.runs.values():
-        assert run.closed
-        assert (run.spent, run.reservations, run.answers) == (0, [], {})
 
 
 def told(release: us.Release) -> dict[str, Any]:
@@ -908,7 +844,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 import understudy as us
-from tests.synth.tworound.test_mechanism import CLIQUES, session
+from tests.synth.town import CLIQUES, session
 
 def progress(stage, done):
     if stage.startswith(sys.argv[2]):
@@ -1017,14 +953,8 @@ def test_settings_that_are_none(
     assert str(caught.value) == text
 
 
-KNOWN = "sex, age, city, tens, rest, rent"
-NAMED = "settings name columns that the schema does not model (got road; allowed: " + KNOWN + ")"
 DOCUMENT = "published = True needs Weights bounding and Gaussian noise, as in the document (got "
 HINT = "). Hint: use Weights and a delta above 0, or leave out published"
-IDS_BY = (
-    "ids_by needs a public table with the unit's columns. "
-    "Hint: use one, or leave out ids_by: people then follow a noisy distribution"
-)
 FITS = "; allowed: a column of a clique of two or more; rising first codes, from 0, all below 10)"
 GROUPS = "coarse has invalid groups of tens in sex × tens (got "
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import understudy as us
-from tests.session.test_session import same
+from tests.session.sameness import same
 from tests.synth.crowds import door_to, random_crowd
 from tests.vault.obvious import People
 from tests.vault.worlds import KEY, opened
