@@ -25,17 +25,10 @@ if TYPE_CHECKING:
 
 
 ROWS, FILES = 200_000, 8
-
-
 WITHIN = 600.0
-
-
+"""Seconds after which a process that hangs is ended; no measure of anything."""
 ROOT = Path(__file__).parents[2]
-
-
 QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-
-
 SETTINGS = f"""
 spark.executor.memory 512m
 spark.executor.extraJavaOptions {QUICK}

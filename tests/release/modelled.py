@@ -22,8 +22,6 @@ SCHEMA = Schema(
         Numeric(name="price", edges=(0.0, 1.0, 5.0, 9.0), missing=False),
     ),
 )
-
-
 MERGED = {"colour": np.array([0, 1, 1])}
 """Blue and green are one code of the model."""
 

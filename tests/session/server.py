@@ -25,11 +25,7 @@ if TYPE_CHECKING:
 
 
 SCRIPT = Path(__file__).with_name("long_run.py")
-
-
 BUDGET = Budget(epsilon=1.0, delta=1e-6)
-
-
 CAP = 3
 
 

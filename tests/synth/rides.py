@@ -23,20 +23,10 @@ SCHEMA = Schema(
         Categorical(name="paid", values=("cash", "card"), missing=False),
     ),
 )
-
-
 NAMES = tuple(SCHEMA.domain)
-
-
 BUDGET = us.Budget(epsilon=2.0, delta=1e-6)
-
-
 VAST = us.Budget(epsilon=1e4, delta=1e-6)
-
-
 CLIQUES: tuple[Clique, ...] = (("zone", "shift", "fare"), ("shift", "paid"))
-
-
 TOP = 40
 
 

@@ -14,8 +14,6 @@ from understudy.ledger import Ledger, State
 from understudy.schema import Categorical, Integer, Numeric, Schema, Split
 
 CITIES = tuple(f"{state}{i}" for state in "nsw" for i in range(4))
-
-
 SCHEMA = Schema(
     "town",
     (
@@ -34,11 +32,7 @@ SCHEMA = Schema(
         Numeric(name="rent", edges=(0.0, 20.0, 40.0, 80.0, 160.0), whole=True, missing=False),
     ),
 )
-
-
 CLIQUES: tuple[Clique, ...] = (("sex", "tens"), ("age", "city"), ("rent", "city"), ("tens", "rest"))
-
-
 BUDGET = us.Budget(epsilon=2.0, delta=1e-6)
 
 
@@ -99,11 +93,7 @@ def check_untouched(tmp_path: Path) -> None:
 
 
 KNOWN = "sex, age, city, tens, rest, rent"
-
-
 NAMED = "settings name columns that the schema does not model (got road; allowed: " + KNOWN + ")"
-
-
 IDS_BY = (
     "ids_by needs a public table with the unit's columns. "
     "Hint: use one, or leave out ids_by: people then follow a noisy distribution"

@@ -16,11 +16,7 @@ from understudy.door import Measure, Query, Rows
 from understudy.vault.norm import _bits
 
 ONE = 2**16
-
-
 EVERY_CELL: list[Row] = [(i, j, k) for i in range(3) for j in range(2) for k in range(4)]
-
-
 EXTREME: People = {
     "one row": [(1, 0, 2)],
     "five in a cell": [(0, 0, 0)] * 5,
@@ -40,8 +36,6 @@ def sets(*members: list[int]) -> Rows:
 
 
 OVERLAPPING = sets([0, 1, 2], [2, 3], [2], [0, 1, 2, 3, 4, 5], [2])
-
-
 ASKED: dict[str, tuple[Query, ...]] = {
     "one marginal": (Query(clique=("a",), scale=2.0),),
     "several marginals": (

@@ -20,11 +20,7 @@ if TYPE_CHECKING:
 
 
 RULES: dict[str, Any] = {"source": SOURCE, "outside": "other"}
-
-
 LISTED = ["true", "0", "1", "1.5", "0.7", "0.1", "red", "2020-02-29", "2020-02-29 23:59:59", "90"]
-
-
 COLUMNS: tuple[Column, ...] = (
     Categorical(name="listed", **RULES, values=(*LISTED, "1.50", "inf", "12:30:00", "é", "FF")),
     Categorical(name="truth", **RULES, values=("False", "True")),
@@ -38,17 +34,9 @@ COLUMNS: tuple[Column, ...] = (
     DateTime(name="day", **RULES, part="day", format="%Y%m%d", nulls=("2020-02-29 23:59:59",)),
     DateTime(name="week", **RULES, part="weekday", nulls=("2020-02-29", "20200229")),
 )
-
-
 LATE = dt.datetime(2020, 2, 29, 23, 59, 59, 999_999)
-
-
 LEAP = dt.date(2020, 2, 29)
-
-
 BINARY = [b"red", b"\xff", " é".encode(), b"1.0", b""]
-
-
 TEXTS = [
     *("red", " red ", "True", "TRUE", "false", "1", "1.0", "-0", "-0.0", "01", "1.5", "1e0", "0.7"),
     *("inf", "-Infinity", "NaN", "", "NA", "2020-02-29", "2020-02-29 23:59:59", "29/02/2020 23:59"),
