@@ -245,8 +245,6 @@ class Looks:
         for share in split(grains, self._door.currency, [1.0] * most):
             if tree:
                 free = [(a, b) for a, b in free if parts[a] != parts[b]]
-            else:
-                free = [pair for pair in free if self._fits(pair)]
             if not free:
                 return
             if priced <= len(self.chosen):
@@ -259,8 +257,12 @@ class Looks:
             if place == len(free):
                 return
             a, b = pair = free.pop(place)
-            self.chosen.append(pair)
-            parts |= dict.fromkeys(parts[a] | parts[b], parts[a] | parts[b])
+            if tree or self._fits(pair):
+                self.chosen.append(pair)
+                parts |= dict.fromkeys(parts[a] | parts[b], parts[a] | parts[b])
+            else:
+                # To look at all of them takes a while; where one is too much, others are.
+                free = [other for other in free if self._fits(other)]
 
     def _fits(self, pair: Clique) -> bool:
         """Whether the model of what was chosen, and of this pair, is small enough."""
