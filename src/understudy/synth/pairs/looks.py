@@ -59,7 +59,7 @@ MOST_ITERATIONS = 300
 LOOK_ITERATIONS = 100
 DROWNED = 0.3
 """No pair is measured where noise alone makes this total variation error."""
-WORTH = 0.05
+WORTH = 0.1
 """No more pairs are chosen than would pay if the model were this far off."""
 OTHERS = 1.5
 """A pair's own noise, and the noise that it adds to all others."""
