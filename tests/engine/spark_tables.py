@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import understudy as us
 from tests.engine.tables import KEY
@@ -12,9 +12,6 @@ from understudy.door import Measure, Query
 from understudy.engine import engine_for
 from understudy.vault import PrivateTable
 from understudy.vault.counts import exact
-
-if TYPE_CHECKING:
-    pass
 
 
 def codes(data: object, declared: us.Schema, unit: us.Unit) -> list[tuple[Any, ...]]:

@@ -23,8 +23,6 @@ from tests.leaks.canaries import MALFORMED_FILES, SCHEMA, WORD
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# Processes that live for seconds are better off with Java's quick compiler alone.
-
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:

@@ -11,7 +11,7 @@ import stat
 from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -26,9 +26,6 @@ from understudy.errors import (
 )
 from understudy.ledger import Ledger, State, journal
 from understudy.ledger.journal import Journal
-
-if TYPE_CHECKING:
-    pass
 
 ENTRIES = 8
 COLUMNS = ("number", "kind", "run", "ordinal", "body", "payload", "chain")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
@@ -20,10 +20,6 @@ from understudy.schema import (
 )
 from understudy.schema.columns import LARGEST, NULLS
 from understudy.schema.sql import encoder
-
-if TYPE_CHECKING:
-    pass
-
 
 SOURCE = 'an "odd" {name}, it\'s'
 Rows = dict[int, tuple[int, ...]]
@@ -58,8 +54,18 @@ FORMATS = [
     *("%d'%m %Y", "%Y-%m-%dT%H:%M:%S.%f%z", "%m/%d/%Y %I:%M:%S", "%H %p %d %m %Y", "%b%d(%y)"),
 ]
 NULL_TEXTS = [*NULLS, "-1", "1.0", "0.5", " NA ", "1e3", "inf", "0", "-9.90", "true", "x'y", "é"]
+NULL_TEXTS += ["2020-01-01 00:00:00", "1970-01-01 00:00:00", "20200101", "9" * 30]
 SPOKEN = ["red", " blue", "Red", "ß", "(other)", "it's", "a\x00b", "\u00a0red", "red\n", "\tred"]
 FLOATS = [0.0, -0.0, 0.5, 1.5, 2.5, -0.5, -1.5, 0.1, 0.7, 1e300, -1e300, 5e-324, 1e-310, 1e16]
+FLOATS += [
+    float("nan"),
+    float("inf"),
+    -float("inf"),
+    2.0**53,
+    1e15,
+    2.0**52 + 1,
+    0.49999999999999994,
+]
 UNITS = {"s": 1, "ms": 1000, "us": 10**6, "ns": 10**9}
 SECONDS = [0, -1, -2208988800, -2208985077, -62135596800, -62135596801, 253402300799, 253402300800]
 

@@ -61,6 +61,10 @@ DROWNED = 0.3
 """No pair is measured where noise alone makes this total variation error."""
 WORTH = 0.1
 """No more pairs are chosen than would pay if the model were this far off."""
+BYTES_A_ROW = 32
+"""The model's size limit grows with the number of rows."""
+MODEL_LIMITS = (2_000_000, 8_000_000)
+"""The bounds of the default size limit of a model, in bytes."""
 OTHERS = 1.5
 """A pair's own noise, and the noise that it adds to all others."""
 SHARES = tuple(i / 10 for i in range(10))
@@ -75,7 +79,12 @@ class Looks:
     """Two looks at pairs over compressed columns, and the measurements made for them."""
 
     def __init__(
-        self, columns: Compressed, *, prices: Mapping[str, float], most_cells: int, model_limit: int
+        self,
+        columns: Compressed,
+        *,
+        prices: Mapping[str, float],
+        most_cells: int,
+        model_limit: int | None,
     ) -> None:
         """Start with a model of single columns."""
         self.measured: list[Measurement] = []
@@ -92,7 +101,8 @@ class Looks:
         pairs = itertools.combinations(self._domain, 2)
         self._pairs = [pair for pair in pairs if self._domain.cells(pair) <= most_cells]
         self._model = self._fitted(None, LOOK_ITERATIONS)
-        self._limit = model_limit
+        low, high = MODEL_LIMITS
+        self._limit = model_limit or min(high, max(low, round(BYTES_A_ROW * self._model.total)))
 
     def ask(self, progress: Progress) -> None:
         """Choose and measure a tree, choose more pairs, and measure all with what is left."""

@@ -25,7 +25,6 @@ from understudy.synth.measure.compression import Compressed, CompressionSettings
 from understudy.synth.measure.population import check_public, shares_of_people
 from understudy.synth.measure.weighted_round import WeightedMarginal
 from understudy.synth.pairs.looks import Looks
-from understudy.synth.select.cliques import CHOSEN_LIMIT
 from understudy.synth.settings import check_at_least, check_columns, check_shares, set_tuples
 
 if TYPE_CHECKING:
@@ -53,8 +52,9 @@ class Pairs(CompressionSettings):
 
     most_cells: int = 1_000_000
     """The maximum number of cells of a pair."""
-    model_limit: int = CHOSEN_LIMIT
-    """The maximum size of the model's tables in bytes, where it is more than a tree."""
+    model_limit: int | None = None
+    """The maximum size of the model's tables in bytes, where it is more than a tree; if None, 2 to
+    8 MB, by the number of rows."""
     first_share: float = 0.3
     """The share of the remaining budget for single columns."""
     tree_share: float = 0.25
