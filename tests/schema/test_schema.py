@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -18,6 +18,9 @@ from understudy.schema import (
     Numeric,
     Schema,
 )
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 HOUR = Integer(name="hour", min=0, max=23)
 PLAIN: dict[str, Any] = {"name": "t", "columns": {"hour": {"kind": "integer", "min": 0, "max": 23}}}
@@ -93,8 +96,54 @@ def refused(data: Any) -> SchemaError:
 )
 def test_tables_that_are_no_schema(data: dict[str, Any], got: str) -> None:
     error = refused(data)
-    assert error.what == "a schema consists of name, [columns.…] and optionally [csv]"
+    told = "a schema consists of name, [columns.…] and optionally order_by and [csv]"
+    assert error.what == told
     assert error.got == got
+
+
+OWNED = {
+    "name": "panel",
+    "order_by": ["when", "wage"],
+    "columns": {
+        "who": {"kind": "id"},
+        "born": {"kind": "integer", "min": 1900, "max": 2020, "of": "person"},
+        "when": {"kind": "timestamp", "min": "2020-01-01", "max": "2020-12-31"},
+        "wage": {"kind": "numeric", "edges": [0.0, 10.0, 20.0]},
+        "job": {"kind": "categorical", "values": ["a", "b"]},
+    },
+}
+
+
+def test_a_schema_says_what_is_a_persons_own_and_what_orders_their_rows(tmp_path: Path) -> None:
+    schema = Schema.from_dict(OWNED)
+    assert schema.own == ("born",)
+    timestamp = next(c for c in schema.columns if c.name == "when")
+    assert schema.ordering == (*(part.name for part in timestamp.modelled), "wage")
+    assert len(schema.ordering) > 2
+    (tmp_path / "panel.toml").write_text(schema.to_toml())
+    assert Schema.read(tmp_path / "panel.toml") == schema
+    assert Schema.from_dict({**OWNED, "order_by": "wage"}).order_by == ("wage",)
+    assert schema.released().ordering == schema.ordering
+
+
+@pytest.mark.parametrize("order_by", [["job"], ["born"], ["who"], ["none"], ["wage", "wage"]])
+def test_what_cannot_order_rows_is_refused(order_by: list[str]) -> None:
+    error = refused({**OWNED, "order_by": order_by})
+    assert error.what == "order_by must name columns of numbers or date-times, each once"
+    assert error.allowed == "wage, when"
+
+
+@pytest.mark.parametrize("order_by", [{"when": 1}, 3, [3], True])
+def test_order_by_is_a_list_of_names(order_by: object) -> None:
+    error = refused({**OWNED, "order_by": order_by})
+    assert error.what == "order_by must be a column's name, or a list of names"
+
+
+def test_a_value_is_a_rows_or_a_persons() -> None:
+    columns = {"born": {"kind": "integer", "min": 1900, "max": 2020, "of": "plane"}}
+    error = refused({"name": "t", "columns": columns})
+    assert error.what == "column 'born': unknown owner of its values"
+    assert error.allowed == "'row', 'person'"
 
 
 @pytest.mark.parametrize("csv", [[], {"separator": ";"}, {"delimiter": ";", "escape": "!"}])

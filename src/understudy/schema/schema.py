@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from understudy.schema.columns import Column, Declaration
     from understudy.schema.encoding.reading import Array, Codes
 
+OF = ("row", "person")
 MOST_SHOWN = 8
 """The most columns that a one-line repr names."""
 
@@ -46,6 +47,8 @@ class Schema:
     columns: tuple[Declaration, ...]
     delimiter: str = ","
     quote: str = '"'
+    order_by: tuple[str, ...] = ()
+    """The columns that order a person's rows, the first one first."""
 
     def __post_init__(self) -> None:
         """Raise on a schema without a name or columns, or with duplicate columns."""
@@ -69,6 +72,26 @@ class Schema:
                     "delimiter and quote must be two different characters",
                     got=f"{self.delimiter!r} and {self.quote!r}",
                 )
+        self._check_people()
+
+    def _check_people(self) -> None:
+        """Raise on columns that are neither a row's nor a person's, or that cannot order rows."""
+        for column in self.released_columns:
+            if column.of not in OF:
+                raise SchemaError(
+                    f"column {column.name!r}: unknown owner of its values",
+                    got=f"of = {column.of!r}",
+                    allowed=", ".join(map(repr, OF)),
+                )
+        fit = {c.name for c in self.released_columns if c.of == "row" and _is_ordered(c)}
+        unfit = [name for name in self.order_by if name not in fit]
+        if unfit or len(set(self.order_by)) < len(self.order_by):
+            raise SchemaError(
+                "order_by must name columns of numbers or date-times, each once",
+                got=", ".join(map(repr, self.order_by)),
+                allowed=", ".join(sorted(fit)) or "no column of this schema",
+                hint="a person's own column is the same in all of their rows, and orders nothing",
+            )
 
     def __repr__(self) -> str:
         """Show the table and its columns in one line; only the first ones if there are many."""
@@ -113,6 +136,18 @@ class Schema:
         return tuple(c for c in self.columns if isinstance(c, Timestamp))
 
     @cached_property
+    def own(self) -> tuple[str, ...]:
+        """The modelled columns whose values are a person's, not a row's."""
+        of_people = [c for c in self.released_columns if c.of == "person"]
+        return tuple(part.name for c in of_people for part in c.modelled)
+
+    @cached_property
+    def ordering(self) -> tuple[str, ...]:
+        """The modelled columns by whose codes a person's rows are ordered, the first one first."""
+        parts = {c.name: c.modelled for c in self.columns}
+        return tuple(part.name for name in self.order_by for part in parts[name])
+
+    @cached_property
     def domain(self) -> Domain:
         """The number of codes of every modelled column."""
         return Domain({c.name: c.size for c in self.modelled})
@@ -154,23 +189,33 @@ class Schema:
         out: dict[str, Any] = {"name": self.name}
         if (self.delimiter, self.quote) != (",", '"'):
             out["csv"] = {"delimiter": self.delimiter, "quote": self.quote}
+        if self.order_by:
+            out["order_by"] = list(self.order_by)
         out["columns"] = {c.name: to_plain(c) for c in self.columns}
         return out
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """Read a schema from plain data, as parsed from TOML or JSON."""
-        unknown = sorted(set(data) - {"name", "csv", "columns"})
+        unknown = sorted(set(data) - {"name", "csv", "order_by", "columns"})
         if unknown or not isinstance(data.get("columns"), dict):
             raise SchemaError(
-                "a schema consists of name, [columns.…] and optionally [csv]",
+                "a schema consists of name, [columns.…] and optionally order_by and [csv]",
                 got=", ".join(unknown) or "no columns",
             )
         csv = data.get("csv", {})
         if not isinstance(csv, dict) or set(csv) - {"delimiter", "quote"}:
             raise SchemaError("unknown keys in [csv]", allowed="delimiter, quote")
+        order_by = data.get("order_by", [])
+        order_by = [order_by] if isinstance(order_by, str) else order_by
+        if not isinstance(order_by, list) or not all(isinstance(n, str) for n in order_by):
+            raise SchemaError(
+                "order_by must be a column's name, or a list of names",
+                got=type(data["order_by"]).__name__,
+            )
         columns = tuple(from_plain(n, c) for n, c in data["columns"].items())
-        return cls(str(data.get("name", "")), columns, **{k: str(v) for k, v in csv.items()})
+        marks = {k: str(v) for k, v in csv.items()}
+        return cls(str(data.get("name", "")), columns, order_by=tuple(order_by), **marks)
 
     @classmethod
     def read(cls, path: str | Path, *, public: Mapping[str, Array] | None = None) -> Self:
@@ -200,3 +245,8 @@ class Schema:
     def to_toml(self) -> str:
         """Write the schema as a TOML file."""
         return write_toml(self.to_dict())
+
+
+def _is_ordered(column: Released) -> bool:
+    """Whether the codes of a column, or of all of its parts, are ordered."""
+    return all(part.ordered_count > 0 for part in column.modelled)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from understudy.schema.encoding.cell import Cell
 
 Outside = Literal["nearest", "other", "drop"]
+Of = Literal["row", "person"]
 
 DROP = -1
 MAX_CODES = 2**31 - 1
@@ -89,6 +90,8 @@ class Released(Declaration):
     """Whether missing values have a code of their own."""
     nulls: tuple[str, ...] = NULLS
     """Strings that mean a missing value; a declared value with the same text takes precedence."""
+    of: Of = "row"
+    """Whose the value is: a row's, or the person's, who then has one value in all of their rows."""
 
     @property
     def table_column(self) -> str:

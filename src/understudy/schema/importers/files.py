@@ -103,7 +103,10 @@ def write_toml(data: Plain) -> str:
     kind = "id"
     <BLANKLINE>
     """
-    lines = [f"name = {toml_value(data['name'])}", ""]
+    lines = [f"name = {toml_value(data['name'])}"]
+    if "order_by" in data:
+        lines.append(f"order_by = {toml_value(data['order_by'])}")
+    lines.append("")
     if "csv" in data:
         lines += ["[csv]", *(f"{k} = {toml_value(v)}" for k, v in data["csv"].items()), ""]
     for name, column in data["columns"].items():
