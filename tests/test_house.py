@@ -53,9 +53,9 @@ def test_modules_stay_under_400_lines_and_functions_under_40(path: Path) -> None
 def test_the_rooms_to_be_trusted_can_be_read_in_an_afternoon() -> None:
     rooms = [path for room in TRUSTED for path in (SOURCE / room).rglob("*.py")]
     count = sum(map(logical_lines, [*rooms, *(SOURCE / name for name in COUNTING)]))
-    # Fifty more than there were: a unit that says all that defines a person, and what it costs one
-    # who has several; a chain that manifests are held against.
-    assert 500 < count < 1750, count
+    # Two hundred more than there were: a unit that says all that defines a person, and what it
+    # costs one who has several; a chain that manifests are held against; views of people's rows.
+    assert 500 < count < 1950, count
 
 
 def test_nothing_is_pickled_and_nobody_seeds_noise() -> None:

@@ -27,6 +27,7 @@ from tests.schema.encoders import (
 from tests.vault.normed import questions as normed_questions
 from tests.vault.normed import slowly
 from tests.vault.obvious import People
+from tests.vault.views import ORDERED, VIEWS, shown, slowly_shown
 from tests.vault.worlds import KEY, SCHEMA, merged_questions, obvious, questions, worlds
 from understudy.budget import Unit
 from understudy.engine import engine_for
@@ -99,6 +100,16 @@ def test_people_are_weighed_as_the_slow_version_does(
         table = PrivateTable(engine, data, schema=SCHEMA, unit=Unit("id"), key=KEY)
         for question in asked:
             assert exact(question, table).tolist() == slowly(people, question)
+
+
+@FEW
+@given(worlds)
+def test_views_are_derived_as_the_obvious_version_does(placed: Placed, people: People) -> None:
+    data = placed(as_arrow(people))
+    with closing(engine_for(data)) as engine:
+        table = PrivateTable(engine, data, schema=ORDERED, unit=Unit("id"), key=KEY)
+        for view in VIEWS[:2]:
+            assert shown(table, view) == slowly_shown(people, ORDERED, view)
 
 
 @pytest.mark.parametrize("rules", KEEPING, ids=str)

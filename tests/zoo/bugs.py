@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.zoo.adaptive import ADAPTIVE
 from tests.zoo.counting import COUNTING
+from tests.zoo.deriving import DERIVING
 from tests.zoo.growing import GROWING
 from tests.zoo.kinds import KINDS_OF_PEOPLE
 from tests.zoo.merging import MERGING
@@ -22,6 +23,7 @@ BUGS = (
     *PEOPLE_COUNTS,
     *KINDS_OF_PEOPLE,
     *MERGING,
+    *DERIVING,
     *TWO_ROUND,
     *GROWING,
     *SPENDING,

@@ -12,17 +12,15 @@ MERGING = (
         name="Norm weighs people by their own codes, and counts merged ones",
         kind="the bound on a person is not kept",
         file="vault/counts.py",
-        old="""    table, bounding = table.merged(question.merged), question.bounding
-    weighted = normed(question, table) if""",
-        new="""    own, table, bounding = table, table.merged(question.merged), question.bounding
-    weighted = normed(question, own) if""",
+        old="weighted = normed(question, table) if",
+        new="weighted = normed(question, viewed(source, question.view)) if",
         caught_by=f"{MERGED}::test_under_norm_people_are_weighed_by_the_cells_that_are_asked",
     ),
     Bug(
         name="codes merged in one way are seen as they are merged in another",
         kind="the bound on a person is not kept",
         file="vault/table.py",
-        old='return f"merged_{self._view}_{self.code[name]}"',
+        old='return f"merged_{self._place}_{self.code[name]}"',
         new='return f"merged_{self.code[name]}"',
         caught_by=f"{MERGED}"
         "::test_ways_to_merge_a_column_that_are_asked_in_turn_are_each_seen_in_their_own_way",
@@ -31,8 +29,9 @@ MERGING = (
         name="counts that are kept of a column's own codes answer for merged ones",
         kind="the bound on a person is not kept",
         file="vault/table.py",
-        old="table._view = 1 + len(self._views)",
-        new="table._view = len(self._views)",
+        old="""            table._place = f"{self._place}_{1 + len(self.views)}"  # noqa: SLF001
+            for""",
+        new="""            for""",
         caught_by=f"{MERGED}::test_and_so_are_their_distances",
     ),
     Bug(
@@ -65,8 +64,8 @@ MERGING = (
         name="merged codes may be a record of the asker's own",
         kind="a private value or count is seen",
         file="vault/counts.py",
-        old="parts = [question.bounding, *question.queries, *question.merged]",
-        new="parts = [question.bounding, *question.queries]",
+        old="parts = [question.bounding, *question.queries, *question.merged, question.view]",
+        new="parts = [question.bounding, *question.queries, question.view]",
         caught_by=REFUSED,
     ),
     Bug(

@@ -189,8 +189,8 @@ SILENCE = (
         name="an asker's own code is given exact counts",
         kind="a private value or count is seen",
         file="vault/counts.py",
-        old="if type(part) not in {Query, Rows, Candidate, Merge, Weights, Sample, Norm}:",
-        new="if not isinstance(part, (Query, Rows, Candidate, Merge, Weights, Sample, Norm)):",
+        old="if type(part) not in OWN_TYPES:",
+        new="if not isinstance(part, tuple(OWN_TYPES)):",
         caught_by=f"{DOOR}::test_records_of_an_askers_own_making_are_refused",
     ),
     Bug(

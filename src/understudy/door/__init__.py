@@ -19,11 +19,14 @@ from understudy.door.questions import (
     plan,
     seen,
 )
+from understudy.door.viewed import ViewDoor
+from understudy.door.views import Derived, View, viewed_schema
 from understudy.graph import Clique, Measurement, Rows
 
 __all__ = [
     "Candidate",
     "Clique",
+    "Derived",
     "Distances",
     "Door",
     "Measure",
@@ -38,8 +41,11 @@ __all__ = [
     "UnitCounts",
     "UnitMode",
     "Units",
+    "View",
+    "ViewDoor",
     "describe",
     "merged_schema",
     "plan",
     "seen",
+    "viewed_schema",
 ]

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from understudy.budget import Bounding, Budget, Capped, Currency, ResolvedUnit
     from understudy.door.questions import Candidate, Merge, Query
+    from understudy.door.views import View
     from understudy.graph import Clique, Measurement
     from understudy.schema import Schema
 
@@ -47,11 +48,17 @@ class Door(Protocol):
         """What the run may still spend, in grains; a replayed question counts as charged."""
 
     def measure(
-        self, queries: Sequence[Query], *, price: float, merged: tuple[Merge, ...] = ()
+        self,
+        queries: Sequence[Query],
+        *,
+        price: float,
+        merged: tuple[Merge, ...] = (),
+        view: View | None = None,
     ) -> tuple[Measurement, ...]:
         """Measure noisy linear queries over weighted row marginals, for at most a price.
 
-        Cells are those of the compressed domain, with merged codes; `MergedDoor` passes these.
+        Cells are those of the compressed domain, with merged codes; `MergedDoor` passes these, and
+        `ViewDoor` the view.  In a view of people each person counts once, without bounding.
         """
 
     def unit_mode(
@@ -81,6 +88,7 @@ class Door(Protocol):
         epsilon: float,
         bounding: Capped,
         merged: tuple[Merge, ...] = (),
+        view: View | None = None,
     ) -> int:
         """Select the candidate that the model gets most wrong."""
 
@@ -91,6 +99,7 @@ class Door(Protocol):
         scale: float,
         bounding: Capped,
         merged: tuple[Merge, ...] = (),
+        view: View | None = None,
     ) -> NDArray[np.float64]:
         """Measure how far each candidate is from the model, less its penalty, in rows."""
 

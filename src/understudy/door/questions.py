@@ -18,6 +18,7 @@ import numpy as np
 
 from understudy.budget import Bounding, Capped
 from understudy.budget.bounding import bounding_to_dict
+from understudy.door.views import View, viewed_schema
 from understudy.errors import BudgetError, QuestionError
 from understudy.graph import frozen
 from understudy.schema import Integer
@@ -130,6 +131,8 @@ class Measure:
     price: float
     merged: tuple[Merge, ...] = ()
     """Columns whose codes are merged before anything is counted."""
+    view: View | None = None
+    """The view that the cliques refer to; None for the table itself."""
 
     def __post_init__(self) -> None:
         """Raise if there is no query."""
@@ -224,6 +227,8 @@ class Select:
     bounding: Capped
     merged: tuple[Merge, ...] = ()
     """Columns whose codes are merged before anything is counted."""
+    view: View | None = None
+    """The view that the cliques refer to; None for the table itself."""
 
     def __post_init__(self) -> None:
         """Raise on a bounding without a cap, no candidates, or an invalid epsilon."""
@@ -243,6 +248,8 @@ class Distances:
     bounding: Capped
     merged: tuple[Merge, ...] = ()
     """Columns whose codes are merged before anything is counted."""
+    view: View | None = None
+    """The view that the cliques refer to; None for the table itself."""
 
     def __post_init__(self) -> None:
         """Raise on a bounding without a cap, no candidates, or an invalid scale."""
@@ -298,10 +305,11 @@ def merged_schema(schema: Schema, merged: Sequence[Merge]) -> Schema:
 
 
 def seen(schema: Schema, question: Question) -> Schema:
-    """Return the schema that a question's cliques refer to: the table's, with merged codes."""
-    if not isinstance(question, (Measure, Select, Distances)) or not question.merged:
+    """Return the schema that a question's cliques refer to: a view's, with merged codes."""
+    if not isinstance(question, (Measure, Select, Distances)):
         return schema
-    return merged_schema(schema, question.merged)
+    schema = schema if question.view is None else viewed_schema(schema, question.view)
+    return merged_schema(schema, question.merged) if question.merged else schema
 
 
 _DESCRIBED: WeakKeyDictionary[Candidate, Any] = WeakKeyDictionary()
@@ -323,9 +331,10 @@ def describe(question: object) -> Any:  # noqa: ANN401  plain data, as JSON take
     if isinstance(question, Bounding):
         return bounding_to_dict(question)
     parts = {f.name: describe(getattr(question, f.name)) for f in fields(question)}
-    if not parts.get("merged", True):
-        # As before codes could be merged, so that older runs can be resumed.
-        del parts["merged"]
+    for name, unused in (("merged", []), ("view", None)):
+        # As before there were such fields, so that older runs can be resumed.
+        if name in parts and parts[name] == unused:
+            del parts[name]
     told = {"question": type(question).__name__, **parts}
     if isinstance(question, Candidate):
         _DESCRIBED[question] = told

@@ -56,6 +56,7 @@ class CodedTable:
         self.engine = engine
         self.schema = schema
         self.unit = resolve(unit, schema)
+        self.rows = "rows"
         self.code = {c.name: f"c{i}" for i, c in enumerate(schema.modelled)}
         self.number = {
             c.name: f"v{i}" for i, c in enumerate(schema.modelled) if numbers and c.is_binned
@@ -158,8 +159,8 @@ class CodedTable:
     def sized(self) -> str:
         """The relation of rows with the number of their person's rows."""
         if self.unit.is_row:
-            return "(SELECT *, CAST(1 AS BIGINT) AS n FROM rows) AS r"
-        return "rows JOIN sizes USING (person)"
+            return f"(SELECT *, CAST(1 AS BIGINT) AS n FROM {self.rows}) AS r"
+        return f"{self.rows} JOIN sizes USING (person)"
 
     def named(self, relation: str) -> str:
         """Compose a relation with the id of each row's person."""

@@ -48,14 +48,21 @@ class Engine(Protocol):
         """Drop a table."""
 
     def weigh(
-        self, name: str, work: PerPersonWork, *, columns: Sequence[str], at_once: int, by_row: bool
+        self,
+        name: str,
+        work: PerPersonWork,
+        *,
+        rows: str,
+        columns: Sequence[str],
+        at_once: int,
+        by_row: bool,
     ) -> None:
         """Weigh people by their rows, and store the weights as a table (person, w).
 
-        ``work`` gets some columns of ``rows``, and ``person``: whole people, the rows of each
-        together, about ``at_once`` rows in all.  It returns ``person`` and ``w``.  With ``by_row``
-        each row is a person: ``work`` gets the columns only, and returns those of the rows that
-        have a weight, with ``w`` beside them.
+        ``work`` gets some columns of the table ``rows``, and ``person``: whole people, the rows of
+        each together, about ``at_once`` rows in all.  It returns ``person`` and ``w``.  With
+        ``by_row`` each row is a person: ``work`` gets the columns only, and returns those of the
+        rows that have a weight, with ``w`` beside them.
         """
 
     def fetch(self, sql: str) -> Columns:

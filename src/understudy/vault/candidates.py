@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from understudy.budget.bounding import FRACTION_BITS
+from understudy.vault.derivation import viewed
 from understudy.vault.marginals import marginals
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ MOST_KEPT = 2**28
 
 def distances(question: Select | Distances, table: PrivateTable) -> NDArray[np.int64]:
     """Return the L1 distances less the penalties, in steps of 2⁻¹⁶ of a row."""
-    table = table.merged(question.merged)
+    table = viewed(table, question.view).merged(question.merged)
     weighted = table.bounded(question.bounding)
     (_, known), step = table.kept(weighted), 2**FRACTION_BITS
     up = step // question.bounding.unit_weight

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import NoneType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,10 +20,13 @@ from understudy.door import (
     UnitCounts,
     UnitMode,
     Units,
+    View,
     seen,
+    viewed_schema,
 )
 from understudy.errors import QuestionError
 from understudy.vault.candidates import distances
+from understudy.vault.derivation import viewed
 from understudy.vault.marginals import cells, marginals
 from understudy.vault.norm import normed
 
@@ -34,6 +38,8 @@ if TYPE_CHECKING:
     from understudy.vault.table import PrivateTable
 
     Whole = NDArray[np.int64]
+
+OWN_TYPES = {Query, Rows, Candidate, Merge, View, Weights, Sample, Norm, NoneType}
 
 
 def check(schema: Schema, question: Question) -> None:
@@ -74,7 +80,10 @@ def check(schema: Schema, question: Question) -> None:
 
 def _check_merged(schema: Schema, question: Question) -> None:
     """Raise unless merged codes cover a modelled column, each column only once."""
-    merged = question.merged if isinstance(question, (Measure, Select, Distances)) else ()
+    if not isinstance(question, (Measure, Select, Distances)):
+        return
+    merged = question.merged
+    schema = schema if question.view is None else viewed_schema(schema, question.view)
     if len({merge.column for merge in merged}) < len(merged):
         raise QuestionError("a column's codes may be merged only once")
     for merge in merged:
@@ -92,12 +101,12 @@ def _check_types(question: Question) -> None:
     parts: list[object] = []
     match question:
         case Measure():
-            parts = [question.bounding, *question.queries, *question.merged]
+            parts = [question.bounding, *question.queries, *question.merged, question.view]
             parts += [q.rows for q in question.queries if q.rows is not None]
         case Select() | Distances():
-            parts = [question.bounding, *question.candidates, *question.merged]
+            parts = [question.bounding, *question.candidates, *question.merged, question.view]
     for part in parts:
-        if type(part) not in {Query, Rows, Candidate, Merge, Weights, Sample, Norm}:
+        if type(part) not in OWN_TYPES:
             raise QuestionError("a question must be made of the door's own types", got=type(part))
 
 
@@ -118,8 +127,8 @@ def exact(question: Question, table: PrivateTable) -> Whole:
             return table.engine.fetch("SELECT count(*) AS n FROM sizes")["n"].astype(np.int64)
 
 
-def _measure(question: Measure, table: PrivateTable) -> Whole:
-    table, bounding = table.merged(question.merged), question.bounding
+def _measure(question: Measure, source: PrivateTable) -> Whole:
+    table, bounding = viewed(source, question.view).merged(question.merged), question.bounding
     weighted = normed(question, table) if isinstance(bounding, Norm) else table.bounded(bounding)
     found = dict(marginals(table, [q.clique for q in question.queries], weighted))
     sums = [

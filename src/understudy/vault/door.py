@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from understudy.budget import Norm
+from understudy.budget import Norm, Weights
 from understudy.budget.bounding import FRACTION_BITS
 from understudy.door import (
     Distances,
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from understudy.budget import Bounding, Budget, Capped, Charge, Currency, ResolvedUnit
-    from understudy.door import Candidate, Clique, Merge, Query, Question
+    from understudy.door import Candidate, Clique, Merge, Query, Question, View
     from understudy.ledger import Run
     from understudy.noise import Entropy
     from understudy.schema import Schema
@@ -111,14 +111,21 @@ class PrivateDoor:
         return self._left
 
     def measure(
-        self, queries: Sequence[Query], *, price: float, merged: tuple[Merge, ...] = ()
+        self,
+        queries: Sequence[Query],
+        *,
+        price: float,
+        merged: tuple[Merge, ...] = (),
+        view: View | None = None,
     ) -> tuple[Measurement, ...]:
         """Measure noisy linear queries over weighted row marginals, for at most a price."""
+        # In a view of people everybody has one row, and nobody is clipped.
+        bounding = Weights(1) if view is not None and view.people else self.bounding
         question = Measure(
-            queries=tuple(queries), bounding=self.bounding, price=price, merged=tuple(merged)
+            queries=tuple(queries), bounding=bounding, price=price, merged=tuple(merged), view=view
         )
         # People are clipped for this question alone, so its total agrees with no other's.
-        group = f"question {self._asked}" if isinstance(self.bounding, Norm) else None
+        group = f"question {self._asked}" if isinstance(bounding, Norm) else None
         noisy = self._ask(question, f"{len({q.clique for q in queries})} marginals")
         out, start = [], 0
         for query, (size, _, _, steps) in zip(
@@ -171,10 +178,15 @@ class PrivateDoor:
         epsilon: float,
         bounding: Capped,
         merged: tuple[Merge, ...] = (),
+        view: View | None = None,
     ) -> int:
         """Select the candidate that the model gets most wrong."""
         question = Select(
-            candidates=tuple(candidates), epsilon=epsilon, bounding=bounding, merged=tuple(merged)
+            candidates=tuple(candidates),
+            epsilon=epsilon,
+            bounding=bounding,
+            merged=tuple(merged),
+            view=view,
         )
         return int(self._ask(question, f"one of {len(question.candidates)} marginals")[0])
 
@@ -185,10 +197,15 @@ class PrivateDoor:
         scale: float,
         bounding: Capped,
         merged: tuple[Merge, ...] = (),
+        view: View | None = None,
     ) -> Noisy:
         """Measure how far each candidate is from the model, less its penalty, in rows."""
         question = Distances(
-            candidates=tuple(candidates), scale=scale, bounding=bounding, merged=tuple(merged)
+            candidates=tuple(candidates),
+            scale=scale,
+            bounding=bounding,
+            merged=tuple(merged),
+            view=view,
         )
         return self._values(question, f"distances of {len(question.candidates)} marginals")
 

@@ -73,12 +73,14 @@ def normed(question: Measure, table: PrivateTable) -> str:
         for q in question.queries
     ]
     codes = list(table.code.values())
-    work = partial(_weigh_rows if table.unit.is_row else _weigh, asked, bound)
-    table.engine.weigh("weights", work, columns=codes, at_once=PART, by_row=table.unit.is_row)
-    if table.unit.is_row:
+    by_row = table.unit.is_row
+    work = partial(_weigh_rows if by_row else _weigh, asked, bound)
+    table.engine.weigh("weights", work, rows=table.rows, columns=codes, at_once=PART, by_row=by_row)
+    if by_row:
         return "weights"
     table.engine.view(
-        "bounded_norm", f"SELECT {', '.join(codes)}, w FROM rows JOIN weights USING (person)"
+        "bounded_norm",
+        f"SELECT {', '.join(codes)}, w FROM {table.rows} JOIN weights USING (person)",
     )
     return "bounded_norm"
 

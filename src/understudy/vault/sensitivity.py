@@ -12,6 +12,8 @@ that differ by one person and all of their rows:
   weighed so that they move the whitened vector by the price (`understudy.vault.norm`), and
   the price is the charge; an L2 bound says nothing of L1, so there it is refused.  Codes that
   are merged first change none of this: a row still falls in one cell of each clique.
+  A view has each person's rows and nobody else's (`understudy.vault.derivation`); one of people
+  has a single row a person, which weighs 1.
 - **UnitMode.**  A person has one most common label: one count moves by 1.
 - **UnitCounts.**  At most k cells of a person count, each in at most one count: L1 = k,
   L2 = √k.

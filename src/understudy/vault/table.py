@@ -20,8 +20,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from understudy.budget import Weights
-from understudy.door import merged_schema
+from understudy.budget import Unit, Weights, resolve
+from understudy.door import merged_schema, viewed_schema
 from understudy.engine import CodedTable
 from understudy.schema.encoding.dialect import literal
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from understudy.budget import AnyUnit, Capped
-    from understudy.door import Candidate, Merge
+    from understudy.door import Candidate, Merge, View
     from understudy.engine import Columns, Engine
     from understudy.graph import Clique
     from understudy.schema import Schema
@@ -66,9 +66,9 @@ class PrivateTable(CodedTable):
         self._key = literal(key)
         self._bounded: dict[Capped, str] = {}
         self._merged: dict[str, NDArray[np.int64]] = {}
-        self._view = 0
-        self._views: dict[tuple[tuple[str, bytes], ...], PrivateTable] = {}
-        self._kept: dict[tuple[int, str], Kept] = defaultdict(lambda: ({}, WeakKeyDictionary()))
+        self.views: dict[View | tuple[tuple[str, bytes], ...], PrivateTable] = {}
+        self._place = "0"
+        self._kept: dict[tuple[str, str], Kept] = defaultdict(lambda: ({}, WeakKeyDictionary()))
 
     def hash_sql(self, what: str) -> str:
         """Compose the keyed hash of a person's id and a value of theirs, as text."""
@@ -91,32 +91,45 @@ class PrivateTable(CodedTable):
         if not merged:
             return self
         asked = tuple((merge.column, merge.codes.tobytes()) for merge in merged)
-        if asked not in self._views:
+        if asked not in self.views:
             table = copy(self)
             table.schema = merged_schema(self.schema, merged)
             table._merged = {merge.column: merge.codes for merge in merged}  # noqa: SLF001  its own
-            table._view = 1 + len(self._views)  # noqa: SLF001
+            table._place = f"{self._place}_{1 + len(self.views)}"  # noqa: SLF001
             for name, codes in table._merged.items():  # noqa: SLF001
                 self.engine.load(
                     table._codes_as_seen(name),  # noqa: SLF001
                     {"code": np.arange(len(codes)), "seen": codes},
                 )
-            self._views[asked] = table
-        return self._views[asked]
+            self.views[asked] = table
+        return self.views[asked]
+
+    def shown(self, view: View) -> PrivateTable:
+        """Return this table as a view, whose rows are yet to be derived."""
+        table = copy(self)
+        table._place = f"{self._place}_{1 + len(self.views)}"  # noqa: SLF001  its own
+        table.rows = f"view_{table._place}"  # noqa: SLF001
+        table.schema = viewed_schema(self.schema, view)
+        codes = self.code | {each.name: f"d{i}" for i, each in enumerate(view.derived)}
+        table.code = {name: codes[name] for name in table.schema.domain}
+        table._bounded, table.views = {}, {}  # noqa: SLF001
+        if view.people:
+            table.unit = resolve(Unit.each_row(), table.schema)
+        return table
 
     def _codes_as_seen(self, name: str) -> str:
-        return f"merged_{self._view}_{self.code[name]}"
+        return f"merged_{self._place}_{self.code[name]}"
 
     def kept(self, weighted: str) -> Kept:
         """Return the cache of marginals of this view, to read and to add to."""
-        return self._kept[self._view, weighted]
+        return self._kept[self._place, weighted]
 
     def held(self, weighted: str) -> Columns | None:
         """Return the weighted rows themselves, if they are few enough to count in memory.
 
         They are read again each time: weights may be those of one question.
         """
-        (count,) = self.engine.fetch("SELECT count(*) AS n FROM rows")["n"]
+        (count,) = self.engine.fetch(f"SELECT count(*) AS n FROM {self.rows}")["n"]
         if not self.engine.dialect.numbers_people or count * len(self.code) > MOST_HELD:
             return None
         return self.engine.fetch(f"SELECT {', '.join(self.code.values())}, w FROM {weighted}")
@@ -139,7 +152,7 @@ class PrivateTable(CodedTable):
     def bounded(self, bounding: Capped) -> str:
         """Return the name of the table of weighted rows, made on first use."""
         if bounding not in self._bounded:
-            name = f"bounded_{bounding.kind}_{bounding.cap}"
+            name = f"bounded_{self._place}_{bounding.kind}_{bounding.cap}"
             if isinstance(bounding, Weights) or self.unit.is_row:
                 self.engine.view(name, self._weighted(bounding))
             else:

@@ -225,20 +225,26 @@ class DuckDB:
         self.run(f"DROP TABLE {name}")
 
     def weigh(
-        self, name: str, work: PerPersonWork, *, columns: Sequence[str], at_once: int, by_row: bool
+        self,
+        name: str,
+        work: PerPersonWork,
+        *,
+        rows: str,
+        columns: Sequence[str],
+        at_once: int,
+        by_row: bool,
     ) -> None:
         """Weigh people, or rows, a batch of rows at a time, and store the weights as a table."""
-        (held,) = self.fetch("SELECT count(*) AS n FROM rows")["n"]
+        (held,) = self.fetch(f"SELECT count(*) AS n FROM {rows}")["n"]
         count, listed = 1 + int(held) // at_once, ", ".join(columns)
         # People are numbered from 0, as rows are, so that batches are about equal.
-        chosen = f"SELECT {listed} FROM rows WHERE rowid % {count} = {{}}"
+        chosen = f"SELECT {listed} FROM {rows} WHERE rowid % {count} = {{}}"
         if not by_row:
             chosen = (
-                f"SELECT person, {listed} FROM rows WHERE person % {count} = {{}} ORDER BY person"
+                f"SELECT person, {listed} FROM {rows} WHERE person % {count} = {{}} ORDER BY person"
             )
         for part in range(count):
-            rows = self.fetch(chosen.format(part))
-            self._register("worked", work(rows))
+            self._register("worked", work(self.fetch(chosen.format(part))))
             into = f"INSERT INTO {name}" if part else f"CREATE OR REPLACE TABLE {name} AS"
             self.run(f"{into} SELECT * FROM worked")
             self._connection.unregister("worked")

@@ -208,18 +208,25 @@ class Spark:
             attempt(self._kept.pop(name).unpersist)
 
     def weigh(
-        self, name: str, work: PerPersonWork, *, columns: Sequence[str], at_once: int, by_row: bool
+        self,
+        name: str,
+        work: PerPersonWork,
+        *,
+        rows: str,
+        columns: Sequence[str],
+        at_once: int,
+        by_row: bool,
     ) -> None:
         """Weigh people, or rows, on the workers, and store the weights as a table."""
 
         def weighed() -> Any:  # noqa: ANN401
             if by_row:
-                rows = self._session.table("rows").select(*columns)
-                listed = ", ".join(f"{column} {declared}" for column, declared in rows.dtypes)
-                return rows.mapInArrow(partial(_each, work), f"{listed}, w bigint")
-            rows = self._session.table("rows").select("person", *columns)
-            whole = rows.repartition("person").sortWithinPartitions("person")
-            (person,) = (declared for column, declared in rows.dtypes if column == "person")
+                held = self._session.table(rows).select(*columns)
+                listed = ", ".join(f"{column} {declared}" for column, declared in held.dtypes)
+                return held.mapInArrow(partial(_each, work), f"{listed}, w bigint")
+            held = self._session.table(rows).select("person", *columns)
+            whole = held.repartition("person").sortWithinPartitions("person")
+            (person,) = (declared for column, declared in held.dtypes if column == "person")
             return whole.mapInArrow(partial(_worked, work, at_once), f"person {person}, w bigint")
 
         self._keep(name, attempt(weighed))

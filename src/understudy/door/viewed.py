@@ -1,0 +1,129 @@
+"""A door onto a view: other columns or one row a person, the same promises."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from understudy.budget import Unit, Weights, resolve
+from understudy.door.views import viewed_schema
+from understudy.errors import QuestionError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from understudy.budget import Bounding, Budget, Capped, Currency, ResolvedUnit
+    from understudy.door.door import Door
+    from understudy.door.questions import Candidate, Merge, Query
+    from understudy.door.views import View
+    from understudy.graph import Clique, Measurement
+    from understudy.schema import Schema
+
+
+class ViewDoor:
+    """A door onto a view; it forwards every query to the door behind it.
+
+    It holds nothing private and gives no guarantee of its own.  In a table of people everybody has
+    one row.
+    """
+
+    def __init__(self, door: Door, view: View) -> None:
+        """Wrap a door."""
+        if door.unit.is_row:
+            raise QuestionError("a view needs people with rows of their own", got="a row a person")
+        self._door, self._view = door, view
+        self.schema: Schema = viewed_schema(door.schema, view)
+
+    @property
+    def unit(self) -> ResolvedUnit:
+        """Who is protected: in a table of people each row is a person."""
+        return resolve(Unit.each_row(), self.schema) if self._view.people else self._door.unit
+
+    @property
+    def bounding(self) -> Bounding:
+        """The contribution bounding of `measure`."""
+        return Weights(1) if self._view.people else self._door.bounding
+
+    @property
+    def budget(self) -> Budget:
+        """The run's whole budget."""
+        return self._door.budget
+
+    @property
+    def currency(self) -> Currency:
+        """Gaussian noise in ``gdp``, Laplace noise in ``pure``."""
+        return self._door.currency
+
+    @property
+    def grains(self) -> int:
+        """What the run may still spend, in grains."""
+        return self._door.grains
+
+    def measure(
+        self, queries: Sequence[Query], *, price: float, merged: tuple[Merge, ...] = ()
+    ) -> tuple[Measurement, ...]:
+        """Measure noisy linear queries over marginals of the view."""
+        return self._door.measure(queries, price=price, merged=merged, view=self._view)
+
+    def select(
+        self,
+        candidates: Sequence[Candidate],
+        *,
+        epsilon: float,
+        bounding: Capped,
+        merged: tuple[Merge, ...] = (),
+    ) -> int:
+        """Select the candidate that the model gets most wrong."""
+        return self._door.select(
+            candidates, epsilon=epsilon, bounding=bounding, merged=merged, view=self._view
+        )
+
+    def distances(
+        self,
+        candidates: Sequence[Candidate],
+        *,
+        scale: float,
+        bounding: Capped,
+        merged: tuple[Merge, ...] = (),
+    ) -> NDArray[np.float64]:
+        """Measure how far each candidate is from the model, less its penalty, in rows."""
+        return self._door.distances(
+            candidates, scale=scale, bounding=bounding, merged=merged, view=self._view
+        )
+
+    def total(self, *, cap: int, scale: float) -> float:
+        """Count the rows, at most ``cap`` per person; in a table of people, the people."""
+        if self._view.people:
+            return self._door.units(scale=scale)
+        return self._door.total(cap=cap, scale=scale)
+
+    def units(self, *, scale: float) -> float:
+        """Count the people."""
+        return self._door.units(scale=scale)
+
+    def unit_mode(
+        self, clique: Clique, *, scale: float, labels: NDArray[np.int64] | None = None
+    ) -> NDArray[np.float64]:
+        """Count the people who have each label as their most common one, in the table itself."""
+        return self._door.unit_mode(clique, scale=scale, labels=labels)
+
+    def unit_counts(
+        self,
+        clique: Clique,
+        *,
+        cells: NDArray[np.int64],
+        times: tuple[int, ...],
+        most: int,
+        scale: float,
+        upwards: bool = False,
+    ) -> NDArray[np.float64]:
+        """Count the people who were in a cell t times, in the table itself."""
+        return self._door.unit_counts(
+            clique, cells=cells, times=times, most=most, scale=scale, upwards=upwards
+        )
+
+    def close(self) -> None:
+        """End the queries, of the door behind it too."""
+        self._door.close()

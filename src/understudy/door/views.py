@@ -1,0 +1,102 @@
+"""Views: a person's own columns, columns derived from a person's rows, and one row a person.
+
+Neighbours differ by whole people.  A column computed from one person's rows alone (and from the
+keyed hash, where there are ties) changes for nobody else when a person comes or goes.  So it may
+stand in any marginal, under any bounding, at no extra cost; and a table with one row a person has
+sensitivity 1 a marginal, with no bounding at all (`docs/proofs/views.md`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, get_args
+
+from understudy.errors import QuestionError
+from understudy.schema import Integer
+
+if TYPE_CHECKING:
+    from understudy.schema import Schema
+
+OfPerson = Literal["rows", "mode", "first", "last", "agreement", "persistence"]
+OfRow = Literal["nth", "previous"]
+OF_PERSON, OF_ROW = get_args(OfPerson), get_args(OfRow)
+CLASSED = frozenset({"rows", "nth"})
+SHARES = frozenset({"agreement", "persistence"})
+LEVELS = 10
+"""The number of classes of a share, besides that of all rows, and that of people with one row."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Derived:
+    """A column computed from a person's own rows.
+
+    Of the person: ``rows``, their number, and of a column the ``mode`` (its most common code),
+    the ``first`` and the ``last`` code in the schema's order, the ``agreement`` (the share of pairs
+    of rows with the same code) and the ``persistence`` (the share of rows with the code of the row
+    before).  Of the row: ``nth``, its place in the schema's order, and the ``previous`` row's code.
+    """
+
+    name: str
+    kind: OfPerson | OfRow
+    column: str = ""
+    """The column it is derived from; none for ``rows`` and ``nth``."""
+    starts: tuple[int, ...] = ()
+    """The least number of each class of ``rows`` or ``nth``, from 1 upwards."""
+
+    def __post_init__(self) -> None:
+        """Raise on an unknown kind, and on classes that are not in order."""
+        object.__setattr__(self, "starts", tuple(map(int, self.starts)))
+        # A caller's own subclass of str could be one column to the charge and another to the count.
+        texts = all(type(text) is str for text in (self.name, self.kind, self.column))
+        if not texts or self.kind not in (*OF_PERSON, *OF_ROW):
+            raise QuestionError(
+                f"unknown kind of derived column, {self.name!r}",
+                got=repr(self.kind),
+                allowed=", ".join((*OF_PERSON, *OF_ROW)),
+            )
+        classed, starts = self.kind in CLASSED, self.starts
+        in_order = starts == tuple(sorted(set(starts))) and starts[:1] == (1,)
+        if classed is bool(self.column) or (not in_order if classed else bool(starts)):
+            raise QuestionError(
+                f"the derived column {self.name!r} needs classes from 1 upwards, or a column",
+                got=f"{self.kind} of {self.column!r} with starts {starts}",
+            )
+
+    def declaration(self, schema: Schema) -> Integer:
+        """Return the declaration of its codes."""
+        if self.kind in CLASSED:
+            size = len(self.starts)
+        elif self.kind in SHARES:
+            size = LEVELS + 2
+        else:
+            size = schema[self.column].size + (self.kind == "previous")
+        return Integer(name=self.name, min=0, max=size - 1, missing=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """A table of rows, or of people, with derived columns.
+
+    A person's own columns (`Schema.own`) have the person's most common code in all of their rows.
+    A table of people has one row a person, with their own columns and the derived ones.
+    """
+
+    derived: tuple[Derived, ...] = ()
+    people: bool = False
+
+    def __post_init__(self) -> None:
+        """Raise on columns of rows in a table of people."""
+        object.__setattr__(self, "derived", tuple(self.derived))
+        object.__setattr__(self, "people", bool(self.people))
+        if any(type(each) is not Derived for each in self.derived):
+            raise QuestionError("a view is made of the door's own derived columns")
+        of_rows = [each.name for each in self.derived if each.kind in OF_ROW]
+        if self.people and of_rows:
+            raise QuestionError("a table of people has no columns of rows", got=", ".join(of_rows))
+
+
+def viewed_schema(schema: Schema, view: View) -> Schema:
+    """Return the schema of a view: derived columns are integers."""
+    kept = [c for c in schema.modelled if c.name in schema.own or not view.people]
+    columns = (*schema.ids, *kept, *(each.declaration(schema) for each in view.derived))
+    return replace(schema, columns=columns, order_by=())

@@ -1,0 +1,161 @@
+"""Derivation: the tables behind a view, in SQL, from each person's own rows alone.
+
+Every window and every group below is within one person, and ties go by the keyed hash of that
+person's id and codes.  So a person's rows in a view are a function of their own rows and the key:
+one person more or less adds or removes exactly their rows.  A table of people has one row a person.
+
+Tied by ``tests/vault/test_views.py``: against plain Python, person by person, and one person more
+or less.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from understudy.door.views import LEVELS, OF_ROW
+from understudy.errors import QuestionError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from understudy.door import Derived, View
+    from understudy.vault.table import PrivateTable
+
+IN_ORDER = frozenset({"first", "last", "persistence", "nth", "previous"})
+"""What depends on the order of a person's rows."""
+
+
+def viewed(table: PrivateTable, view: View | None) -> PrivateTable:
+    """Return a view of a table, derived on first use."""
+    if view is None:
+        return table
+    if table.unit.is_row:
+        raise QuestionError("a view needs people with rows of their own", got="a row a person")
+    if view not in table.views:
+        shown = table.shown(view)
+        _derive(table, view, shown.rows)
+        table.views[view] = shown
+    return table.views[view]
+
+
+def _derive(table: PrivateTable, view: View, name: str) -> None:
+    """Make the table of a view's rows, or of its people."""
+    codes = {each.name: f"d{i}" for i, each in enumerate(view.derived)}
+    own = {column: f"o{i}" for i, column in enumerate(table.schema.own)}
+    rows = "rows"
+    if any(each.kind in IN_ORDER for each in view.derived):
+        rows = f"placed_{name}"
+        table.engine.table(rows, _placed(table, view))
+    of_people = [each for each in view.derived if each.kind not in OF_ROW]
+    people = _people(table, of_people, rows)
+    taken = [f"p.{own[c]} AS {table.code[c]}" for c in own]
+    taken += [f"{_of_person(each, i)} AS {codes[each.name]}" for i, each in enumerate(of_people)]
+    if view.people:
+        table.engine.table(name, f"SELECT {', '.join(taken)} FROM {people}")
+    else:
+        taken += [f"r.{code} AS {code}" for column, code in table.code.items() if column not in own]
+        taken += [
+            f"{_of_row(each, table)} AS {codes[each.name]}"
+            for each in view.derived
+            if each.kind in OF_ROW
+        ]
+        table.engine.table(
+            name,
+            f"SELECT r.person, {', '.join(taken)} FROM {rows} AS r "
+            f"JOIN {people} ON p.person = r.person",
+        )
+    if rows != "rows":
+        table.engine.drop(rows)
+
+
+def _placed(table: PrivateTable, view: View) -> str:
+    """Compose the rows, each with its place in the schema's order and what came before it.
+
+    Rows that are equal in all codes are equal here too, whichever of them comes first.
+    """
+    codes = list(table.code.values())
+    written = " || ',' || ".join(f"CAST({code} AS STRING)" for code in codes)
+    named = table.named(f"SELECT * FROM {table.sized}")
+    hashed = f"SELECT k.*, {table.hash_sql(written)} AS h FROM ({named}) AS k"
+    order = ", ".join([*(table.code[c] for c in table.schema.ordering), "h", *codes])
+    placed = (
+        f"SELECT person, n, {', '.join(codes)}, "
+        f"row_number() OVER (PARTITION BY person ORDER BY {order}) AS place FROM ({hashed}) AS t"
+    )
+    before = {table.code[e.column] for e in view.derived if e.kind in {"persistence", "previous"}}
+    window = "OVER (PARTITION BY person ORDER BY place)"
+    lags = [f"lag({code}) {window} AS before_{code}" for code in sorted(before)]
+    return f"SELECT {', '.join(['q.*', *lags])} FROM ({placed}) AS q"
+
+
+def _people(table: PrivateTable, derived: Sequence[Derived], rows: str) -> str:
+    """Compose the relation p of people: their number of rows, and what is derived from them."""
+    joins = [
+        _tallied(table, column, f"o{i}", f"oy{i}") for i, column in enumerate(table.schema.own)
+    ]
+    joins += [
+        _tallied(table, each.column, f"x{i}", f"y{i}")
+        for i, each in enumerate(derived)
+        if each.kind in {"mode", "agreement"}
+    ]
+    sums = [
+        _in_order(each, f"x{i}", table) for i, each in enumerate(derived) if each.kind in IN_ORDER
+    ]
+    if sums:
+        joins.append(f"SELECT person, {', '.join(sums)} FROM {rows} GROUP BY person")
+    joined = " ".join(f"JOIN ({sql}) AS j{i} USING (person)" for i, sql in enumerate(joins))
+    return f"(SELECT * FROM sizes {joined}) AS p"
+
+
+def _tallied(table: PrivateTable, column: str, mode: str, agreeing: str) -> str:
+    """Compose each person's most common code of a column, and their number of equal pairs."""
+    code = table.code[column]
+    counted = f"SELECT person, {code} AS code, count(*) AS k FROM rows GROUP BY person, {code}"
+    hashed = table.hash_sql("CAST(code AS STRING)")
+    turn = f"row_number() OVER (PARTITION BY person ORDER BY k DESC, {hashed})"
+    return (
+        f"SELECT person, max(CASE WHEN turn = 1 THEN code END) AS {mode}, "
+        f"sum(k * (k - 1)) AS {agreeing} "
+        f"FROM (SELECT person, code, k, {turn} AS turn FROM ({table.named(counted)}) AS c) AS t "
+        "GROUP BY person"
+    )
+
+
+def _in_order(each: Derived, name: str, table: PrivateTable) -> str:
+    """Compose what is summed up of a person's rows in order."""
+    code = table.code[each.column]
+    if each.kind == "persistence":
+        return f"sum(CASE WHEN {code} = before_{code} THEN 1 ELSE 0 END) AS {name}"
+    place = "1" if each.kind == "first" else "n"
+    return f"max(CASE WHEN place = {place} THEN {code} END) AS {name}"
+
+
+def _of_person(each: Derived, i: int) -> str:
+    """Compose the code of a person's derived column, from what was summed up of their rows."""
+    if each.kind == "rows":
+        return _classed("p.n", each.starts)
+    if each.kind == "agreement":
+        return _share(f"p.y{i}", "(p.n * (p.n - 1))")
+    if each.kind == "persistence":
+        return _share(f"p.x{i}", "(p.n - 1)")
+    return f"CAST(p.x{i} AS INTEGER)"
+
+
+def _of_row(each: Derived, table: PrivateTable) -> str:
+    """Compose the code of a row's derived column."""
+    if each.kind == "nth":
+        return _classed("r.place", each.starts)
+    size, code = table.schema[each.column].size, table.code[each.column]
+    return f"CAST(coalesce(r.before_{code}, {size}) AS INTEGER)"
+
+
+def _classed(number: str, starts: Sequence[int]) -> str:
+    """Compose the class of a number: the last one that starts at or below it."""
+    cases = [f"WHEN {number} >= {starts[k]} THEN {k}" for k in reversed(range(1, len(starts)))]
+    return f"CAST(CASE {' '.join(cases)} ELSE 0 END AS INTEGER)" if cases else "0"
+
+
+def _share(part: str, whole: str) -> str:
+    """Compose the class of a share: tenths, one for all, and one for people with a single row."""
+    share = f"floor(CAST({LEVELS} * {part} AS DOUBLE) / {whole})"
+    return f"CAST(CASE WHEN {whole} = 0 THEN {LEVELS + 1} ELSE {share} END AS INTEGER)"

@@ -1,0 +1,93 @@
+"""The slow obvious version of a view: each person's rows, worked out by themselves."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import combinations, pairwise
+
+import numpy as np
+
+from tests.vault.obvious import Obvious, People
+from tests.vault.worlds import KEY
+from understudy.door import Derived, View, viewed_schema
+from understudy.door.views import OF_PERSON, OF_ROW
+from understudy.schema import Integer, Schema
+from understudy.vault import PrivateTable, derivation
+
+COLUMNS = (
+    Integer(name="a", min=0, max=2, missing=False),
+    Integer(name="b", min=0, max=1, missing=False, of="person"),
+    Integer(name="c", min=0, max=3, missing=False),
+)
+ORDERED = Schema("world", COLUMNS, order_by=("c",))
+UNORDERED = Schema("world", COLUMNS)
+STARTS = (1, 2, 5, 30)
+EVERY = tuple(
+    Derived(name=f"{kind} {column}", kind=kind, column=column, starts=STARTS if not column else ())
+    for kind in (*OF_PERSON, *OF_ROW)
+    for column in ([""] if kind in {"rows", "nth"} else ["a", "c"])
+)
+OF_PEOPLE = tuple(each for each in EVERY if each.kind in OF_PERSON)
+VIEWS = [
+    View(derived=EVERY),
+    View(derived=OF_PEOPLE, people=True),
+    View(),
+    View(people=True),
+    View(derived=OF_PEOPLE[:2]),
+]
+
+
+def shown(table: PrivateTable, view: View) -> Counter[tuple[int, ...]]:
+    """All rows of a view, as the vault counts them."""
+    of = derivation.viewed(table, view)
+    rows = table.engine.fetch(f"SELECT {', '.join(of.code.values())} FROM {of.rows}")
+    return Counter(map(tuple, np.stack([rows[c] for c in of.code.values()], axis=1).tolist()))
+
+
+def slowly_shown(people: People, schema: Schema, view: View) -> Counter[tuple[int, ...]]:
+    seen = viewed(Obvious(people, schema.domain, KEY), schema, view)
+    return Counter(row for rows in seen.people.values() for row in rows)
+
+
+def viewed(world: Obvious, schema: Schema, view: View) -> Obvious:
+    """The same people as a view shows them."""
+    names, shown = list(schema.domain), viewed_schema(schema, view).domain
+    order = [names.index(n) for n in schema.ordering]
+    people = {}
+    for person, rows in world.people.items():
+        keys = {row: world.hashed(person, ",".join(map(str, row))) for row in rows}
+        held = sorted(rows, key=lambda row: ([row[i] for i in order], keys[row], row))
+        own = {n: _mode(world, person, [row[names.index(n)] for row in held]) for n in schema.own}
+        codes = {name: [row[i] for row in held] for i, name in enumerate(names)}
+        made = []
+        for place, row in enumerate(held[:1] if view.people else held):
+            told = {name: own.get(name, code) for name, code in zip(names, row, strict=True)}
+            for each in view.derived:
+                column = codes.get(each.column, [0] * len(held))
+                told[each.name] = _derived(each, world, person, column, place)
+            made.append(tuple(told[n] for n in shown))
+        people[person] = made
+    return Obvious(people, shown, world.key)
+
+
+def _mode(world: Obvious, person: str, codes: Sequence[int]) -> int:
+    tally = Counter(codes)
+    return min(tally, key=lambda c: (-tally[c], world.hashed(person, str(c))))
+
+
+def _derived(each: Derived, world: Obvious, person: str, codes: Sequence[int], place: int) -> int:
+    """Work out one code from the codes of a person's rows in order."""
+    match each.kind:
+        case "rows":
+            return sum(start <= len(codes) for start in each.starts) - 1
+        case "nth":
+            return sum(start <= place + 1 for start in each.starts) - 1
+        case "mode":
+            return _mode(world, person, codes)
+        case "first" | "last":
+            return codes[0 if each.kind == "first" else -1]
+        case "previous":
+            return codes[place - 1] if place else world.domain[each.column]
+    pairs = list(combinations(codes, 2) if each.kind == "agreement" else pairwise(codes))
+    return 10 * sum(a == b for a, b in pairs) // len(pairs) if pairs else 11

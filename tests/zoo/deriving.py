@@ -1,0 +1,61 @@
+"""Bugs of views: what is derived of one person depends on others, or a person counts twice."""
+
+from __future__ import annotations
+
+from tests.zoo.bug import Bug
+
+VIEWS = "tests/vault/test_views.py"
+ONE_MORE = f"{VIEWS}::test_one_person_more_adds_exactly_their_rows"
+
+DERIVING = (
+    Bug(
+        name="the row before a person's first one is another person's",
+        kind="one person's arrival moves another's rows",
+        file="vault/derivation.py",
+        old='window = "OVER (PARTITION BY person ORDER BY place)"',
+        new='window = "OVER (ORDER BY person, place)"',
+        caught_by=ONE_MORE,
+    ),
+    Bug(
+        name="a person's place in order is counted through all people",
+        kind="one person's arrival moves another's rows",
+        file="vault/derivation.py",
+        old='f"row_number() OVER (PARTITION BY person ORDER BY {order}) AS place',
+        new='f"row_number() OVER (ORDER BY {order}) AS place',
+        caught_by=ONE_MORE,
+    ),
+    Bug(
+        name="ties between a person's most common codes go by the engine's order",
+        kind="the bound on a person is not kept",
+        file="vault/derivation.py",
+        old='turn = f"row_number() OVER (PARTITION BY person ORDER BY k DESC, {hashed})"',
+        new='turn = f"row_number() OVER (PARTITION BY person ORDER BY k DESC, code + 0 * length({hashed}))"',  # noqa: E501
+        caught_by=f"{VIEWS}::test_the_engine_derives_what_the_obvious_version_does[unordered]",
+    ),
+    Bug(
+        name="in a table of people everybody counts with all of their rows",
+        kind="the bound on a person is not kept",
+        file="vault/derivation.py",
+        old="""table.engine.table(name, f"SELECT {', '.join(taken)} FROM {people}")""",
+        new="""table.engine.table(
+            name, f"SELECT {', '.join(taken)} FROM rows JOIN {people} USING (person)"
+        )""",
+        caught_by=ONE_MORE,
+    ),
+    Bug(
+        name="a question of people is asked of the rows of the table",
+        kind="the bound on a person is not kept",
+        file="vault/candidates.py",
+        old="table = viewed(table, question.view).merged(question.merged)",
+        new="table = table.merged(question.merged)",
+        caught_by=f"{VIEWS}::test_questions_of_a_view_are_counted_as_the_obvious_version_does",
+    ),
+    Bug(
+        name="people of a view are weighed by the rows of the table itself",
+        kind="the bound on a person is not kept",
+        file="vault/table.py",
+        old='name = f"bounded_{self._place}_{bounding.kind}_{bounding.cap}"',
+        new='name = f"bounded_{bounding.kind}_{bounding.cap}"',
+        caught_by=f"{VIEWS}::test_views_do_not_share_what_is_kept_of_their_rows",
+    ),
+)
