@@ -39,7 +39,13 @@ def table(seed: int, *, rows: int = 900, sizes: dict[str, int] | None = None) ->
     rng = np.random.default_rng(seed)
     sizes = sizes or SIZES
     codes = {n: (k * rng.random(rows) ** (1 + seed / 4)).astype(np.int64) for n, k in sizes.items()}
-    return Coded(codes=codes, sizes=sizes, people=rng.integers(0, 60, rows))
+    return Coded(
+        codes=codes,
+        sizes=sizes,
+        people=rng.integers(0, 60, rows),
+        own=tuple(name for name in (EVIL, "a.b[0]") if name in sizes),
+        ordering=tuple(name for name in ("hour",) if name in sizes),
+    )
 
 
 def facts(*runs: tuple[str, dict[str, Any] | None], **asked: Any) -> dict[str, Any]:
@@ -175,6 +181,35 @@ def test_the_worst_columns_come_first_with_counts_of_both_tables(several: dict[s
     assert [row["share"] for row in real] == pytest.approx(
         [counted["real"][i] / 900 for i in at], rel=1e-5
     )
+
+
+def test_people_are_drawn_as_they_were_found(several: dict[str, Any]) -> None:
+    page = custodian_page(several)
+    people = [run["comparison"]["synthetic"]["people"] for run in several["runs"]]
+    bars = next(rows for rows in drawn(page) if "people" in rows[0])
+    assert sum(row["people"] for row in bars if row["table"] == "real") == 60
+    classes = {f"{c['least']}–{c['most']}": c for c in people[0]["rows_per_person"]["classes"]}
+    for row in bars:
+        if row["table"] == "one":
+            assert row["people"] == classes[row["value"]]["synthetic"]
+    (agree,) = (
+        chart["spec"]["data"]["values"]
+        for chart in page._charts
+        if "two random rows of a person agree" in chart["spec"]["description"]
+    )
+    assert {row["label"] for row in agree} == {QUOTED, "hour"}
+    again = several["runs"][0]["comparison"]["yardsticks"]["resample"]["people"]
+    for row in agree:
+        expected = {
+            "one": people[0]["repeats"][row["label"]]["synthetic"],
+            "real": people[0]["repeats"][row["label"]]["real"],
+            "resample": again["repeats"][row["label"]]["synthetic"],
+        }
+        if row["which"] in expected:
+            assert row["value"] == pytest.approx(expected[row["which"]], rel=1e-5)
+    seen = visible(page.html())
+    for name in ("rows per person", "gaps"):
+        assert f"{several['runs'][0]['comparison']['synthetic']['summary'][name]:,.4g}" in seen
 
 
 def test_runs_are_told_apart_whatever_their_names(several: dict[str, Any]) -> None:

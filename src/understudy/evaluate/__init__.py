@@ -3,6 +3,7 @@
 from understudy.evaluate.comparison import CHOOSING, NOTICE, Comparison, Distances, compare
 from understudy.evaluate.facts import page_facts
 from understudy.evaluate.metric import Figure, Lines, Metric, Option, Raw, Tables
+from understudy.evaluate.people import PeopleDistances, Rate, compare_people
 from understudy.evaluate.prediction import (
     NaiveBayes,
     Prediction,
@@ -15,7 +16,7 @@ from understudy.evaluate.registry import METRICS
 from understudy.evaluate.sections import Group, Results, Section
 from understudy.evaluate.table import Coded
 from understudy.evaluate.variation import one_way, pairs, total_variation, triples
-from understudy.evaluate.yardsticks import resample, subsample
+from understudy.evaluate.yardsticks import resample, resample_people, subsample
 
 __all__ = [
     "CHOOSING",
@@ -30,13 +31,16 @@ __all__ = [
     "Metric",
     "NaiveBayes",
     "Option",
+    "PeopleDistances",
     "Prediction",
+    "Rate",
     "Raw",
     "Results",
     "Section",
     "Tables",
     "check_targets",
     "compare",
+    "compare_people",
     "one_way",
     "page_facts",
     "pairs",
@@ -46,6 +50,7 @@ __all__ = [
     "read_synthetic",
     "read_values",
     "resample",
+    "resample_people",
     "subsample",
     "total_variation",
     "triples",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from understudy.evaluate.metric import Metric, Raw, Tables, check_known, with_ar
 from understudy.evaluate.registry import METRICS
 from understudy.evaluate.table import check_alike
 from understudy.evaluate.values import rows_of, taken
-from understudy.evaluate.yardsticks import some_rows
+from understudy.evaluate.yardsticks import some_people, some_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -101,10 +101,11 @@ class Comparison:
         named = {"synthetic": self.synthetic, **self.yardsticks}
         each = list(named.values())
         summary = {k: [d.summary()[k] for d in each] for k in self.synthetic.summary()}
-        rows: dict[str, Sequence[float]] = {"rows": [d.rows for d in each], **summary}
+        rows: dict[str, Sequence[float | None]] = {"rows": [d.rows for d in each], **summary}
         further = list(self._further())
         wide = max(len(name) for those in (rows, *(t.rows for t in further)) for name in those)
-        scales = dict.fromkeys(m.scale for m in self.metrics.values() if m.scale is not None)
+        found = [m for name, m in self.metrics.items() if self.of_all(name) is not None]
+        scales = dict.fromkeys(m.scale for m in found if m.scale is not None)
         lines = [NOTICE, CHOOSING, "", *([] if title is None else [title, ""])]
         lines += ["  ".join(scales), ""] if scales else []
         lines += [_line("", list(named), wide), *_lines(rows, wide)]
@@ -159,17 +160,30 @@ def compare(
     _check_raw(metrics, asked, raw)
     measuring = _Measuring(metrics=dict(metrics), asked=asked, progress=progress or _silent)
 
-    def distances(name: str, table: Coded, values: Values) -> Distances:
-        both = raw and Raw(real=raw.real, synthetic=values, largest=raw.largest)
-        return measuring.distances(name, Tables(real=real, synthetic=table, raw=both, seed=seed))
+    def distances(each: _Compared) -> Distances:
+        both = raw and Raw(real=raw.real, synthetic=each.values, largest=raw.largest)
+        tables = Tables(real=real, synthetic=each.rows, raw=both, seed=seed)
+        return measuring.distances(each.name, tables, whole_people=each.people)
 
-    made = distances("synthetic", synthetic, raw.synthetic if raw else {})
-    drawn = _yardsticks(real, raw, np.random.default_rng(seed))
-    shown = dict(yardsticks or {n: distances(n, table, values) for n, table, values in drawn})
+    values = raw.synthetic if raw else {}
+    made = distances(_Compared("synthetic", synthetic, synthetic, values))
+    by_people = real.people is not None and any(m.whole_people for m in metrics.values())
+    drawn = _yardsticks(real, raw, np.random.default_rng(seed), by_people=by_people)
+    shown = dict(yardsticks or {each.name: distances(each) for each in drawn})
     once = measuring.once(Tables(real=real, synthetic=synthetic, raw=raw, seed=seed))
     return Comparison(
         rows=real.rows, synthetic=made, yardsticks=shown, results=once, metrics=measuring.metrics
     )
+
+
+class _Compared(NamedTuple):
+    """A table that is compared with the real one."""
+
+    name: str
+    rows: Coded
+    people: Coded
+    """The same, if it is a yardstick, but drawn by people: each with all of their rows."""
+    values: Values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,14 +194,18 @@ class _Measuring:
     asked: dict[str, dict[str, Any] | None]
     progress: Progress
 
-    def distances(self, name: str, tables: Tables) -> Distances:
-        """Compute every metric of one table against the real one."""
+    def distances(self, name: str, tables: Tables, *, whole_people: Coded) -> Distances:
+        """Compute every metric of one table against the real one.
+
+        A yardstick that is drawn by people replaces the one of rows where a metric asks for it.
+        """
+        of_people = replace(tables, synthetic=whole_people)
         results: dict[str, Any] = {}
         measured = {n: m for n, m in self.metrics.items() if m.yardsticks}
         for i, (key, metric) in enumerate(measured.items()):
             self.progress(name, i / len(measured))
-            settings = self.asked[key]
-            results[key] = None if settings is None else metric.compute(tables, **settings)
+            settings, those = self.asked[key], of_people if metric.whole_people else tables
+            results[key] = None if settings is None else metric.compute(those, **settings)
         self.progress(name, 1.0)
         return Distances(rows=tables.synthetic.rows, results=results, metrics=measured)
 
@@ -216,19 +234,21 @@ def _check_raw(metrics: Metrics, asked: Mapping[str, object], raw: Raw | None) -
 
 
 def _yardsticks(
-    real: Coded, raw: Raw | None, rng: np.random.Generator
-) -> Iterator[tuple[str, Coded, Values]]:
+    real: Coded, raw: Raw | None, rng: np.random.Generator, *, by_people: bool
+) -> Iterator[_Compared]:
     """Yield yardsticks one at a time: each may be as large as the table."""
-    (of_values,) = rng.spawn(1)
+    of_values, of_people = rng.spawn(2)
     for name, share in YARDSTICKS.items():
         values: Values = {}
         if raw is not None:
             # A schema may drop rows, so that codes and raw values do not correspond row by row.
             values = taken(raw.real, some_rows(rows_of(raw.real), share, of_values))
-        yield name, real.take(some_rows(real.rows, share, rng)), values
+        rows = real.take(some_rows(real.rows, share, rng))
+        people = some_people(real, share, of_people) if by_people else rows
+        yield _Compared(name, rows, people, values)
 
 
-def _lines(values: Mapping[str, Sequence[float]], wide: int) -> list[str]:
+def _lines(values: Mapping[str, Sequence[float | None]], wide: int) -> list[str]:
     return [_line(name, [_figure(v) for v in each], wide) for name, each in values.items()]
 
 
@@ -236,7 +256,9 @@ def _line(name: str, cells: Sequence[str], wide: int) -> str:
     return (f"{name:<{wide}}" + "".join(f"{cell:>14}" for cell in cells)).rstrip()
 
 
-def _figure(value: float) -> str:
+def _figure(value: float | None) -> str:
+    if value is None:
+        return "–"
     if isinstance(value, int):
         return f"{value:,}"
-    return f"{value:.1f}" if value > 1 else f"{value:.5f}"
+    return f"{value:.1f}" if value >= 10 else f"{value:.5f}"

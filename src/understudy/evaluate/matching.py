@@ -60,17 +60,17 @@ def _sorted(left: Counts, right: Counts) -> Iterator[Matched]:
 
 def _merged(left: Counts, right: Counts) -> Matched:
     """Count two sorted pieces of keys, and align the counts."""
-    (left_cells, left_counts), (right_cells, right_counts) = _runs(left), _runs(right)
+    (left_cells, left_counts), (right_cells, right_counts) = runs(left), runs(right)
     both = np.concatenate([left_cells, right_cells])
     both.sort()
-    cells, _ = _runs(both)
+    cells, _ = runs(both)
     counts = np.zeros((2, len(cells)), np.int64)
     counts[0, np.searchsorted(cells, left_cells)] = left_counts
     counts[1, np.searchsorted(cells, right_cells)] = right_counts
     return Matched(cells, counts[0], counts[1])
 
 
-def _runs(keys: Counts) -> tuple[Counts, Counts]:
+def runs(keys: Counts) -> tuple[Counts, Counts]:
     """Return the distinct values of sorted keys, and how often each occurs.
 
     NumPy's unique would hash the keys, or sort them again: several times as slow.

@@ -132,7 +132,8 @@ class Lines:
     """A further table of the text."""
 
     title: str
-    rows: Mapping[str, Sequence[float]]
+    rows: Mapping[str, Sequence[float | None]]
+    """None stands for a number that does not exist."""
     head: Sequence[str] | None = None
     """The names of its columns, where they are not those of the tables compared."""
 
@@ -147,8 +148,8 @@ class Metric(Generic[R]):
     """Its name in sentences."""
     about: str
     """What it measures, in one sentence."""
-    compute: Callable[..., R]
-    """Return the result for `Tables`; settings are keywords."""
+    compute: Callable[..., R | None]
+    """Return the result for `Tables`, or None where there is none; settings are keywords."""
     plain: Callable[[R], Any]
     """Return a result as plain data, as JSON takes it."""
     options: Sequence[Option] = ()
@@ -157,6 +158,8 @@ class Metric(Generic[R]):
     """Whether it needs raw values besides codes."""
     yardsticks: bool = True
     """Whether yardsticks are measured too.  A metric without them has no figures."""
+    whole_people: bool = False
+    """Whether yardsticks are drawn by people, each with all of their rows, rather than by rows."""
     figures: Sequence[Figure[R]] = ()
     scale: str | None = None
     """How to read its figures, in a few words above the text's table."""

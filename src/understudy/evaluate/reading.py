@@ -190,6 +190,8 @@ def _read(data: object, schema: Schema, unit: AnyUnit, *, without: str | None = 
         codes={name: found[code] for name, code in kept.items()},
         sizes={name: schema.domain[name] for name in kept},
         people=None if unit.is_row else _numbered(found["person"]),
+        own=schema.own,
+        ordering=schema.ordering,
     )
 
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from understudy.evaluate.marginals import COLUMNS, PAIRS, TRIPLES
+from understudy.evaluate.people import PEOPLE
 from understudy.evaluate.prediction import PREDICTIONS
 
 if TYPE_CHECKING:
     from understudy.evaluate.metric import Metric
 
 METRICS: dict[str, Metric[Any]] = {
-    metric.name: metric for metric in (COLUMNS, PAIRS, TRIPLES, PREDICTIONS)
+    metric.name: metric for metric in (COLUMNS, PAIRS, TRIPLES, PEOPLE, PREDICTIONS)
 }
 """Metrics by their names, in the order in which results are shown."""

@@ -74,7 +74,7 @@ class Series:
     """A series of a chart or table that is not a run."""
 
     name: str
-    values: Sequence[float]
+    values: Sequence[float | None]
     is_real: bool = False
     """Whether it is drawn in the colour of the real table; in grey otherwise."""
 
@@ -90,7 +90,7 @@ class Dots:
     value: str
     """What a dot measures."""
     labels: Sequence[str]
-    runs: Sequence[Sequence[float]]
+    runs: Sequence[Sequence[float | None]]
     others: Sequence[Series]
     kind: str = field(default="dots", init=False)
 
@@ -108,6 +108,19 @@ class Listing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Bars:
+    """Bars of the real and the synthetic counts of a few classes, drawn as shares."""
+
+    title: str
+    labels: Sequence[str]
+    real: Sequence[int]
+    runs: Sequence[Sequence[int]]
+    of: str
+    """What is counted, such as people."""
+    kind: str = field(default="bars", init=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Histograms:
     """Bars of the real and the synthetic counts of a few columns, the first that were counted."""
 
@@ -122,4 +135,4 @@ class Section:
 
     title: str
     paragraphs: Sequence[str]
-    parts: Sequence[Dots | Listing | Histograms]
+    parts: Sequence[Dots | Listing | Bars | Histograms]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,6 +41,10 @@ class Coded:
     """The number of codes of each column."""
     people: NDArray[np.int64] | None
     """The person number of each row; None where each row is a person."""
+    own: tuple[str, ...] = ()
+    """The columns whose values are a person's, not a row's."""
+    ordering: tuple[str, ...] = ()
+    """The columns by whose codes a person's rows are ordered, the first one first."""
 
     def __post_init__(self) -> None:
         """Raise if columns do not match, or codes are outside their column's domain."""
@@ -59,6 +63,7 @@ class Coded:
                 )
         if self.people is not None:
             self._check_whole_numbers("people", self.people)
+        self._check_known((*self.own, *self.ordering))
 
     def _check_whole_numbers(self, what: str, values: Codes) -> None:
         if values.dtype.kind not in "iu" or values.ndim != 1:
@@ -69,6 +74,15 @@ class Coded:
         if len(values) != self.rows:
             raise QuestionError(
                 f"{what} of a coded table differs from others in its number of rows"
+            )
+
+    def _check_known(self, names: Sequence[str]) -> None:
+        unknown = [name for name in names if name not in self.sizes]
+        if unknown:
+            raise QuestionError(
+                "the table does not have these columns",
+                got=", ".join(unknown),
+                allowed=", ".join(self.sizes),
             )
 
     @property
@@ -83,13 +97,7 @@ class Coded:
 
     def cells(self, names: Sequence[str]) -> int:
         """Return the number of cells of a clique; raise if the table lacks a column."""
-        unknown = [name for name in names if name not in self.sizes]
-        if unknown:
-            raise QuestionError(
-                "the table does not have these columns",
-                got=", ".join(unknown),
-                allowed=", ".join(self.sizes),
-            )
+        self._check_known(names)
         cells = math.prod(self.sizes[name] for name in names)
         if cells > LARGEST_KEY:
             raise QuestionError(
@@ -129,9 +137,9 @@ class Coded:
 
     def take(self, index: NDArray[np.int64]) -> Coded:
         """Return the rows at these positions, in this order, with their people."""
-        return Coded(
+        return replace(
+            self,
             codes={name: codes[index] for name, codes in self.codes.items()},
-            sizes=dict(self.sizes),
             people=None if self.people is None else self.people[index],
         )
 

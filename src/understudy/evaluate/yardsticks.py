@@ -7,12 +7,15 @@ they are for the custodian, and their rows leave this package only as distances.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from understudy.errors import QuestionError
+from understudy.evaluate.histories import Histories
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from understudy.evaluate.table import Coded
@@ -26,6 +29,25 @@ def resample(real: Coded, rng: np.random.Generator) -> Coded:
 def subsample(real: Coded, share: float, rng: np.random.Generator) -> Coded:
     """Draw a share of the rows without replacement, at least one, each with its person."""
     return real.take(some_rows(real.rows, share, rng))
+
+
+def resample_people(real: Coded, rng: np.random.Generator) -> Coded:
+    """Draw as many people as there are, with replacement, each with all of their rows."""
+    return some_people(real, None, rng)
+
+
+def some_people(real: Coded, share: float | None, rng: np.random.Generator) -> Coded:
+    """Draw a share of the people, each with all of their rows.
+
+    None is for as many as there are, with replacement; who is drawn twice is then two people.
+    """
+    histories = Histories.of(real)
+    drawn = some_rows(len(histories.sizes), share, rng)
+    sizes = histories.sizes[drawn]
+    ends = np.cumsum(sizes)
+    index = np.arange(sizes.sum()) + np.repeat(histories.starts[drawn] - ends + sizes, sizes)
+    people = np.repeat(np.arange(len(drawn)), sizes)
+    return replace(real.take(histories.order[index]), people=people)
 
 
 def some_rows(rows: int, share: float | None, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -70,10 +70,11 @@ def _kinds(name: str, kinds: Iterable[str], shown: list[str]) -> dict[str, Any]:
     }
 
 
-def beside(title: str, about: str, data: Table, *, colours: Mapping[str, str]) -> Chart:
+def beside(title: str, about: str, data: Table, *, of: str, colours: Mapping[str, str]) -> Chart:
     """Draw bars side by side, a group for every value.
 
-    The table has ``value``, ``table``, which is one of these colours, ``rows`` and ``share``.
+    The table has ``value``, ``table``, which is one of these colours, ``share``, and a count of
+    what the shares are of, such as ``rows``.
     """
     return Chart(
         title=title,
@@ -95,11 +96,11 @@ def beside(title: str, about: str, data: Table, *, colours: Mapping[str, str]) -
                 "x": {
                     "field": "share",
                     "type": "quantitative",
-                    "title": "share of the table's rows",
+                    "title": f"share of the table's {of}",
                     "axis": {"format": ".1~%"},
                 },
                 "color": _kinds("table", colours, list(colours.values())),
-                "tooltip": _tooltip({"value": None, "table": None, "rows": COUNT, "share": ".2%"}),
+                "tooltip": _tooltip({"value": None, "table": None, of: COUNT, "share": ".2%"}),
             },
         },
     )

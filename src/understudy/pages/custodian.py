@@ -227,11 +227,15 @@ def _histograms(page: Page, part: Mapping[str, Any], facts: Facts, runs: Mapping
     page.choice("Column", [_bars(n, facts["counts"][n], list(runs)) for n in counted])
 
 
-_PARTS = {"dots": _dots, "listing": _listing, "histograms": _histograms}
+def _classes(page: Page, part: Mapping[str, Any], _facts: Facts, runs: Mapping[str, Run]) -> None:
+    page.chart(_bars(part["title"], part, list(runs), of=part["of"]))
+
+
+_PARTS = {"dots": _dots, "listing": _listing, "histograms": _histograms, "bars": _classes}
 """The functions that draw the parts of a metric's section, by kind."""
 
 
-def _bars(name: str, counts: Mapping[str, Any], runs: list[str]) -> Chart:
+def _bars(name: str, counts: Mapping[str, Any], runs: list[str], *, of: str = "rows") -> Chart:
     """Draw a column's most frequent values, in the real table and in every run."""
     rows = {REAL: counts["real"], **dict(zip(runs, counts["runs"], strict=True))}
     counted = {kind: np.asarray(each, dtype=np.int64) for kind, each in rows.items()}
@@ -243,14 +247,15 @@ def _bars(name: str, counts: Mapping[str, Any], runs: list[str]) -> Chart:
     data: Table = {
         "value": [counts["labels"][i] for i in shown for _ in counted],
         "table": [kind for _ in shown for kind in counted],
-        "rows": [int(each[i]) for i in shown for each in counted.values()],
+        of: [int(each[i]) for i in shown for each in counted.values()],
         "share": [float(each[i]) for i in shown for each in shares.values()],
     }
     left = f" The {bars} values with the largest shares, of {there:,}." * (there > bars)
     return contrasts.beside(
         name,
-        f"Shares of the rows by {name}, in the real table and in synthetic ones, whose "
-        f"numbers of rows may differ.{left}",
+        f"Shares of the {of} by {name}, in the real table and in synthetic ones, whose "
+        f"numbers of {of} may differ.{left}",
         data,
+        of=of,
         colours={REAL: "$noisy"} | _colours(runs),
     )

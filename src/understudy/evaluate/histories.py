@@ -1,0 +1,140 @@
+"""Histories: a table's rows person by person, each person's in their order.
+
+A person's rows are ordered by the codes of the declared columns; ties keep the table's order.
+Everything is sorted and counted over rows, never over people by codes: the work grows with the
+number of rows, whatever people and codes there are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from understudy.evaluate.matching import runs
+from understudy.evaluate.table import Coded, Counts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+LARGEST_GAP = 32
+"""Larger differences between consecutive rows all count as this one."""
+
+
+class Tally(NamedTuple):
+    """How many rows of a person have each of their codes, by person and then by code."""
+
+    person: Counts
+    code: Counts
+    rows: Counts
+
+
+class Habits(NamedTuple):
+    """How much people repeat themselves in a column: means over people with two rows or more."""
+
+    repeats: float
+    """The probability that two different random rows of a person agree."""
+    distinct: float
+    """The number of distinct values of a person after the first, as a share of further rows."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Histories:
+    """A table, and the order in which its rows are those of one person after another."""
+
+    table: Coded
+    order: Counts
+    """The positions of the rows in the table, person by person."""
+    starts: Counts
+    """Where each person's rows begin in that order."""
+    sizes: Counts
+    """The number of rows of each person."""
+
+    @classmethod
+    def of(cls, table: Coded, ordering: Sequence[str] = ()) -> Histories:
+        """Order a table's rows by person, and within a person by the codes of these columns."""
+        people = np.arange(table.rows) if table.people is None else table.people
+        order = np.argsort(people, kind="stable")
+        _, sizes = runs(people[order])
+        found = cls(table, order, _starts(sizes), sizes)
+        for name in reversed(ordering):
+            # Rows of a person stay together, and then a stable sort takes little time.
+            again = np.argsort(found.keys(name), kind="stable")
+            found = replace(found, order=found.order[again])
+        return found
+
+    def codes(self, name: str) -> Counts:
+        """Return a column's codes, person by person."""
+        return self.table.codes[name][self.order].astype(np.int64)
+
+    def keys(self, name: str) -> Counts:
+        """Return a number for each row's person and code in a column, ascending by person."""
+        firsts = np.arange(len(self.sizes)) * self.table.sizes[name]
+        return np.repeat(firsts, self.sizes) + self.codes(name)
+
+    def tally(self, name: str) -> Tally:
+        """Count each person's rows by their codes in a column."""
+        keys = self.keys(name)
+        keys.sort(kind="stable")
+        cells, rows = runs(keys)
+        person, code = np.divmod(cells, self.table.sizes[name])
+        return Tally(person, code, rows)
+
+    def habits(self, name: str) -> Habits | None:
+        """Return how much people repeat themselves in a column; None if nobody has two rows."""
+        several = self.sizes > 1
+        if not several.any():
+            return None
+        person, _, rows = self.tally(name)
+        n = self.sizes[several].astype(np.float64)
+        agreeing = np.bincount(person, weights=rows * (rows - 1.0))[several]
+        further = np.bincount(person)[several] - 1
+        return Habits(
+            repeats=float(np.mean(agreeing / (n * (n - 1)))),
+            distinct=float(np.mean(further / (n - 1))),
+        )
+
+    def steps(self, name: str) -> Coded:
+        """Return the codes of all consecutive rows of people: the previous one's and this one's."""
+        codes, size = self.codes(name), self.table.sizes[name]
+        follows = np.ones(len(codes), np.bool_)
+        follows[self.starts] = False
+        this = np.flatnonzero(follows)
+        return Coded(
+            codes={"previous": codes[this - 1], "this": codes[this]},
+            sizes={"previous": size, "this": size},
+            people=None,
+        )
+
+    def gaps(self, name: str) -> Coded:
+        """Return the differences between the codes of consecutive rows, the large ones as one."""
+        steps = self.steps(name)
+        apart = np.abs(steps.codes["this"] - steps.codes["previous"])
+        return Coded(
+            codes={"gap": np.minimum(apart, LARGEST_GAP)},
+            sizes={"gap": LARGEST_GAP + 1},
+            people=None,
+        )
+
+    def persons(self, names: Sequence[str]) -> tuple[Coded, Counts]:
+        """Return a table of people with their most frequent codes, the lowest on ties.
+
+        The second result is the largest number of distinct codes of each person in a column.
+        """
+        codes, most = {}, np.zeros(len(self.sizes), np.int64)
+        for name in names:
+            person, code, rows = self.tally(name)
+            _, distinct = runs(person)
+            largest = np.maximum.reduceat(rows, _starts(distinct))
+            modes = np.flatnonzero(rows == np.repeat(largest, distinct))
+            _, tied = runs(person[modes])
+            codes[name] = code[modes[_starts(tied)]]
+            most = np.maximum(most, distinct)
+        sizes = {name: self.table.sizes[name] for name in names}
+        return Coded(codes=codes, sizes=sizes, people=None), most
+
+
+def _starts(lengths: Counts) -> Counts:
+    """Return where each of several adjacent pieces begins."""
+    return np.cumsum(lengths) - lengths
