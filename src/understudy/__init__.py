@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from understudy.synth.archetypes import Archetypes
     from understudy.synth.auto import Auto, auto
     from understudy.synth.independent import Independent
+    from understudy.synth.lives import Lives
     from understudy.synth.mst import MST
     from understudy.synth.pairs import Pairs
     from understudy.synth.tworound import TwoRound
@@ -56,6 +57,7 @@ __all__ = [
     "Estimate",
     "Independent",
     "Ledger",
+    "Lives",
     "Norm",
     "Pairs",
     "PublicTable",

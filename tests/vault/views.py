@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations, pairwise
 
 import numpy as np
@@ -89,5 +89,18 @@ def _derived(each: Derived, world: Obvious, person: str, codes: Sequence[int], p
             return codes[0 if each.kind == "first" else -1]
         case "previous":
             return codes[place - 1] if place else world.domain[each.column]
-    pairs = list(combinations(codes, 2) if each.kind == "agreement" else pairwise(codes))
-    return 10 * sum(a == b for a, b in pairs) // len(pairs) if pairs else 11
+    return _apart(each, codes, world.domain)
+
+
+def _apart(each: Derived, codes: Sequence[int], domain: Mapping[str, int]) -> int:
+    """Work out the class of how far apart rows are."""
+    every = each.kind in {"agreement", "spread"}
+    pairs = list(combinations(codes, 2) if every else pairwise(codes))
+    if each.kind in {"spread", "step"}:
+        apart = sum(abs(a - b) for a, b in pairs)
+        share = apart / max(1, len(pairs)) / (domain[each.column] - 1)
+        return 16 if not pairs else (apart > 0) + sum(share > 2 ** (-k / 2) for k in range(1, 15))
+    agreeing = sum(a == b for a, b in pairs)
+    if not pairs or agreeing in {0, len(pairs)}:
+        return 12 if not pairs else 11 if agreeing else 0
+    return 1 + 10 * agreeing // len(pairs)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from tests.zoo.bug import Bug
 
+LIVES = "tests/synth/lives/test_mechanism.py"
+WITHOUT = "::test_given_the_same_answers_the_same_is_asked_without_the_person_of_most_rows"
 VIEWS = "tests/vault/test_views.py"
 ONE_MORE = f"{VIEWS}::test_one_person_more_adds_exactly_their_rows"
 
@@ -57,5 +59,24 @@ DERIVING = (
         old='name = f"bounded_{self._place}_{bounding.kind}_{bounding.cap}"',
         new='name = f"bounded_{bounding.kind}_{bounding.cap}"',
         caught_by=f"{VIEWS}::test_views_do_not_share_what_is_kept_of_their_rows",
+    ),
+    Bug(
+        name="people are divided into classes up to the size that somebody has",
+        kind="the domain is read from the data",
+        file="synth/lives/persons.py",
+        old="        view = View(derived=cls.derived(door.schema), people=True)\n",
+        new="""        (most,) = door._table.engine.fetch("SELECT max(n) AS n FROM sizes")["n"]
+        starts = tuple(class_starts(int(most)).tolist())
+        view = View(derived=(Derived(name=ROWS, kind="rows", starts=starts),), people=True)
+""",
+        caught_by=f"{LIVES}{WITHOUT}[True]",
+    ),
+    Bug(
+        name="the model of people spends what is meant for rows",
+        kind="more is spent than there is",
+        file="synth/lives/persons.py",
+        old="reserve = door.grains - price_grains(price, door.currency)",
+        new="reserve = 0",
+        caught_by=f"{LIVES}::test_people_habits_and_rows_share_the_budget_as_was_said",
     ),
 )

@@ -38,9 +38,10 @@ SCHEMA = Schema(
     (
         Id(name="id"),
         Integer(name="a", min=0, max=2, missing=False),
-        Categorical(name="b", values=("x", "y"), missing=True),
+        Categorical(name="b", values=("x", "y"), missing=True, of="person"),
         Integer(name="c", min=0, max=3, missing=True),
     ),
+    order_by=("c",),
 )
 TYPED = Schema(
     "typed neighbours",

@@ -29,11 +29,11 @@ class ViewDoor:
     one row.
     """
 
-    def __init__(self, door: Door, view: View) -> None:
-        """Wrap a door."""
+    def __init__(self, door: Door, view: View, *, reserve: int = 0) -> None:
+        """Wrap a door; ``reserve`` grains of the budget are kept for what is asked elsewhere."""
         if door.unit.is_row:
             raise QuestionError("a view needs people with rows of their own", got="a row a person")
-        self._door, self._view = door, view
+        self._door, self._view, self._reserve = door, view, reserve
         self.schema: Schema = viewed_schema(door.schema, view)
 
     @property
@@ -58,14 +58,24 @@ class ViewDoor:
 
     @property
     def grains(self) -> int:
-        """What the run may still spend, in grains."""
-        return self._door.grains
+        """What may still be spent through this door, in grains."""
+        return max(0, self._door.grains - self._reserve)
+
+    def _only(self, view: View | None) -> View:
+        if view not in {None, self._view}:
+            raise QuestionError("a view has no views of its own", hint="ask the door behind it")
+        return self._view
 
     def measure(
-        self, queries: Sequence[Query], *, price: float, merged: tuple[Merge, ...] = ()
+        self,
+        queries: Sequence[Query],
+        *,
+        price: float,
+        merged: tuple[Merge, ...] = (),
+        view: View | None = None,
     ) -> tuple[Measurement, ...]:
         """Measure noisy linear queries over marginals of the view."""
-        return self._door.measure(queries, price=price, merged=merged, view=self._view)
+        return self._door.measure(queries, price=price, merged=merged, view=self._only(view))
 
     def select(
         self,
@@ -74,10 +84,11 @@ class ViewDoor:
         epsilon: float,
         bounding: Capped,
         merged: tuple[Merge, ...] = (),
+        view: View | None = None,
     ) -> int:
         """Select the candidate that the model gets most wrong."""
         return self._door.select(
-            candidates, epsilon=epsilon, bounding=bounding, merged=merged, view=self._view
+            candidates, epsilon=epsilon, bounding=bounding, merged=merged, view=self._only(view)
         )
 
     def distances(
@@ -87,10 +98,11 @@ class ViewDoor:
         scale: float,
         bounding: Capped,
         merged: tuple[Merge, ...] = (),
+        view: View | None = None,
     ) -> NDArray[np.float64]:
         """Measure how far each candidate is from the model, less its penalty, in rows."""
         return self._door.distances(
-            candidates, scale=scale, bounding=bounding, merged=merged, view=self._view
+            candidates, scale=scale, bounding=bounding, merged=merged, view=self._only(view)
         )
 
     def total(self, *, cap: int, scale: float) -> float:

@@ -17,13 +17,19 @@ from understudy.schema import Integer
 if TYPE_CHECKING:
     from understudy.schema import Schema
 
-OfPerson = Literal["rows", "mode", "first", "last", "agreement", "persistence"]
+OfPerson = Literal["rows", "mode", "first", "last", "agreement", "persistence", "spread", "step"]
 OfRow = Literal["nth", "previous"]
 OF_PERSON, OF_ROW = get_args(OfPerson), get_args(OfRow)
 CLASSED = frozenset({"rows", "nth"})
 SHARES = frozenset({"agreement", "persistence"})
-LEVELS = 10
-"""The number of classes of a share, besides that of all rows, and that of people with one row."""
+DIFFERENCES = frozenset({"spread", "step"})
+TENTHS = 10
+SHARES_OF = (0.0, *((i + 0.5) / TENTHS for i in range(TENTHS)), 1.0)
+"""About the share of each class: none, tenths, all.  People with a single row are a class more."""
+BORDERS = tuple(2.0 ** (-k / 2) for k in range(14, 0, -1))
+DIFFERENCES_OF = (0.0, *(border * 2.0**-0.25 for border in (*BORDERS, 1.0)))
+"""About the difference of each class, as a share of the largest one that codes can have: none, then
+between borders that grow by √2.  People with a single row are a class more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,8 +38,10 @@ class Derived:
 
     Of the person: ``rows``, their number, and of a column the ``mode`` (its most common code),
     the ``first`` and the ``last`` code in the schema's order, the ``agreement`` (the share of pairs
-    of rows with the same code) and the ``persistence`` (the share of rows with the code of the row
-    before).  Of the row: ``nth``, its place in the schema's order, and the ``previous`` row's code.
+    of rows with the same code), the ``persistence`` (the share of rows with the code of the row
+    before), the ``spread`` (the mean difference of two rows' codes) and the ``step`` (that of a row
+    and the one before).  Of the row: ``nth``, its place in the schema's order, and the code of the
+    ``previous`` row.
     """
 
     name: str
@@ -67,7 +75,9 @@ class Derived:
         if self.kind in CLASSED:
             size = len(self.starts)
         elif self.kind in SHARES:
-            size = LEVELS + 2
+            size = len(SHARES_OF) + 1
+        elif self.kind in DIFFERENCES:
+            size = len(DIFFERENCES_OF) + 1
         else:
             size = schema[self.column].size + (self.kind == "previous")
         return Integer(name=self.name, min=0, max=size - 1, missing=False)

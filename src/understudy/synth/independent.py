@@ -22,7 +22,7 @@ from understudy.budget import Norm, scale_upper, split
 from understudy.door import Query
 from understudy.graph import Model, junction_tree
 from understudy.public import Synthesis
-from understudy.synth.generate.assignment import EACH_ITS_OWN, drawn, evenly
+from understudy.synth.generate.assignment import EACH_ITS_OWN, dealt, drawn, evenly
 from understudy.synth.generate.rounding import check_rows, simplex
 from understudy.synth.measure.noise_levels import typical_size
 from understudy.synth.measure.population import meet
@@ -107,7 +107,7 @@ class Independent:
                 return rows, 1, EACH_ITS_OWN
             cells = np.array([*door.schema.domain.values()], dtype=np.float64)
             cap = int(typical_size(crowd.sizes, np.ones(len(cells)), cells, price=price))
-            return rows, cap, crowd.sizes.given(rows)
+            return rows, cap, dealt(crowd.sizes.each(rows))
         currency, cap = door.currency, door.bounding.cap
         people = door.units(scale=scale_upper(people_price, currency, bound=Fraction(1)))
         bound = Fraction(cap) ** currency.power

@@ -64,6 +64,7 @@ MECHANISMS = Registry(
         "mst": "understudy.synth.mst:MST",
         "aim": "understudy.synth.aim:AIM",
         "pairs": "understudy.synth.pairs:Pairs",
+        "lives": "understudy.synth.lives:Lives",
         "auto": "understudy.synth.auto:Auto",
     }
 )

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from understudy.door.views import LEVELS, OF_ROW
+from understudy.door.views import BORDERS, DIFFERENCES, DIFFERENCES_OF, OF_ROW, SHARES_OF, TENTHS
 from understudy.errors import QuestionError
 
 if TYPE_CHECKING:
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from understudy.door import Derived, View
     from understudy.vault.table import PrivateTable
 
-IN_ORDER = frozenset({"first", "last", "persistence", "nth", "previous"})
+IN_ORDER = frozenset({"first", "last", "persistence", "step", "nth", "previous"})
+BEFORE = frozenset({"persistence", "step", "previous"})
 """What depends on the order of a person's rows."""
 
 
@@ -49,7 +50,9 @@ def _derive(table: PrivateTable, view: View, name: str) -> None:
     of_people = [each for each in view.derived if each.kind not in OF_ROW]
     people = _people(table, of_people, rows)
     taken = [f"p.{own[c]} AS {table.code[c]}" for c in own]
-    taken += [f"{_of_person(each, i)} AS {codes[each.name]}" for i, each in enumerate(of_people)]
+    taken += [
+        f"{_of_person(each, i, table)} AS {codes[each.name]}" for i, each in enumerate(of_people)
+    ]
     if view.people:
         table.engine.table(name, f"SELECT {', '.join(taken)} FROM {people}")
     else:
@@ -82,7 +85,7 @@ def _placed(table: PrivateTable, view: View) -> str:
         f"SELECT person, n, {', '.join(codes)}, "
         f"row_number() OVER (PARTITION BY person ORDER BY {order}) AS place FROM ({hashed}) AS t"
     )
-    before = {table.code[e.column] for e in view.derived if e.kind in {"persistence", "previous"}}
+    before = {table.code[e.column] for e in view.derived if e.kind in BEFORE}
     window = "OVER (PARTITION BY person ORDER BY place)"
     lags = [f"lag({code}) {window} AS before_{code}" for code in sorted(before)]
     return f"SELECT {', '.join(['q.*', *lags])} FROM ({placed}) AS q"
@@ -97,6 +100,11 @@ def _people(table: PrivateTable, derived: Sequence[Derived], rows: str) -> str:
         _tallied(table, each.column, f"x{i}", f"y{i}")
         for i, each in enumerate(derived)
         if each.kind in {"mode", "agreement"}
+    ]
+    joins += [
+        _ranked(table, each.column, f"x{i}")
+        for i, each in enumerate(derived)
+        if each.kind == "spread"
     ]
     sums = [
         _in_order(each, f"x{i}", table) for i, each in enumerate(derived) if each.kind in IN_ORDER
@@ -121,16 +129,31 @@ def _tallied(table: PrivateTable, column: str, mode: str, agreeing: str) -> str:
     )
 
 
+def _ranked(table: PrivateTable, column: str, name: str) -> str:
+    """Compose the sum of the differences of all pairs of a person's rows.
+
+    The k-th of n codes in order is the larger one in k − 1 pairs, and the smaller in n − k.
+    """
+    code = table.code[column]
+    rank = f"row_number() OVER (PARTITION BY person ORDER BY {code})"
+    return (
+        f"SELECT person, sum((2 * k - n - 1) * code) AS {name} FROM "
+        f"(SELECT person, n, {code} AS code, {rank} AS k FROM {table.sized}) AS c GROUP BY person"
+    )
+
+
 def _in_order(each: Derived, name: str, table: PrivateTable) -> str:
     """Compose what is summed up of a person's rows in order."""
     code = table.code[each.column]
     if each.kind == "persistence":
         return f"sum(CASE WHEN {code} = before_{code} THEN 1 ELSE 0 END) AS {name}"
+    if each.kind == "step":
+        return f"sum(abs({code} - coalesce(before_{code}, {code}))) AS {name}"
     place = "1" if each.kind == "first" else "n"
     return f"max(CASE WHEN place = {place} THEN {code} END) AS {name}"
 
 
-def _of_person(each: Derived, i: int) -> str:
+def _of_person(each: Derived, i: int, table: PrivateTable) -> str:
     """Compose the code of a person's derived column, from what was summed up of their rows."""
     if each.kind == "rows":
         return _classed("p.n", each.starts)
@@ -138,6 +161,10 @@ def _of_person(each: Derived, i: int) -> str:
         return _share(f"p.y{i}", "(p.n * (p.n - 1))")
     if each.kind == "persistence":
         return _share(f"p.x{i}", "(p.n - 1)")
+    if each.kind in DIFFERENCES:
+        most = max(1, table.schema[each.column].size - 1)
+        whole = "p.n * (p.n - 1)" if each.kind == "spread" else "2 * (p.n - 1)"
+        return _difference(f"p.x{i}", f"({most} * {whole})")
     return f"CAST(p.x{i} AS INTEGER)"
 
 
@@ -156,6 +183,19 @@ def _classed(number: str, starts: Sequence[int]) -> str:
 
 
 def _share(part: str, whole: str) -> str:
-    """Compose the class of a share: tenths, one for all, and one for people with a single row."""
-    share = f"floor(CAST({LEVELS} * {part} AS DOUBLE) / {whole})"
-    return f"CAST(CASE WHEN {whole} = 0 THEN {LEVELS + 1} ELSE {share} END AS INTEGER)"
+    """Compose the class of a share: none, tenths, all, and one for people with a single row."""
+    tenth = f"1 + floor(CAST({TENTHS} * {part} AS DOUBLE) / {whole})"
+    return (
+        f"CAST(CASE WHEN {whole} = 0 THEN {len(SHARES_OF)} WHEN {part} = 0 THEN 0 "
+        f"WHEN {part} = {whole} THEN {TENTHS + 1} ELSE {tenth} END AS INTEGER)"
+    )
+
+
+def _difference(part: str, whole: str) -> str:
+    """Compose the class of a difference, twice a part of a whole: none, then by the borders."""
+    value = f"CAST(2 * {part} AS DOUBLE) / {whole}"
+    cases = [f"WHEN {value} > CAST({b!r} AS DOUBLE) THEN {k}" for k, b in enumerate(BORDERS, 2)]
+    return (
+        f"CAST(CASE WHEN {whole} = 0 THEN {len(DIFFERENCES_OF)} WHEN {part} = 0 THEN 0 "
+        f"{' '.join(reversed(cases))} ELSE 1 END AS INTEGER)"
+    )

@@ -25,6 +25,7 @@ from understudy.synth.generate.assignment import (
     InTurn,
     Numbering,
     cut_at_borders,
+    dealt,
     evenly,
 )
 from understudy.synth.measure.sizes import Sizes
@@ -320,7 +321,7 @@ def test_nobody_is_dealt_more_than_the_cap(
 def test_people_of_noisy_sizes_have_their_rows_in_one_batch_each_but_for_those_between() -> None:
     sizes, rows = Sizes(np.array([10_000.0, 0.0, 4_000.0, 6_000.0])), 46_000
     codes = {"a": np.zeros(rows, dtype=np.int32)}
-    way = sizes.given(rows)
+    way = dealt(sizes.each(rows))
     found = in_batches(way.begin(), codes, [11_500] * 4, 1)
     assert way.people == found.max() + 1 == 20_000
     assert np.bincount(np.bincount(found)).tolist() == [0, 10_000, 0, 4_000, 6_000]
@@ -337,7 +338,7 @@ def test_whoever_begins_again_begins_anew() -> None:
     codes: Any = {n: c[::2] for n, c in public.codes.items()}
     for way in (
         Donors(public, ("a",), rng(2)).given(Sizes.public(public, 1).each(len(codes["a"]), 3)),
-        Sizes(np.array([9.0, 9.0])).given(len(codes["a"])),
+        dealt(Sizes(np.array([9.0, 9.0])).each(len(codes["a"]))),
         evenly(len(codes["a"]), people=7, cap=100),
     ):
         one, two = (in_batches(way.begin(), codes, cut(len(codes["a"]), [0.5]), 3) for _ in "ab")

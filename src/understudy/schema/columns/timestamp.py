@@ -77,7 +77,12 @@ class DateTime(Column):
         """Return the Integer column of the part's values."""
         low, high = self.min or 0, self.max or 0
         return Integer(
-            name=self.name, min=low, max=high, outside=self.outside, missing=self.missing
+            name=self.name,
+            min=low,
+            max=high,
+            outside=self.outside,
+            missing=self.missing,
+            of=self.of,
         )
 
     @property

@@ -165,7 +165,6 @@ class Compressed:
     ) -> Synthesis:
         """Draw rows from a model, spread merged codes, and assign rows to people."""
         rows, supports = check_rows(model.total), self.supports
-        measurements = (*self.measured, *more)
         public = self.public
         given = self.crowd.given(
             rows, self.door, public=public, by=settings.ids_by, most=settings.most_each, rng=rng
@@ -176,18 +175,21 @@ class Compressed:
 
         return Synthesis(
             batches=drawn(model.urn(rows, rng), rows, given, rng=rng, spread=spread),
-            measurements=measurements,
+            measurements=(*self.measured, *more),
             notes=(*notes, *bound_notes(self.door)),
             within={} if public is None or settings.within == "evenly" else bins_within(public),
-            details={
-                **(details or {}),
-                **self.crowd.to_dict(),
-                "cliques": _told(measurements),
-                "support": self._told(),
-            },
+            details={**(details or {}), **self.to_dict(more)},
             model=model,
             merged={s.column: s.merge.codes for s in supports},
         )
+
+    def to_dict(self, more: Sequence[Measurement]) -> dict[str, Any]:
+        """Describe people, all measurements and merged codes, as plain data."""
+        return {
+            **self.crowd.to_dict(),
+            "cliques": _told((*self.measured, *more)),
+            "support": self._told(),
+        }
 
     def _told(self) -> dict[str, dict[str, int]]:
         """Describe the merged codes, as plain data."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from understudy.budget import Norm, Weights, scale_upper
 from understudy.errors import UsageError
-from understudy.synth.generate.assignment import EACH_ITS_OWN, Donors, Given
+from understudy.synth.generate.assignment import EACH_ITS_OWN, Donors, Given, dealt
 from understudy.synth.measure.noise_levels import MEAN_SIZE, typical_size
 from understudy.synth.measure.sizes import LARGEST, Classes, Noisy, Sizes
 from understudy.synth.settings import check_at_least, check_word
@@ -126,6 +126,15 @@ class Crowd:
         """
         if door.unit.is_row:
             return EACH_ITS_OWN
+        each = self.each(rows, door, public=public, most=most)
+        if public is None or public.people is None:
+            return dealt(each)
+        return Donors(public, by, rng).given(each)
+
+    def each(
+        self, rows: int, door: Door, *, public: PublicTable | None, most: int | None
+    ) -> NDArray[np.int64]:
+        """Return the number of rows of each person, for ``rows`` rows in all."""
         sizes = self.sizes
         if not isinstance(door.bounding, Norm):
             cap = door.bounding.cap
@@ -134,11 +143,10 @@ class Crowd:
                 # The rows are those left by contribution bounding.
                 total = Noisy(float(rows), max(1.0, ROWS_OFF * rows))
                 sizes = self.classes.sizes(total, cap=cap).clipped(cap)
-        if public is None or public.people is None:
-            assert sizes is not None  # noqa: S101  they are asked where nobody shows them
-            return sizes.given(rows, most=most)
-        sizes = sizes or Sizes.public(public, rows)
-        return Donors(public, by, rng).given(sizes.each(rows, most))
+        if sizes is None:
+            assert public is not None  # noqa: S101  they are asked where nobody shows them
+            sizes = Sizes.public(public, rows)
+        return sizes.each(rows, most)
 
 
 def shares_of_people(

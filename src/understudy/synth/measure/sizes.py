@@ -23,14 +23,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from understudy.budget import Currency, price_grains, scale_upper, split
-from understudy.synth.generate.assignment import dealt
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from understudy.door import Door
     from understudy.public import PublicTable
-    from understudy.synth.generate.assignment import Given
 
     Ints = NDArray[np.int64]
     Floats = NDArray[np.float64]
@@ -141,10 +139,6 @@ class Sizes:
         found = np.searchsorted(np.cumsum(self.people), shares * total) + 1
         spread = np.argsort(np.argsort(np.arange(count) * GOLDEN % 1))
         return _scaled(found, rows, most)[spread]
-
-    def given(self, rows: int, *, most: int | None = None) -> Given:
-        """Assign ``rows`` rows to people of these sizes, at most ``most`` each."""
-        return dealt(self.each(rows, most))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

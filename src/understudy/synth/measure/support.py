@@ -121,12 +121,16 @@ class Support:
 
     def spread(self, merged: Codes, rng: np.random.Generator) -> Codes:
         """Draw a code for every merged one."""
+        return self.placed(merged, rng.random(len(merged)))
+
+    def placed(self, merged: Codes, shares: NDArray[np.float64]) -> Codes:
+        """Return the code at a share, from 0 to 1, of every merged one's likely codes."""
         # Codes of probability 0 come first within their merged code, where no draw ends.
         order = np.lexsort((self.likely > 0, self.codes))
         ends = np.cumsum(self.likely[order])
         starts = np.searchsorted(self.codes[order], np.arange(self.codes.max() + 2))
         low = np.concatenate(([0.0], ends))[starts]
-        at = low[merged] + rng.random(len(merged)) * (low[merged + 1] - low[merged])
+        at = low[merged] + shares * (low[merged + 1] - low[merged])
         places = np.searchsorted(ends, at, side="right")
         # Rounding must not reach into the next merged code.
         places = np.clip(places, starts[merged], starts[merged + 1] - 1)

@@ -24,7 +24,7 @@ import itertools
 import math
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -134,6 +134,11 @@ class Looks:
         """Fit the final model to convergence."""
         progress("fitting the model", 0)
         return self._fitted(self._model, MOST_ITERATIONS)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the pairs that were chosen, as plain data."""
+        told: dict[str, Any] = {"pairs": [list(pair) for pair in self.chosen]}
+        return told if self.coarser is None else {**told, "coarser": self.coarser}
 
     def _fitted(self, start: Model | None, most: int) -> Model:
         return estimate(

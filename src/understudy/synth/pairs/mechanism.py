@@ -83,6 +83,21 @@ class Pairs(CompressionSettings):
         """Measure columns and pairs, fit a model, draw rows, and assign them to people."""
         check_columns(self.ids_by, door.schema.domain)
         check_public(public, self)
+        looks = self.look(door, public, progress)
+        door.close()
+        model = looks.settle(progress)
+        progress("drawing rows", 0)
+        return looks.columns.synthesis(
+            model,
+            looks.measured,
+            settings=self,
+            rng=rng,
+            notes=() if looks.coarser is None else (looks.coarser,),
+            details=looks.to_dict(),
+        )
+
+    def look(self, door: Door, public: PublicTable | None, progress: Progress) -> Looks:
+        """Measure columns and pairs, for all that the door may spend."""
         prices = self._prices(door, public)
         columns = Compressed.ask(
             door,
@@ -96,20 +111,7 @@ class Pairs(CompressionSettings):
             columns, prices=prices, most_cells=self.most_cells, model_limit=self.model_limit
         )
         looks.ask(progress)
-        door.close()
-        model = looks.settle(progress)
-        progress("drawing rows", 0)
-        return looks.columns.synthesis(
-            model,
-            looks.measured,
-            settings=self,
-            rng=rng,
-            notes=() if looks.coarser is None else (looks.coarser,),
-            details={
-                "pairs": [list(pair) for pair in looks.chosen],
-                **({} if looks.coarser is None else {"coarser": looks.coarser}),
-            },
-        )
+        return looks
 
     def _prices(self, door: Door, public: PublicTable | None) -> dict[str, float]:
         """Split the budget; what a look does not need goes to the last query."""

@@ -1,0 +1,139 @@
+"""Lives: what is a person's own and what they do next, beside `Pairs` and a resample of people."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from _figures import FIGURES, apart, figure, show
+from _panels import PANELS, Panel
+from people import pair_error
+
+import understudy as us
+from understudy.evaluate import METRICS, Coded, compare_people, read_private, resample_people
+
+if TYPE_CHECKING:
+    from understudy.synth import Mechanism
+
+REPEATS = int(os.environ.get("UNDERSTUDY_BENCH_REPEATS", "3"))
+EPSILONS = (1.0, 10.0)
+OWN = {
+    "nlswork": ("race", "birth_yr", "grade", "collgrad"),
+    "planes": ("carrier",),
+    "clinic": ("age", "sex"),
+    "cdnow": (),
+}
+ORDER = {"nlswork": ("year",), "planes": (), "clinic": ("month",), "cdnow": ("month",)}
+"""Planes have no column that orders their flights."""
+ROW_PAIRS = {
+    "nlswork": (0.088, 0.042),
+    "clinic": (0.050, 0.021),
+    "planes": (0.155, 0.056),
+    "cdnow": (0.046, 0.0165),
+}
+TRANSITIONS = {"nlswork": (0.12, 0.042), "clinic": (0.08, 0.04), "planes": (0.20, 0.10)}
+REPEATS_OFF, PEOPLE_OFF, SIZES_OFF, TO_ROWS = 0.03, 0.02, 0.05, 1.03
+
+
+def panel(name: str) -> Panel:
+    """Give a panel whose schema says what is a person's own, and what orders their rows."""
+    found = PANELS[name]()
+    columns = tuple(
+        replace(c, of="person") if c.name in OWN[name] else c  # type: ignore[call-arg]
+        for c in found.schema.columns
+    )
+    return replace(found, schema=replace(found.schema, columns=columns, order_by=ORDER[name]))
+
+
+class Bench:
+    """One table, run again and again."""
+
+    def __init__(self, name: str) -> None:
+        """Read it."""
+        self.panel = panel(name)
+        self.real = read_private(self.panel.data, schema=self.panel.schema, unit=self.panel.unit)
+
+    def run(self, mechanism: Mechanism, epsilon: float) -> dict[str, float]:
+        """Run once; give the error of pairs, the figures of people, and processor seconds."""
+        schema, begun = self.panel.schema, time.process_time()
+        with tempfile.TemporaryDirectory() as folder:
+            release = us.open(
+                private=self.panel.data,
+                schema=schema,
+                unit=self.panel.unit,
+                bounding=us.Norm(),
+                budget=us.Budget(epsilon=epsilon, delta=1e-6),
+                ledger=Path(folder) / "bench.ledger",
+            ).run(mechanism)
+            codes, _ = schema.released().encode(release.columns)
+        ids = np.asarray(release.columns[self.panel.unit.columns[0]])
+        took = time.process_time() - begun
+        made = replace(self.real, codes=codes, people=np.unique(ids, return_inverse=True)[1])
+        return {**self.against(made), "processor seconds": took}
+
+    def against(self, made: Coded) -> dict[str, float]:
+        """Give the error of pairs and the figures of people."""
+        found = compare_people(self.real, made)
+        pairs = pair_error(self.real.codes, made.codes, self.panel.schema.domain)
+        told = METRICS["people"].summary(found)
+        return {"row pairs": pairs} | {n: float(v) for n, v in told.items() if v is not None}
+
+
+def mean(runs: list[dict[str, float]]) -> dict[str, float]:
+    """Give the mean of every figure."""
+    return {name: float(np.mean([run[name] for run in runs])) for name in runs[0]}
+
+
+def bars(name: str, which: int) -> dict[str, float]:
+    """Give the most that each figure may be."""
+    found = {
+        "row pairs": ROW_PAIRS[name][which],
+        "rows per person": SIZES_OFF,
+        "repeats, mean error": REPEATS_OFF,
+    }
+    if name in TRANSITIONS:
+        found["transitions, mean"] = TRANSITIONS[name][which]
+    return found
+
+
+def compared(name: str) -> list[dict[str, Any]]:
+    """Give a table's figures at both epsilons."""
+    bench = Bench(name)
+    rng = np.random.default_rng(0)
+    for told, value in bench.against(resample_people(bench.real, rng)).items():
+        figure(f"{name}, a resample of real people: {told}", value)
+    for which, epsilon in enumerate(EPSILONS):
+        lives = mean([bench.run(us.Lives(), epsilon) for _ in range(REPEATS)])
+        rows = mean([bench.run(us.Pairs(), epsilon) for _ in range(REPEATS)])
+        for told, value in lives.items():
+            work, bar = f"{name}, epsilon {epsilon:g}: {told}", bars(name, which).get(told)
+            if told == "own columns, constant":
+                figure(work, value, "1", meets=value == 1)
+            elif told == "people, synthetic / real":
+                off = abs(value - 1)
+                figure(f"{work}, off", off, f"<= {PEOPLE_OFF}", meets=off <= PEOPLE_OFF)
+            else:
+                limit = None if bar is None else f"<= {bar:g}"
+                figure(work, value, limit, meets=bar is None or value <= bar)
+            figure(f"{name}, epsilon {epsilon:g}: {told}, by Pairs", rows[told])
+        ratio = lives["row pairs"] / rows["row pairs"]
+        told = f"{name}, epsilon {epsilon:g}: row pairs to those of Pairs"
+        figure(told, ratio, f"<= {TO_ROWS}", meets=ratio <= TO_ROWS)
+    return list(FIGURES)
+
+
+def main() -> None:
+    """Measure the tables named, or all of them."""
+    for name in sys.argv[1:] or OWN:
+        FIGURES.extend(apart(compared, name))
+    show()
+
+
+if __name__ == "__main__":
+    main()

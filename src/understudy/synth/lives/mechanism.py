@@ -1,0 +1,112 @@
+"""Lives: people are drawn first, with what is their own, then their rows, in order.
+
+Neighbours differ by whole people, so what is computed from a person's own rows is a column like any
+other, and a marginal that counts each person once has sensitivity 1 (`understudy.door.views`).  A
+model of *people* has their own columns, their number of rows, and the times of their first and last
+row.  *Habits* are two shares of every other column, averaged over people: how often two rows of a
+person agree, and how often a row agrees with the one before.  A model of *rows* is that of `Pairs`.
+Then people are drawn from the first model, and their rows from the second, given what is the
+person's own; rows of a person share their luck, as much as their habits say
+(`lives.histories`).  `docs/lives.md` has the derivation.
+
+Privacy: people and habits are measured with each person counted once, rows as in `Pairs`; all of it
+composes adaptively, by the ledger.
+
+The config, the plan, the run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, ClassVar
+
+from understudy.budget import split
+from understudy.door import View, ViewDoor
+from understudy.public import Batches, Synthesis, bins_within
+from understudy.synth.generate.rounding import check_rows
+from understudy.synth.lives.habits import Habits
+from understudy.synth.lives.histories import Histories
+from understudy.synth.lives.persons import Persons
+from understudy.synth.measure.population import bound_notes, check_public
+from understudy.synth.pairs import Pairs
+from understudy.synth.settings import check_columns, check_shares
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from understudy.door import Door
+    from understudy.public import Progress, PublicTable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lives(Pairs):
+    """Synthetic people with constant own columns, and rows that follow one another.
+
+    Declare ``of = "person"`` for what is a person's own, and ``order_by`` for what orders their
+    rows (`docs/lives.md`).  Where each row is a person, it is `Pairs`.
+
+    >>> Lives(persons_share=0.1).persons_share
+    0.1
+    """
+
+    name: ClassVar[str] = "lives"
+
+    persons_share: float = 0.12
+    """The share of the budget for the model of people."""
+    habits_share: float = 0.04
+    """The share of the budget for how often rows of a person agree."""
+
+    def __post_init__(self) -> None:
+        """Raise on settings out of bounds."""
+        # Dataclasses with slots are made anew, so that super() without arguments is of another.
+        super(Lives, self).__post_init__()
+        check_shares(self, "persons_share", "habits_share")
+
+    def run(
+        self,
+        door: Door,
+        *,
+        public: PublicTable | None,
+        rng: np.random.Generator,
+        progress: Progress,
+    ) -> Synthesis:
+        """Measure people, their habits and their rows; draw people, then their rows."""
+        rows = Pairs(**{f.name: getattr(self, f.name) for f in fields(Pairs)})
+        events = [name for name in door.schema.domain if name not in door.schema.own]
+        if door.unit.is_row or not events:
+            return rows.run(door, public=public, rng=rng, progress=progress)
+        check_columns(self.ids_by, door.schema.domain)
+        check_public(public, self)
+        prices = self._prices_of_people(door)
+        persons = Persons.ask(door, rows, price=prices["persons"], progress=progress)
+        progress("measuring habits", 0)
+        habits = Habits.ask(door, price=prices["habits"])
+        looks = rows.look(ViewDoor(door, View()) if door.schema.own else door, public, progress)
+        door.close()
+        model, of_rows = looks.settle(progress), looks.columns
+        count = check_rows(model.total)
+        if not count:
+            return of_rows.synthesis(model, looks.measured, settings=self, rng=rng)
+        progress("drawing people and their rows", 0)
+        each = of_rows.crowd.each(count, door, public=public, most=self.most_each)
+        people = persons.draw(each, rng, progress)
+        codes, who = Histories(looks, model, schema=door.schema, habits=habits).draw(people, rng)
+        return Synthesis(
+            batches=Batches.held(codes, who),
+            measurements=(*of_rows.measured, *looks.measured),
+            notes=(*(() if looks.coarser is None else (looks.coarser,)), *bound_notes(door)),
+            within={} if public is None or self.within == "evenly" else bins_within(public),
+            details={
+                **looks.to_dict(),
+                **of_rows.to_dict(looks.measured),
+                "people": persons.to_dict(),
+                "habits": habits.to_dict(),
+            },
+            model=model,
+            merged={s.column: s.merge.codes for s in of_rows.supports},
+        )
+
+    def _prices_of_people(self, door: Door) -> dict[str, float]:
+        shares = [self.persons_share, self.habits_share]
+        prices = split(door.grains, door.currency, [*shares, 1 - sum(shares)])
+        return dict(zip(("persons", "habits"), prices, strict=False))

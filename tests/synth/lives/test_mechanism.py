@@ -1,0 +1,187 @@
+"""Lives: people who are people, rows that follow one another, and the same promise."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import understudy as us
+from tests.session.sameness import same
+from tests.synth.planted import heavy
+from understudy.audit import replay
+from understudy.errors import BudgetError
+from understudy.evaluate import Coded, compare_people, read_private
+from understudy.schema import Categorical, Id, Integer, Schema
+
+COLUMNS = (
+    Id(name="who"),
+    Categorical(name="sex", values=("F", "M"), missing=False, of="person"),
+    Integer(name="born", min=0, max=9, missing=False, of="person"),
+    Integer(name="year", min=0, max=11, missing=False),
+    Categorical(name="ward", values=tuple("abcde"), missing=False),
+    Integer(name="pain", min=0, max=9, missing=False),
+)
+CLINIC = Schema("clinic", COLUMNS, order_by=("year",))
+NOTHING_OWN = CLINIC.with_columns(
+    Categorical(name="sex", values=("F", "M"), missing=False),
+    Integer(name="born", min=0, max=9, missing=False),
+)
+VAST = us.Budget(epsilon=1e4, delta=1e-6)
+
+
+def clinic(people: int = 1500, seed: int = 0) -> dict[str, Any]:
+    """Patients of a sex and a year of birth, seen at most once a year, who change wards rarely."""
+    rng = np.random.default_rng(seed)
+    sex, born = rng.integers(0, 2, people), rng.integers(0, 10, people)
+    sizes = 1 + rng.binomial(7, 0.2 + 0.05 * born)
+    start = (rng.random(people) * (13 - sizes)).astype(int)
+    rows: dict[str, list[Any]] = {c.name: [] for c in COLUMNS}
+    for i in range(people):
+        ward, pain = (2 * sex[i] + rng.integers(0, 3)) % 5, rng.normal(born[i], 1.5)
+        for year in range(start[i], start[i] + sizes[i]):
+            ward = ward if rng.random() < 0.85 else rng.integers(0, 5)
+            pain += rng.normal(0, 0.7)
+            row = (f"p{i}", "FM"[sex[i]], born[i], year, "abcde"[ward], int(np.clip(pain, 0, 9)))
+            for name, value in zip(rows, row, strict=True):
+                rows[name].append(value)
+    return {name: np.array(column) for name, column in rows.items()}
+
+
+def session(tmp_path: Path, **other: Any) -> us.Session:
+    given = {
+        "private": clinic(),
+        "schema": CLINIC,
+        "unit": us.Unit("who"),
+        "bounding": us.Norm(),
+        "budget": VAST,
+        "ledger": tmp_path / "clinic.ledger",
+    }
+    return us.open(**{**given, **other})
+
+
+def people_of(release: us.Release, schema: Schema) -> Coded:
+    codes, _ = schema.released().encode(release.columns)
+    _, who = np.unique(np.asarray(release.columns["who"]), return_inverse=True)
+    return Coded(
+        codes=codes, sizes=schema.domain, people=who, own=schema.own, ordering=schema.ordering
+    )
+
+
+def real(schema: Schema = CLINIC) -> Coded:
+    return read_private(clinic(), schema=schema, unit=us.Unit("who"))
+
+
+def test_with_little_noise_people_come_out_as_they_are(tmp_path: Path) -> None:
+    release = session(tmp_path).run(us.Lives())
+    found = compare_people(real(), people_of(release, CLINIC))
+    assert found.constant == 1.0
+    assert found.people == pytest.approx(1, abs=0.01)
+    assert found.rows_per_person < 0.05
+    assert max(found.own.values()) < 0.05
+    assert all(each.error < 0.07 for each in found.repeats.values())
+    assert found.transitions["ward"] < 0.16
+    assert found.gaps is not None
+    assert found.gaps < 0.2
+    today = session(tmp_path, ledger=tmp_path / "pairs.ledger").run(us.Pairs())
+    without = compare_people(real(), people_of(today, CLINIC))
+    assert without.constant is not None
+    assert without.constant < 0.5
+    assert without.repeats["ward"].error > 4 * found.repeats["ward"].error
+
+
+@pytest.mark.parametrize("epsilon", [0.02, 0.3, 3.0])
+@pytest.mark.parametrize(
+    "bounding", [us.Norm(), us.Weights(4), us.Sample(3)], ids=["norm", "weights", "sample"]
+)
+def test_whatever_the_noise_people_are_constant_and_in_order(
+    tmp_path: Path, epsilon: float, bounding: Any
+) -> None:
+    budget = us.Budget(epsilon=epsilon, delta=1e-6)
+    release = session(tmp_path, bounding=bounding, budget=budget, private=clinic(300)).run(
+        us.Lives()
+    )
+    found = release.columns
+    who = np.asarray(found["who"])
+    for name in ("sex", "born"):
+        pairs = set(zip(who.tolist(), np.asarray(found[name]).tolist(), strict=True))
+        assert len(pairs) == len(set(who.tolist()))
+    year = np.asarray(found["year"])
+    together = who[1:] == who[:-1]
+    assert (year[1:] >= year[:-1])[together].all()
+    assert together.sum() == len(who) - len(set(who.tolist()))
+
+
+def test_at_most_one_row_a_year_where_nobody_has_two(tmp_path: Path) -> None:
+    release = session(tmp_path).run(us.Lives())
+    who, year = (np.asarray(release.columns[name]).tolist() for name in ("who", "year"))
+    assert len(set(zip(who, year, strict=True))) > 0.99 * len(who)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        replace(CLINIC, order_by=()),
+        NOTHING_OWN,
+        Schema("clinic", tuple(c for c in COLUMNS if c.name in {"who", "sex", "ward"})),
+        Schema("clinic", tuple(c for c in COLUMNS if c.name in {"who", "ward"})),
+        Schema("clinic", tuple(c for c in COLUMNS if c.name in {"who", "sex"})),
+    ],
+    ids=["no order", "nothing own", "two columns", "one event", "only own"],
+)
+def test_both_declarations_are_optional(tmp_path: Path, schema: Schema) -> None:
+    budget = us.Budget(epsilon=2.0, delta=1e-6)
+    release = session(tmp_path, schema=schema, budget=budget).run(us.Lives())
+    assert 0.8 < len(release.columns["who"]) / len(clinic()["who"]) < 1.2
+
+
+def test_where_each_row_is_a_person_it_is_pairs(tmp_path: Path) -> None:
+    made = [
+        session(
+            tmp_path,
+            unit=us.Unit.each_row(),
+            bounding=us.Weights(1),
+            ledger=tmp_path / f"{mechanism.name}.ledger",
+        ).run(mechanism)
+        for mechanism in (us.Lives(), us.Pairs())
+    ]
+    asked = [[charge["asked"] for charge in release.manifest["charges"]] for release in made]
+    assert asked[0] == asked[1]
+
+
+def test_a_run_that_is_resumed_draws_the_same_people(tmp_path: Path) -> None:
+    opened = session(tmp_path, budget=us.Budget(epsilon=2.0, delta=1e-6))
+    first = opened.run(us.Lives())
+    assert same(first, opened.resume(1))
+
+
+def test_people_habits_and_rows_share_the_budget_as_was_said(tmp_path: Path) -> None:
+    opened = session(tmp_path, budget=us.Budget(epsilon=2.0, delta=1e-6))
+    opened.run(us.Lives(persons_share=0.2, habits_share=0.1))
+    (run,) = us.Ledger(tmp_path / "clinic.ledger").state().runs.values()
+    costs = [(r.what, r.grains / run.cap) for r in run.reservations]
+    # Rows begin where their number is asked for, and all of the run's budget is spent.
+    begun = next(i for i, (what, _) in enumerate(costs) if "number of rows" in what)
+    before = [cost for _, cost in costs[:begun]]
+    assert sum(before[:-1]) == pytest.approx(0.2, abs=1e-6)
+    assert before[-1] == pytest.approx(0.1, abs=1e-6)
+    assert sum(cost for _, cost in costs) == pytest.approx(1, abs=1e-3)
+
+
+@pytest.mark.parametrize("leaves", [False, True])
+def test_given_the_same_answers_the_same_is_asked_without_the_person_of_most_rows(
+    leaves: bool,
+) -> None:
+    found = replay(us.Lives(), heavy(leaves=leaves))
+    assert found.questions >= 6
+    assert found.reach == pytest.approx(1)
+
+
+def test_shares_that_cannot_be() -> None:
+    with pytest.raises(BudgetError, match="persons_share must be above 0 and below 1"):
+        us.Lives(persons_share=0.0)
+    with pytest.raises(BudgetError, match="persons_share \\+ habits_share must be below 1"):
+        us.Lives(persons_share=0.6, habits_share=0.5)
