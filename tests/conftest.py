@@ -9,12 +9,24 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.audit.effort import THOROUGH
+from tests.shared_duckdb import connect, connecting
 from understudy.engine.spark.java import find_java
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tests.leaks.watching import Watch
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_duckdb() -> Iterator[None]:
+    """Let engines share a DuckDB, save where all is tried hard."""
+    if THOROUGH:
+        yield
+        return
+    with connecting(connect):
+        yield
 
 
 @pytest.fixture(scope="session")
