@@ -19,6 +19,19 @@ if TYPE_CHECKING:
     from tests.leaks.watching import Watch
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put what needs Java first: one process then has all of it, and starts Spark once.
+
+    Each process is given a part of the list, and takes from the end of another's.
+    """
+
+    def turn(item: pytest.Item) -> int:
+        needs = getattr(item, "fixturenames", ())
+        return 0 if "story" in needs else 1 if "spark" in needs else 2
+
+    items.sort(key=turn)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def one_duckdb() -> Iterator[None]:
     """Let engines share a DuckDB, save where all is tried hard."""
