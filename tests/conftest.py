@@ -55,8 +55,11 @@ def spark() -> Iterator[Any]:
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.shuffle.partitions": "2",
         # Most queries run once: Java's quick compiler alone is the faster one for them.  By itself
-        # it has room for few of them, and stops to compile when it is full.
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m",
+        # it has room for few of them, and stops to compile when it is full.  And one thread
+        # collects garbage for less than several do.
+        "spark.driver.extraJavaOptions": (
+            "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC"
+        ),
         # Spark remembers much of the last thousand queries.
         "spark.driver.memory": "3g",
     }
