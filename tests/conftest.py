@@ -9,12 +9,37 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.audit.effort import THOROUGH
+from tests.shared_duckdb import connect, connecting
 from understudy.engine.spark.java import find_java
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tests.leaks.watching import Watch
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put what needs Java first: one process then has all of it, and starts Spark once.
+
+    Each process is given a part of the list, and takes from the end of another's.
+    """
+
+    def turn(item: pytest.Item) -> int:
+        needs = getattr(item, "fixturenames", ())
+        return 0 if "story" in needs else 1 if "spark" in needs else 2
+
+    items.sort(key=turn)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_duckdb() -> Iterator[None]:
+    """Let engines share a DuckDB, save where all is tried hard."""
+    if THOROUGH:
+        yield
+        return
+    with connecting(connect):
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -30,8 +55,11 @@ def spark() -> Iterator[Any]:
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.shuffle.partitions": "2",
         # Most queries run once: Java's quick compiler alone is the faster one for them.  By itself
-        # it has room for few of them, and stops to compile when it is full.
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m",
+        # it has room for few of them, and stops to compile when it is full.  And one thread
+        # collects garbage for less than several do.
+        "spark.driver.extraJavaOptions": (
+            "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC"
+        ),
         # Spark remembers much of the last thousand queries.
         "spark.driver.memory": "3g",
     }

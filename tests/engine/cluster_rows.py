@@ -1,7 +1,7 @@
-"""A driver of its own: each row a person, a source in another order each time, workers killed.
+"""A driver's other half: each row a person, a source in another order each time, workers killed.
 
-Takes a master, a folder with the table, and the process groups of two workers; then, a line, when
-there is a third.  Tells what was counted, a line of JSON each.
+Kills two workers; waits, for a line, until there is a third.  Tells what was counted, a line of
+JSON each.
 """
 
 from __future__ import annotations
@@ -69,10 +69,10 @@ class Killer(Thread):
         tell(of=busy[0].numTasks, done=busy[0].numCompletedTasks)
 
 
-def main() -> None:
+def run(master: str, path: Path, first: int, second: int) -> None:
+    """Count in a session that is the user's own."""
     from pyspark.sql import SparkSession
 
-    master, folder, first, second = sys.argv[1:]
     session = SparkSession.builder.master(master).config("spark.log.level", "OFF").getOrCreate()
     context = session.sparkContext
 
@@ -82,14 +82,14 @@ def main() -> None:
             time.sleep(0.05)
 
     until_executors(2)
-    table = opened(unstable(session.read.parquet(str(Path(folder) / "table"))))
+    table = opened(unstable(session.read.parquet(str(path))))
     tell(calm=counted(table))
 
     weigh_by_place(QUESTION, table)
     calm = counted_by_place(QUESTION, table)
 
     def kill() -> None:
-        os.killpg(int(first), signal.SIGKILL)
+        os.killpg(first, signal.SIGKILL)
         until_executors(1)
 
     after_weighing(kill)
@@ -98,7 +98,7 @@ def main() -> None:
 
     sys.stdin.readline()
     until_executors(2)
-    killer = Killer(context, int(second))
+    killer = Killer(context, second)
     after_weighing(killer.start)
     middle = counted(table)
     # A quick machine may have been done before anybody was seen at work.
@@ -107,7 +107,3 @@ def main() -> None:
     tell(middle=middle)
     table.engine.close()
     session.stop()
-
-
-if __name__ == "__main__":
-    main()

@@ -1,7 +1,8 @@
 """A driver of its own: runs on a cluster, kills workers in the middle of a count, and resumes.
 
 Takes a master, a folder with the tables, and the process groups of two workers; then, a line
-each, that of a third, and when there is one again.  Tells what happened, a line of JSON each.
+each, that of a third, when there is one again, and those of the two with which each row is a
+person (`tests.engine.cluster_rows`).  Tells what happened, a line of JSON each.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from hashlib import sha256
 from pathlib import Path
 from shutil import copyfile
 from threading import Event, Thread
-from typing import Any
+from typing import Any, TypeVar
 
 import understudy as us
 from understudy.audit.entropy import FixedEntropy
@@ -29,6 +30,7 @@ from understudy.release import Release
 from understudy.session import Session
 from understudy.vault import PrivateDoor, PrivateTable
 
+T = TypeVar("T")
 MEASURING = "measuring marginals"
 COLUMNS: dict[str, dict[str, Any]] = {
     "id": {"kind": "id"},
@@ -104,7 +106,9 @@ class Killer(Thread):
             while context._jsc.sc().getExecutorMemoryStatus().size() < 3:
                 time.sleep(0.05)
             self._tracker = context.statusTracker()
-            self.start()
+            self._counting.clear()
+            if self.ident is None:
+                self.start()
         if what == MEASURING:
             self._counting.set()
 
@@ -113,9 +117,8 @@ class Killer(Thread):
         return [s for s in stages if s is not None and s.numActiveTasks >= self._busy]
 
     def run(self) -> None:
-        self._counting.wait()
-        while not (stages := self._running()):
-            time.sleep(0.01)
+        while self._counting.wait() and not (stages := self._running()):
+            time.sleep(0.002)
         for group in self._groups:
             os.killpg(group, signal.SIGKILL)
         after = self._tracker.getStageInfo(stages[0].stageId)
@@ -124,6 +127,16 @@ class Killer(Thread):
             of=stages[0].numTasks,
             done_after=after.numCompletedTasks,
         )
+
+
+def until_killed(killer: Killer, ledger: Path, run: Callable[[], T]) -> T:
+    """Run, and again where a quick machine was done before anybody was seen at work."""
+    while True:
+        ledger.unlink(missing_ok=True)
+        made = run()
+        killer.join(1)
+        if not killer.is_alive():
+            return made
 
 
 def refusal(call: Callable[[], object]) -> dict[str, Any]:
@@ -136,23 +149,29 @@ def refusal(call: Callable[[], object]) -> dict[str, Any]:
 
 
 def main() -> None:
+    from tests.engine import cluster_rows
+
     master, folder, first, second = sys.argv[1:]
     place = Path(folder)
     table = us.SparkTable(str(place / "table"), master=master)
     # Holds the application that it starts, for all that follow.
-    engine_for(table)
+    application = engine_for(table)
 
     one, killer = place / "one.ledger", Killer([int(first)], busy=2)
-    release = fixed(table, one, seed=1).run(us.Independent(), progress=killer.progress)
-    killer.join(5)
+    release = until_killed(
+        killer,
+        one,
+        lambda: fixed(table, one, seed=1).run(us.Independent(), progress=killer.progress),
+    )
     tell(release=told(release), booked=booked(one))
 
     third = sys.stdin.readline()
-    two, killer = place / "two.ledger", Killer([int(second), int(third)], busy=1)
+    two, last = place / "two.ledger", Killer([int(second), int(third)], busy=1)
     spark_engine.ALONE_FOR = 2.0
     began = fixed(table, two, seed=1)
-    told_of = refusal(lambda: began.run(us.Independent(), progress=killer.progress))
-    killer.join(5)
+    told_of = until_killed(
+        last, two, lambda: refusal(lambda: began.run(us.Independent(), progress=last.progress))
+    )
     tell(**told_of)
     tell(booked=booked(two))
     copyfile(two, place / "copy.ledger")
@@ -171,6 +190,10 @@ def main() -> None:
         ledger=place / "torn.ledger",
     )
     tell(**refusal(lambda: torn.run(us.Independent())))
+    application.close()
+
+    fourth, fifth = map(int, sys.stdin.readline().split())
+    cluster_rows.run(master, place / "table", fourth, fifth)
 
 
 if __name__ == "__main__":

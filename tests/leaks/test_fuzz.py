@@ -31,6 +31,7 @@ import understudy as us
 from tests.leaks.canaries import NUMBER, WORD
 from tests.leaks.malformed import MAKERS, Input, make
 from tests.leaks.watching import chain, clean
+from tests.shared_duckdb import connect
 from understudy.budget import bounding_from_dict
 from understudy.cli.main import main
 from understudy.engine import DuckDB
@@ -51,7 +52,6 @@ PROCESSES = 60 if AUDIT else 5
 SAVED_EVERY = 8
 """One release in so many is written; all of them are looked at in memory."""
 SOURCE = str(Path(us.__file__).parent)
-CONNECT = duckdb.connect
 CODES = {*range(2, 17)}
 
 
@@ -60,40 +60,6 @@ def quiet(text: str) -> bool:
     plain = text.replace("\x00", "").replace("\\x00", "").lower()
     number = f"{NUMBER[0]}.{NUMBER[1:]}"  # as a float is written
     return clean(text) and WORD[:9].lower() not in plain and number not in plain
-
-
-class Shared:
-    """A connection to a database of its own in an engine that is already running."""
-
-    engine: duckdb.DuckDBPyConnection
-    count = 0
-
-    def __init__(self, *arguments: Any, **named: Any) -> None:
-        Shared.count += 1
-        self.name = f"fuzzed{Shared.count}"
-        self.cursor = Shared.engine.cursor()
-        self.cursor.execute(f"ATTACH ':memory:' AS {self.name}; USE {self.name}")
-        self.open = True
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.cursor, name)
-
-    def close(self) -> None:
-        # As a connection's own: a mechanism may let go before its session does.
-        if not self.open:
-            return
-        self.open = False
-        try:
-            self.cursor.execute(f"USE memory; DETACH {self.name}")
-        except duckdb.FatalException:
-            # An input that breaks its engine breaks that of the others too.
-            Shared.start()
-        self.cursor.close()
-
-    @classmethod
-    def start(cls) -> None:
-        cls.engine = CONNECT(":memory:", config={"pandas_analyze_sample": "0"})
-        cls.engine.execute("SET preserve_insertion_order = false; SET threads = 1")
 
 
 @dataclass
@@ -121,7 +87,7 @@ class Fuzz:
             warnings.simplefilter("always")
             patch.setattr(tempfile, "tempdir", str(self.folder / "tmp"))
             if number % OWN_ENGINE_EVERY:
-                patch.setattr(duckdb, "connect", Shared)
+                patch.setattr(duckdb, "connect", connect)
             try:
                 error = act(given, number)
                 self.look(given, refused=error is not None)
@@ -243,13 +209,6 @@ def held(error: BaseException) -> Iterator[str]:
             # What was never made whole has no text of its own.
             with suppress(AttributeError):
                 yield from map(repr, frame.f_locals.values())
-
-
-@pytest.fixture(scope="module", autouse=True)
-def engine() -> Iterator[None]:
-    Shared.start()
-    yield
-    Shared.engine.close()
 
 
 @pytest.fixture
