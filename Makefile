@@ -34,7 +34,7 @@ demo: install ## from a private table to its evaluation, on a simulated city, in
 test: lint docs .databases/.installed ## all checks and tests
 	scripts/system chromedriver chromium chromium-driver
 	rm -f .raises
-	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -p tests.raises --numprocesses 2 --dist worksteal --durations=10
+	$(BIN)/python -m pytest -p tests.raises --numprocesses 2 --dist worksteal --durations=10
 	.databases/bin/python -m pytest -p tests.raises --quiet tests/engine/test_databases.py
 	$(BIN)/python tests/raises.py
 
