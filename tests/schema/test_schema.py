@@ -106,7 +106,7 @@ OWNED = {
     "order_by": ["when", "wage"],
     "columns": {
         "who": {"kind": "id"},
-        "born": {"kind": "integer", "min": 1900, "max": 2020, "of": "person"},
+        "born": {"kind": "datetime", "part": "month", "of": "person"},
         "when": {"kind": "timestamp", "min": "2020-01-01", "max": "2020-12-31"},
         "wage": {"kind": "numeric", "edges": [0.0, 10.0, 20.0]},
         "job": {"kind": "categorical", "values": ["a", "b"]},
@@ -124,6 +124,7 @@ def test_a_schema_says_what_is_a_persons_own_and_what_orders_their_rows(tmp_path
     assert Schema.read(tmp_path / "panel.toml") == schema
     assert Schema.from_dict({**OWNED, "order_by": "wage"}).order_by == ("wage",)
     assert schema.released().ordering == schema.ordering
+    assert schema.released().own == schema.own
 
 
 @pytest.mark.parametrize("order_by", [["job"], ["born"], ["who"], ["none"], ["wage", "wage"]])

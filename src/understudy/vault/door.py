@@ -126,7 +126,7 @@ class PrivateDoor:
         )
         # People are clipped for this question alone, so its total agrees with no other's.
         group = f"question {self._asked}" if isinstance(bounding, Norm) else None
-        noisy = self._ask(question, f"{len({q.clique for q in queries})} marginals")
+        noisy = self._ask(question, f"{len({q.clique for q in queries})} marginals{_of(view)}")
         out, start = [], 0
         for query, (size, _, _, steps) in zip(
             question.queries, self._lattice(question), strict=True
@@ -188,7 +188,9 @@ class PrivateDoor:
             merged=tuple(merged),
             view=view,
         )
-        return int(self._ask(question, f"one of {len(question.candidates)} marginals")[0])
+        return int(
+            self._ask(question, f"one of {len(question.candidates)} marginals{_of(view)}")[0]
+        )
 
     def distances(
         self,
@@ -207,7 +209,9 @@ class PrivateDoor:
             merged=tuple(merged),
             view=view,
         )
-        return self._values(question, f"distances of {len(question.candidates)} marginals")
+        return self._values(
+            question, f"distances of {len(question.candidates)} marginals{_of(view)}"
+        )
 
     def total(self, *, cap: int, scale: float) -> float:
         """Count the rows, at most ``cap`` per person."""
@@ -291,6 +295,10 @@ class PrivateDoor:
             noise = draw(self.currency.noise, scale * steps, len(part), entropy=self._entropy)
             out.append(part * (steps // unit) + noise)
         return np.concatenate(out)
+
+
+def _of(view: View | None) -> str:
+    return " of people" if view is not None and view.people else ""
 
 
 def _chosen(question: Select, distances: Whole, entropy: Entropy) -> int:

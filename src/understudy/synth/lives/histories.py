@@ -120,8 +120,8 @@ class Histories:
         assert people.last is not None  # noqa: S101
         support = self._supports[self._time]
         wanted = self._model.marginal((self._time,))
-        within = support.likely / np.bincount(support.codes, support.likely)[support.codes]
-        likely = (wanted / wanted.sum())[support.codes] * np.nan_to_num(within)
+        whole = np.maximum(np.bincount(support.codes, support.likely), 1e-300)
+        likely = (wanted / wanted.sum() / whole)[support.codes] * support.likely
         distinct = self._habits.distinct
         # Periods that hardly anybody has, such as years between two waves of a panel, are left out.
         held = np.flatnonzero(likely > RARE * likely.mean())
