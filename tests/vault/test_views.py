@@ -177,6 +177,15 @@ def test_a_door_onto_people_counts_each_of_them_once(tmp_path: Path) -> None:
         assert round(float(before.values.sum())) == 31
 
 
+def test_a_view_has_no_views_of_its_own(tmp_path: Path) -> None:
+    with closing(door(tmp_path, PEOPLE)) as base:
+        people = ViewDoor(base, View(derived=OF_PEOPLE, people=True), reserve=base.grains)
+        assert people.grains == 0
+        query = Query(clique=("rows ",), scale=1.0)
+        with pytest.raises(QuestionError, match="no views of its own"):
+            people.measure([query], price=1.0, view=View())
+
+
 def test_a_run_without_views_is_asked_as_it_was_before_there_were_any() -> None:
     without = Measure(queries=(Query(clique=("a",), scale=1.0),), bounding=Weights(1), price=1.0)
     told = describe(without)
