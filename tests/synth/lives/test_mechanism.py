@@ -115,6 +115,14 @@ def test_whatever_the_noise_people_are_constant_and_in_order(
     assert together.sum() == len(who) - len(set(who.tolist()))
 
 
+def test_more_rows_are_those_of_whole_people(tmp_path: Path) -> None:
+    release = session(tmp_path, budget=us.Budget(epsilon=2.0, delta=1e-6)).run(us.Lives())
+    more = release.sample(2000, where={"sex": "F"})
+    assert set(more["sex"].tolist()) == {"F"}
+    pairs = set(zip(more["who"].tolist(), more["born"].tolist(), strict=True))
+    assert len(pairs) == len(set(more["who"].tolist()))
+
+
 def test_at_most_one_row_a_year_where_nobody_has_two(tmp_path: Path) -> None:
     release = session(tmp_path).run(us.Lives())
     who, year = (np.asarray(release.columns[name]).tolist() for name in ("who", "year"))

@@ -102,8 +102,7 @@ class Lives(Pairs):
                 "people": persons.to_dict(),
                 "habits": habits.to_dict(),
             },
-            model=model,
-            merged={s.column: s.merge.codes for s in of_rows.supports},
+            # No model: more rows are those of released people, each with all of theirs.
         )
 
     def _prices_of_people(self, door: Door) -> dict[str, float]:
