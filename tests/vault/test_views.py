@@ -45,7 +45,7 @@ from understudy.engine import DuckDB
 from understudy.errors import QuestionError, SchemaError
 from understudy.ledger import Ledger
 from understudy.schema import Schema
-from understudy.vault import PrivateDoor, PrivateTable
+from understudy.vault import PrivateDoor, PrivateTable, derivation
 from understudy.vault.counts import exact
 from understudy.vault.sensitivity import charge
 
@@ -74,6 +74,25 @@ def test_one_person_more_adds_exactly_their_rows(
     added = after - before
     assert added == slowly_shown({"new": rows}, ORDERED, view)
     assert added.total() == (1 if view.people else len(rows))
+
+
+def test_no_number_of_rows_makes_a_class_fail() -> None:
+    """A person may have as many rows as an engine counts: all rows without an id, for one."""
+    n, widest = 2**40, 3
+    largest = {
+        "agreement": (n * (n - 1), 11),
+        "persistence": (n - 1, 11),
+        "spread": (n * (n - 1) // 2 * widest, 15),
+        "step": ((n - 1) * widest, 15),
+    }
+    with opened({"ann": [(0, 0, 0)]}, ORDERED) as table:
+        for kind, (part, code) in largest.items():
+            derived = Derived(name="x", kind=kind, column="c")  # type: ignore[arg-type]
+            sql = derivation._of_person(derived, 0, table).replace("p.y0", "p.x0")
+            held = f"(SELECT CAST({n} AS BIGINT) AS n, CAST({part} AS HUGEINT) AS x0) AS p"
+            assert table.engine.fetch(f"SELECT {sql} AS code FROM {held}")["code"].tolist() == [
+                code
+            ]
 
 
 # Questions

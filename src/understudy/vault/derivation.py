@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from understudy.vault.table import PrivateTable
 
 IN_ORDER = frozenset({"first", "last", "persistence", "step", "nth", "previous"})
-BEFORE = frozenset({"persistence", "step", "previous"})
 """What depends on the order of a person's rows."""
+BEFORE = frozenset({"persistence", "step", "previous"})
+"""What depends on the row before."""
 
 
 def viewed(table: PrivateTable, view: View | None) -> PrivateTable:
@@ -132,12 +133,13 @@ def _tallied(table: PrivateTable, column: str, mode: str, agreeing: str) -> str:
 def _ranked(table: PrivateTable, column: str, name: str) -> str:
     """Compose the sum of the differences of all pairs of a person's rows.
 
-    The k-th of n codes in order is the larger one in k − 1 pairs, and the smaller in n − k.
+    The k-th of n codes in order is the larger one in k − 1 pairs, and the smaller in n − k.  The
+    sum may be beyond 64 bits, and must not fail for a person of very many rows.
     """
     code = table.code[column]
     rank = f"row_number() OVER (PARTITION BY person ORDER BY {code})"
     return (
-        f"SELECT person, sum((2 * k - n - 1) * code) AS {name} FROM "
+        f"SELECT person, sum(CAST((2 * k - n - 1) * code AS DECIMAL(38, 0))) AS {name} FROM "
         f"(SELECT person, n, {code} AS code, {rank} AS k FROM {table.sized}) AS c GROUP BY person"
     )
 
@@ -158,13 +160,13 @@ def _of_person(each: Derived, i: int, table: PrivateTable) -> str:
     if each.kind == "rows":
         return _classed("p.n", each.starts)
     if each.kind == "agreement":
-        return _share(f"p.y{i}", "(p.n * (p.n - 1))")
+        return _share(f"p.y{i}", "CAST(p.n AS DOUBLE) * (p.n - 1)")
     if each.kind == "persistence":
-        return _share(f"p.x{i}", "(p.n - 1)")
+        return _share(f"p.x{i}", "CAST(p.n - 1 AS DOUBLE)")
     if each.kind in DIFFERENCES:
         most = max(1, table.schema[each.column].size - 1)
-        whole = "p.n * (p.n - 1)" if each.kind == "spread" else "2 * (p.n - 1)"
-        return _difference(f"p.x{i}", f"({most} * {whole})")
+        pairs = "CAST(p.n AS DOUBLE)" if each.kind == "spread" else "CAST(2 AS DOUBLE)"
+        return _difference(f"p.x{i}", f"{pairs} * (p.n - 1) * {most}")
     return f"CAST(p.x{i} AS INTEGER)"
 
 
@@ -184,7 +186,7 @@ def _classed(number: str, starts: Sequence[int]) -> str:
 
 def _share(part: str, whole: str) -> str:
     """Compose the class of a share: none, tenths, all, and one for people with a single row."""
-    tenth = f"1 + floor(CAST({TENTHS} * {part} AS DOUBLE) / {whole})"
+    tenth = f"1 + floor({TENTHS} * CAST({part} AS DOUBLE) / ({whole}))"
     return (
         f"CAST(CASE WHEN {whole} = 0 THEN {len(SHARES_OF)} WHEN {part} = 0 THEN 0 "
         f"WHEN {part} = {whole} THEN {TENTHS + 1} ELSE {tenth} END AS INTEGER)"
@@ -193,7 +195,7 @@ def _share(part: str, whole: str) -> str:
 
 def _difference(part: str, whole: str) -> str:
     """Compose the class of a difference, twice a part of a whole: none, then by the borders."""
-    value = f"CAST(2 * {part} AS DOUBLE) / {whole}"
+    value = f"2 * CAST({part} AS DOUBLE) / ({whole})"
     cases = [f"WHEN {value} > CAST({b!r} AS DOUBLE) THEN {k}" for k, b in enumerate(BORDERS, 2)]
     return (
         f"CAST(CASE WHEN {whole} = 0 THEN {len(DIFFERENCES_OF)} WHEN {part} = 0 THEN 0 "

@@ -13,7 +13,7 @@ import understudy as us
 from tests.session.sameness import same
 from tests.synth.planted import heavy
 from understudy.audit import replay
-from understudy.errors import BudgetError
+from understudy.errors import BudgetError, UsageError
 from understudy.evaluate import Coded, compare_people, read_private
 from understudy.schema import Categorical, Id, Integer, Schema
 
@@ -188,8 +188,10 @@ def test_given_the_same_answers_the_same_is_asked_without_the_person_of_most_row
     assert found.reach == pytest.approx(1)
 
 
-def test_shares_that_cannot_be() -> None:
+def test_settings_that_cannot_be() -> None:
     with pytest.raises(BudgetError, match="persons_share must be above 0 and below 1"):
         us.Lives(persons_share=0.0)
+    with pytest.raises(UsageError, match="lives draws each person's rows"):
+        us.Lives(ids_by=("sex",))
     with pytest.raises(BudgetError, match="persons_share \\+ habits_share must be below 1"):
         us.Lives(persons_share=0.6, habits_share=0.5)

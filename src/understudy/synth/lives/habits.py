@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 NEVER = 0.05
 """Rows that agree in time no more often than this are of distinct times."""
-ONCE, ONCE_WEIGHT = "agreement in time", 8.0
+ONCE, ONCE_WEIGHT = "(agreement in time)", 8.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,7 +55,7 @@ class Habit:
         if is_ordered(schema, name):
             kinds = ("spread", "step")
         return tuple(
-            Derived(name=f"{kind} of {name}", kind=kind, column=name)
+            Derived(name=f"({kind} of {name})", kind=kind, column=name)
             for kind in (kinds if schema.ordering else kinds[:1])
         )
 

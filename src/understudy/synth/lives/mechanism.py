@@ -3,8 +3,8 @@
 Neighbours differ by whole people, so what is computed from a person's own rows is a column like any
 other, and a marginal that counts each person once has sensitivity 1 (`understudy.door.views`).  A
 model of *people* has their own columns, their number of rows, and the times of their first and last
-row.  *Habits* are two shares of every other column, averaged over people: how often two rows of a
-person agree, and how often a row agrees with the one before.  A model of *rows* is that of `Pairs`.
+row.  *Habits* are two numbers of every other column, averaged over people: how far apart two rows
+of a person are, and how far a row is from the one before.  A model of *rows* is that of `Pairs`.
 Then people are drawn from the first model, and their rows from the second, given what is the
 person's own; rows of a person share their luck, as much as their habits say
 (`lives.histories`).  `docs/lives.md` has the derivation.
@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from understudy.budget import split
 from understudy.door import View, ViewDoor
+from understudy.errors import UsageError
 from understudy.public import Batches, Synthesis, bins_within
 from understudy.synth.generate.rounding import check_rows
 from understudy.synth.lives.habits import Habits
@@ -29,7 +30,7 @@ from understudy.synth.lives.histories import Histories
 from understudy.synth.lives.persons import Persons
 from understudy.synth.measure.population import bound_notes, check_public
 from understudy.synth.pairs import Pairs
-from understudy.synth.settings import check_columns, check_shares
+from understudy.synth.settings import check_shares
 
 if TYPE_CHECKING:
     import numpy as np
@@ -61,6 +62,12 @@ class Lives(Pairs):
         # Dataclasses with slots are made anew, so that super() without arguments is of another.
         super(Lives, self).__post_init__()
         check_shares(self, "persons_share", "habits_share")
+        if self.ids_by:
+            raise UsageError(
+                "ids_by is for rows that are assigned to people; lives draws each person's rows",
+                got=self.ids_by,
+                hint='declare of = "person" for columns that are a person\'s own',
+            )
 
     def run(
         self,
@@ -75,7 +82,6 @@ class Lives(Pairs):
         events = [name for name in door.schema.domain if name not in door.schema.own]
         if door.unit.is_row or not events:
             return rows.run(door, public=public, rng=rng, progress=progress)
-        check_columns(self.ids_by, door.schema.domain)
         check_public(public, self)
         prices = self._prices_of_people(door)
         persons = Persons.ask(door, rows, price=prices["persons"], progress=progress)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Ints = NDArray[np.int64]
 
-ROWS, FIRST, LAST = "number of rows", "first row", "last row"
+ROWS, FIRST, LAST = "(number of rows)", "(first row)", "(last row)"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
