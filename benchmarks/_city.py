@@ -54,10 +54,10 @@ CITY = {
 }
 
 
-def write_year(folder: Path, year: int, trips: int) -> Path:
+def write_year(folder: Path, year: int, trips: int, *, taxis: int | None = None) -> Path:
     """Write a year of the city as a folder of Parquet files."""
     folder.mkdir()
-    city = City(taxis=max(1, trips // 3700), trips_per_year=trips)
+    city = City(taxis=taxis or max(1, trips // 3700), trips_per_year=trips)
     with closing(DuckDB()) as engine:
         for i, chunk in enumerate(city.chunks(year, rows=AT_ONCE)):
             engine.write(chunk, folder / f"{i:04}.parquet", types={})

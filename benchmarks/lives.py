@@ -1,8 +1,13 @@
-"""Lives: what is a person's own and what they do next, beside `Pairs` and a resample of people."""
+"""Lives: what is a person's own and what they do next, beside `Pairs` and a resample of people.
+
+With `time` in place of tables' names: how long it takes, and in how much memory, on simulated
+patients and taxis.
+"""
 
 from __future__ import annotations
 
 import os
+import resource
 import sys
 import tempfile
 import time
@@ -11,12 +16,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from _city import city_schema, write_year
 from _figures import FIGURES, apart, figure, show
 from _panels import PANELS, Panel
 from people import pair_error
 
 import understudy as us
+from understudy.demo import Clinic
+from understudy.demo import clinic as simulated
 from understudy.evaluate import METRICS, Coded, compare_people, read_private, resample_people
+from understudy.schema import Categorical, Id, Integer
 
 if TYPE_CHECKING:
     from understudy.synth import Mechanism
@@ -38,6 +47,9 @@ ROW_PAIRS = {
     "cdnow": (0.046, 0.0165),
 }
 TRANSITIONS = {"nlswork": (0.12, 0.042), "clinic": (0.08, 0.04), "planes": (0.20, 0.10)}
+PATIENTS, TRIPS = 40_000, int(os.environ.get("UNDERSTUDY_BENCH_TRIPS", "16000000"))
+"""The patients have some 200,000 visits."""
+TAXIS = 20_000
 REPEATS_OFF, PEOPLE_OFF, SIZES_OFF, TO_ROWS = 0.03, 0.02, 0.05, 1.03
 
 
@@ -128,10 +140,92 @@ def compared(name: str) -> list[dict[str, Any]]:
     return list(FIGURES)
 
 
+def took(private: Any, schema: us.Schema, unit: str, folder: str) -> tuple[float, float, int]:
+    """Run once, with epsilon 1, and save; give seconds, GB and rows."""
+    begun = time.perf_counter()
+    release = us.open(
+        private=private,
+        schema=schema,
+        unit=us.Unit(unit),
+        bounding=us.Norm(),
+        budget=us.Budget(epsilon=1.0, delta=1e-6),
+        ledger=Path(folder) / "bench.ledger",
+    ).run(us.Lives())
+    release.save(Path(folder) / "release")
+    seconds = time.perf_counter() - begun
+    return seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6, len(release)
+
+
+def patients() -> tuple[float, float, int]:
+    """Time the simulated clinic."""
+    listed = {
+        "sex": simulated.SEXES,
+        "born": simulated.DECADES,
+        "insurer": simulated.INSURERS,
+        "smoker": simulated.SMOKERS,
+        "department": simulated.DEPARTMENTS,
+        "diagnosis": simulated.DIAGNOSES,
+    }
+    columns = [
+        Categorical(
+            name=name,
+            values=values,
+            missing=False,
+            of="row" if name in {"department", "diagnosis"} else "person",
+        )
+        for name, values in listed.items()
+    ]
+    schema = us.Schema(
+        "visits",
+        (
+            Id(name="patient_id"),
+            *columns,
+            Integer(name="month", min=1, max=12, missing=False),
+            Integer(name="cost", min=1, max=5, missing=False),
+        ),
+        order_by=("month",),
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        return took(Clinic(patients=PATIENTS).flat(2025), schema, "patient_id", folder)
+
+
+def taxis(trips: int) -> tuple[float, float, int]:
+    """Time the simulated city; companies are the taxis' own, and hours order their trips."""
+    plain = city_schema()
+    own = replace(plain["company"], of="person")
+    schema = replace(plain.with_columns(own), order_by=("hour",))
+    with tempfile.TemporaryDirectory() as folder:
+        year = write_year(Path(folder) / "city", 2025, trips, taxis=TAXIS)
+        return took(year, schema, "taxi_id", folder)
+
+
+def timed() -> None:
+    """Keep the figures of time and memory."""
+    seconds, memory, rows = apart(patients)
+    figure(
+        f"{PATIENTS:,} patients, {rows:,} visits: seconds", seconds, "<= 60", meets=seconds <= 60
+    )
+    figure("the same: GB", memory, "<= 1", meets=memory <= 1)
+    few, _, fewer = apart(taxis, TRIPS // 4)
+    seconds, memory, rows = apart(taxis, TRIPS)
+    minutes = seconds / 60
+    figure(f"{TAXIS:,} taxis, {rows:,} trips: minutes", minutes, "<= 8", meets=minutes <= 8)
+    figure("the same: GB", memory, "<= 4", meets=memory <= 4)
+    growth = (seconds / rows) / (few / fewer)
+    figure(
+        "seconds a trip, to those of a quarter of the trips", growth, "<= 1.1", meets=growth <= 1.1
+    )
+
+
 def main() -> None:
-    """Measure the tables named, or all of them."""
-    for name in sys.argv[1:] or OWN:
-        FIGURES.extend(apart(compared, name))
+    """Measure the tables named, or all of them, or time and memory."""
+    if sys.argv[1:] == ["time"]:
+        timed()
+    else:
+        for name in sys.argv[1:] or OWN:
+            FIGURES.extend(apart(compared, name))
+        if not sys.argv[1:]:
+            timed()
     show()
 
 

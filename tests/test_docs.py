@@ -44,7 +44,7 @@ ENTRY = re.compile(r"^::: understudy\.(?:\w+\.)*(\w+)$", re.MULTILINE)
 KINDS = [*(kind.__name__ for kind in DECLARED.values()), "Remainder"]
 """Every kind of column that a schema may declare, and the one that a split becomes."""
 FOR_MECHANISMS = (
-    *("Mechanism", "Door", "Query", "Candidate", "Merge", "Rows"),
+    *("Mechanism", "Door", "Query", "Candidate", "Merge", "Rows", "Search", "Found"),
     *("Measurement", "Synthesis", "Batches", "Batch"),
 )
 """What a mechanism is given, asks and returns."""
@@ -163,7 +163,7 @@ def test_a_command_that_is_not_understood_is_seen() -> None:
 
 
 def test_every_question_of_the_door_has_its_proof() -> None:
-    assert len(QUESTIONS) == 7
+    assert len(QUESTIONS) == 10
     for question in QUESTIONS:
         text = (PROOFS / f"{question}.md").read_text(encoding="utf-8")
         assert text.startswith(f"# `{question}`")

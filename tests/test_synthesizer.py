@@ -60,6 +60,7 @@ def test_more_rows_are_drawn_free_of_charge(tmp_path: Path) -> None:
     assert len(rows) == 1000
     assert rows.equals(synthesizer.sample(1000, seed=3))
     assert not rows.equals(synthesizer.sample(1000, seed=4))
+    assert synthesizer.sample(people=5, seed=3)["taxi"].nunique() == 5
     blue = synthesizer.sample(50, where={"colour": "blue"})
     assert set(blue["colour"]) == {"blue"}
     with closing(Ledger(tmp_path / "trips.ledger")) as ledger:

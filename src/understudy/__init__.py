@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from understudy.public import PublicTable, read_public
     from understudy.release import Estimate, Release
     from understudy.schema import Schema
-    from understudy.session import Session
+    from understudy.session import Session, discover
     from understudy.session import open_session as open  # noqa: A004
     from understudy.synth.adagrid import AdaGrid
     from understudy.synth.aim import AIM
@@ -73,6 +73,7 @@ __all__ = [
     "Weights",
     "__version__",
     "auto",
+    "discover",
     "open",
     "read_public",
     "report",
@@ -95,6 +96,7 @@ _HOMES = {
     "Unit": ("understudy.budget", "Unit"),
     "Weights": ("understudy.budget", "Weights"),
     "auto": ("understudy.synth.auto", "auto"),
+    "discover": ("understudy.session", "discover"),
     "open": ("understudy.session", "open_session"),
     "read_public": ("understudy.public", "read_public"),
     "report": ("understudy.pages", "report"),

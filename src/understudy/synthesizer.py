@@ -91,13 +91,15 @@ class Synthesizer:
         self,
         n: int | None = None,
         *,
+        people: int | None = None,
         seed: int | None = None,
         where: Mapping[str, object] | None = None,
     ) -> Any:  # noqa: ANN401  a pandas DataFrame where pandas is installed
         """Return synthetic rows: the release's own, or ``n`` new ones, at no privacy cost.
 
-        They are a pandas DataFrame, or a dict of columns where pandas is not installed.  ``where``
-        fixes the values of some columns; the same ``seed`` gives the same rows.
+        They are a pandas DataFrame, or a dict of columns where pandas is not installed.  ``people``
+        asks for whole people in place of rows.  ``where`` fixes the values of some columns; the
+        same ``seed`` gives the same rows.
         """
         if not hasattr(self, "release_"):
             raise UsageError(
@@ -105,9 +107,11 @@ class Synthesizer:
                 got="sample before fit",
                 hint="call fit(private) first; it spends the budget",
             )
-        drawn = n is not None or seed is not None or where is not None
         release = self.release_
-        columns = release.sample(n, seed=seed, where=where) if drawn else release.columns
+        if all(given is None for given in (n, people, seed, where)):
+            columns = release.columns
+        else:
+            columns = release.sample(n, people=people, seed=seed, where=where)
         if find_spec("pandas") is None:
             return dict(columns)
         import pandas  # noqa: PLC0415, ICN001

@@ -18,7 +18,7 @@ from understudy.audit.containers import CONTAINERS
 from understudy.audit.neighbours import DATED, MANY_ROWS, ODD, SCHEMA, TYPED, Pair
 from understudy.budget import Currency, Weights
 from understudy.door import Candidate, Measure, Query, Select, Total, Units
-from understudy.engine import engine_for
+from understudy.engine import engine_for, two_tables
 from understudy.errors import AuditError
 from understudy.synth import MECHANISMS, NEEDS_PUBLIC
 from understudy.synth.aim import AIM
@@ -89,6 +89,7 @@ def test_pairs_differ_by_one_person_with_all_rows() -> None:
     assert any(p.unit.is_row for p in seen)
     assert any("" in {*p.cells[0]["id"], *p.cells[1]["id"]} for p in seen)
     assert any(p.unit.columns == ("id", "a:week") for p in seen)
+    assert sum(two_tables(p.table) is not None for p in seen) >= 4
 
 
 def test_pairs_are_held_in_every_container_and_bring_every_odd_cell() -> None:

@@ -335,3 +335,8 @@ def test_a_pure_event_in_a_gaussian_ledger_costs_the_square_of_its_mu(epsilon: f
 def test_a_weighted_row_is_counted_in_steps_of_a_65536th_and_a_sampled_one_whole() -> None:
     assert Weights.unit_weight == Norm.unit_weight == 2**16
     assert Sample.unit_weight == 1
+
+
+def test_a_charge_of_an_unknown_kind_is_refused() -> None:
+    with pytest.raises(BudgetError, match="unknown kind"):
+        Charge.from_dict([{"noise": "gift"}])

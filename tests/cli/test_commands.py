@@ -20,6 +20,7 @@ import understudy as us
 from tests.cli.place import Place, process
 from understudy.budget import Budget, ResolvedUnit
 from understudy.cli.main import main
+from understudy.errors import BudgetError
 from understudy.ledger import Ledger
 
 if TYPE_CHECKING:
@@ -83,6 +84,26 @@ def test_demo_goes_the_whole_road_and_says_each_command(place: Place) -> None:
     assert "nothing left" in place.fine("ledger", ledger)
     place.fine("resume", ledger, "--out", place / "again")
     assert pq.read_table(place / "again" / "rows.parquet") == rows
+
+
+def test_demo_of_a_clinic_makes_people(place: Place) -> None:
+    folder = place / "demo"
+    out = place.fine("demo", folder, "--table=clinic", "--patients=400", "--epsilon=20")
+    assert "synthetic visits of a simulated clinic" in out
+    assert "epsilon 20, delta 1e-09 for every patient_id with all of its rows" in out
+    assert "  Mechanism  lives" in out
+    declared = us.Schema.read(folder / "schema.toml")
+    assert declared.own == ("sex", "born", "insurer", "smoker")
+    assert declared.order_by == ("month",)
+    rows = pq.read_table(folder / "private-2020-release" / "rows.parquet").to_pandas()
+    people = rows[["patient_id", *declared.own]].drop_duplicates()
+    assert len(people) == len(set(rows["patient_id"]))
+    page = (folder / "private-2020-release" / "report.html").read_text()
+    assert "A few synthetic lives" in page
+    patients, visits = (pd.read_csv(folder / name) for name in ("patients.csv", "visits.csv"))
+    private = pd.read_parquet(folder / "private-2020.parquet")
+    assert len(patients) == 400
+    assert visits.merge(patients)[list(private)].equals(private)
 
 
 def test_demo_says_it_in_json_and_from_anywhere(
@@ -260,6 +281,28 @@ def test_a_ledger_is_made_shown_and_counted(place: Place) -> None:
     assert run["spent_epsilon"] == pytest.approx(1.0)
     assert [q["answered"] for q in run["questions"]] == [True] * 3
     assert 0 < facts["left_epsilon"] < 2
+
+
+def test_a_ledger_with_a_share_for_failures_shows_both_parts_of_delta(place: Place) -> None:
+    path = place / "trips.ledger"
+    share = ("--epsilon=2", "--delta=1e-6", "--failure=4e-7")
+    shown = place.fine("ledger", path, "--create", *share)
+    assert "at delta 1e-06 (4e-07 of it for failure probabilities)" in " ".join(shown.split())
+    assert "and failure probability 4e-07 left" in " ".join(shown.split())
+    facts = place.facts("ledger", path)
+    assert facts["total"] == {"epsilon": 2.0, "delta": 1e-6, "failure": 4e-7}
+    assert facts["left_failure"] == pytest.approx(4e-7)
+    place.fine(*place.synth())
+    manifest = release(place / "out")
+    assert manifest["ledger"]["total"] == facts["total"]
+    assert "failure" not in manifest["guarantee"]
+    assert "failure probability" in place.fine("ledger", path)
+    assert place.facts("ledger", path, "--verify", place / "out")["agrees"] is True
+    told = place.say(
+        "ledger", place / "b", "--create", "--epsilon=2", "--delta=0", "--failure=1e-9"
+    )
+    assert told.code == BudgetError.exit_code
+    assert "pure epsilon-DP has no failure" in told.line
 
 
 def test_an_open_run_is_abandoned(place: Place) -> None:

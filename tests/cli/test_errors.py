@@ -421,6 +421,21 @@ CASES: dict[str, Case] = {
         UsageError,
         ("--trips", "got 0"),
     ),
+    "demo of no patients": (
+        lambda p: ["demo", str(p / "demo"), "--table=clinic", "--patients=0"],
+        UsageError,
+        ("--patients must be positive", "got 0"),
+    ),
+    "demo of trips to a clinic": (
+        lambda p: ["demo", str(p / "demo"), "--table=clinic", "--trips=10"],
+        UsageError,
+        ("--trips is for --table city", "got --table clinic"),
+    ),
+    "demo of no such table": (
+        lambda p: ["demo", str(p / "demo"), "--table=school"],
+        UsageError,
+        ("--table", "'school'"),
+    ),
     "demo of no budget": (
         lambda p: ["demo", str(p / "demo"), "--epsilon=0"],
         BudgetError,

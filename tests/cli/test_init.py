@@ -137,6 +137,45 @@ def test_every_column_of_the_schema_has_one_too_and_every_key_where_it_first_sta
     assert "# numeric, 10 codes." in text
 
 
+def panel(place: Place, people: int) -> None:
+    """Write a public table of people who are seen in four years."""
+    rows = [f"{i},{'FM'[i % 2]},{2000 + t},{i * t % 5}" for i in range(people) for t in range(4)]
+    (place / "public.csv").write_text("\n".join(["who,sex,year,job", *rows, ""]))
+
+
+def test_what_is_a_persons_own_and_what_orders_rows_is_proposed_with_reasons(place: Place) -> None:
+    panel(place, 200)
+    out = place.fine(*drafting(place, unit="who"))
+    assert ("  proposed: one value per person: sex; a person's rows in the order of year\n") in out
+    schema = read(place / "draft" / "schema.toml")
+    assert schema["order_by"] == ["year"]
+    assert {n for n, c in schema["columns"].items() if c.get("of") == "person"} == {"sex"}
+    text = (place / "draft" / "schema.toml").read_text()
+    assert (
+        "# Proposed: 100 % of a public person's rows differ in it, on average over 200 people with "
+        "several rows.\n# order_by: what orders a person's rows\norder_by"
+    ) in text
+    assert (
+        "# A person's own: 100 % of 200 public people with several rows have one value.\n"
+        "[columns.sex]"
+    ) in text
+
+
+def test_a_private_table_of_other_years_has_the_order_of_the_public_one(place: Place) -> None:
+    panel(place, 200)
+    place.fine(*drafting(place, unit="who", period="2020-01-01..2020-12-31"))
+    schema = read(place / "draft" / "schema.toml")
+    assert schema["order_by"] == ["year"]
+    assert schema["columns"]["year"]["min"] == schema["columns"]["year"]["max"] == 2020
+
+
+@pytest.mark.parametrize(("people", "unit"), [(50, "who"), (200, "each-row"), (200, "who,year")])
+def test_nothing_is_proposed_of_few_people_or_of_rows(place: Place, people: int, unit: str) -> None:
+    panel(place, people)
+    assert "  proposed:" not in place.fine(*drafting(place, unit=unit))
+    assert "order_by" not in (place / "draft" / "schema.toml").read_text()
+
+
 def test_timestamps_go_in_and_timestamps_come_out(city: Place) -> None:
     private = table(city, "private.csv", 2020)
     city.fine(*drafting(city, private=private, period="2020-02-01..2020-06-30"))

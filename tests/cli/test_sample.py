@@ -124,6 +124,20 @@ def test_a_release_without_a_model_has_its_people_drawn_again(
     assert (len(blue), set(blue["colour"])) == (30, {"blue"})
 
 
+def test_so_many_people_as_are_asked_for(place: Place, made: dict[str, Path]) -> None:
+    told = place.fine("sample", made["people"], "--people=25", f"--out={place / 'a.csv'}")
+    rows = pd.read_csv(place / "a.csv")
+    assert sorted(set(rows["taxi"])) == list(range(1, 26))
+    assert told == (
+        f"25 people with {len(rows)} rows in {place / 'a.csv'}, drawn from its people; "
+        "at no privacy cost\n"
+    )
+    facts = place.facts("sample", made["model"], "--people=9", f"--out={place / 'b.parquet'}")
+    drawn = pd.read_parquet(place / "b.parquet")
+    assert (facts["people"], facts["rows"]) == (9, len(drawn))
+    assert drawn["taxi"].nunique() == 9
+
+
 # Only rows as they are wanted
 
 
@@ -266,6 +280,21 @@ REFUSED: dict[str, Case] = {
         asking("--rows=-1"),
         UsageError,
         ("rows must be at least 0", "got -1"),
+    ),
+    "fewer people than none": (
+        asking("--people=-1"),
+        UsageError,
+        ("people must be at least 0", "got -1"),
+    ),
+    "rows and people": (
+        asking("-n5", "--people=5"),
+        UsageError,
+        ("a number of rows or a number of people", "got rows=5 and people=5"),
+    ),
+    "people by a column of rows": (
+        asking("--people=5", "--where=colour=red"),
+        UsageError,
+        ("people are chosen by columns of their own", "got colour", "Hint: ask for a number of"),
     ),
     "rows that are no number": (asking("-n", "many"), UsageError, ("-n", "'many'")),
     "a seed below 0": (asking("--seed=-1"), UsageError, ("seed must be at least 0", "got -1")),

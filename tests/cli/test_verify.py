@@ -56,7 +56,7 @@ def test_manifests_are_found_by_file_or_folder_and_the_ledger_stays_as_it_is(
             {"file": two, "agrees": True, "run": 2, "entry": 2 + 2 * RUN, "entries_since": 0},
         ],
         "runs_without_manifest": [],
-        "since_last": {"run": 2, "entries": 0, "charges": 0, "epsilon": 0.0},
+        "since_last": {"run": 2, "entries": 0, "charges": 0, "epsilon": 0.0, "failure": 0.0},
     }
     shown = place.fine("ledger", path, "--verify", one, two)
     for part in (

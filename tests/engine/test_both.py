@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import closing
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import understudy as us
 from tests.engine.tables import arrow, counted, rows, schema
 from tests.schema.encoders import (
     FLOATS,
@@ -27,18 +30,30 @@ from tests.schema.encoders import (
 from tests.vault.normed import questions as normed_questions
 from tests.vault.normed import slowly
 from tests.vault.obvious import People
+from tests.vault.texts import SCHEMA as TEXTS_SCHEMA
+from tests.vault.texts import People as TextPeople
+from tests.vault.texts import columns as text_columns
+from tests.vault.texts import slowly as slowly_weighed
+from tests.vault.texts import weighed
+from tests.vault.two_tables import EVERYONE, OF_TWO, World, tables
+from tests.vault.two_tables import slowly_shown as slowly_shown_of_two
+from tests.vault.two_tables import worlds as two_worlds
 from tests.vault.views import ORDERED, VIEWS, shown, slowly_shown
 from tests.vault.worlds import KEY, SCHEMA, merged_questions, obvious, questions, worlds
 from understudy.budget import Unit
+from understudy.door import Discover, Kinds, Search, Spread
 from understudy.engine import engine_for
 from understudy.evaluate import read_private
+from understudy.noise import SYSTEM
 from understudy.public import PublicTable
 from understudy.schema import Schema
 from understudy.vault import PrivateTable
 from understudy.vault.counts import exact
+from understudy.vault.discovery import present, told
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from understudy.door import Measure, Question
 
@@ -110,6 +125,82 @@ def test_views_are_derived_as_the_obvious_version_does(placed: Placed, people: P
         table = PrivateTable(engine, data, schema=ORDERED, unit=Unit("id"), key=KEY)
         for view in VIEWS[:2]:
             assert shown(table, view) == slowly_shown(people, ORDERED, view)
+
+
+@pytest.mark.parametrize("unit", [Unit("id"), Unit.each_row()], ids=str)
+def test_values_are_weighed_and_told_alike(placed: Placed, unit: Unit) -> None:
+    """A hash and a weight for each value leave the engine, and the values that are told."""
+    odd = ("it's", '"x"', "<b>&amp;", "日本", "a\\n", "a\tb", "a\u202eb", " 1.0 ", "NA", "x" * 201)
+    people: TextPeople = {
+        f"p{i}": [(text, "é") for text in (*odd[: i % 11], f"own {i}", "common", "1")]
+        for i in range(40)
+    }
+    made = {n: pa.array(c.tolist(), pa.string()) for n, c in text_columns(people).items()}
+    data, search = placed(pa.table(made)), Search(column="code", most=6, scale=0.01, threshold=5.0)
+    rows: TextPeople = {
+        f"{person} {i}": [row] for person, own in people.items() for i, row in enumerate(own)
+    }
+    with closing(engine_for(data)) as engine:
+        table = PrivateTable(engine, data, schema=TEXTS_SCHEMA, unit=unit, key=KEY)
+        expected = slowly_weighed(rows if unit.is_row else people, search)
+        assert weighed(table, search) == expected
+        known = replace(search, known=("it's", "common", "not there"))
+        assert weighed(table, known) == slowly_weighed(rows if unit.is_row else people, known)
+        short = replace(known, prefixes=(3, 1), known=("com", "a", "1"))
+        assert weighed(table, short) == slowly_weighed(rows if unit.is_row else people, short)
+        numbers = Spread(column="code", reading="number", edges=(0.5, 1.5), most=2, scale=1.0)
+        kinds = Kinds(columns=("code", "place"), scale=1.0)
+        counted = [exact(numbers, table).tolist(), exact(kinds, table).tolist()]
+        # Rows 1.0 and 1 are one value, or two people; "NA" and unprintable texts are no values.
+        if unit.is_row:
+            assert counted[0] == [0, expected["1"], 0]
+        else:
+            assert counted == [[0, 40 * 2**16, 0], [40, 0, 0, 0, 0, 40, 40, 0, 0, 0, 0, 40]]
+        question = Discover(searches=(search, replace(search, column="place")))
+        code, place = json.loads(told(question, present(question, table), table, SYSTEM))
+    common = sorted(value for value, weight in expected.items() if weight > 5 * 2**16)
+    assert [value for value, _ in code] == common
+    assert {"1", "common", "日本"} <= set(common)
+    assert [value for value, _ in place] == ["é"]
+
+
+def test_a_schema_is_discovered_alike(placed: Placed, tmp_path: Path) -> None:
+    """The whole of a discovery: kinds, ranges and values, with noise too small to matter."""
+    people = [f"p{i}" for i in range(200) for _ in range(3)]
+    made = pa.table(
+        {
+            "id": pa.array(people),
+            "code": pa.array([("it's", "日本", f"own {i}")[i % 3] for i in range(600)]),
+            "age": pa.array([i % 90 for i in range(600)]),
+            "day": pa.array([f"2020-0{1 + i % 3}-10" for i in range(600)]),
+        }
+    )
+    schema = us.discover(
+        private=placed(made),
+        unit=Unit("id"),
+        budget=us.Budget(epsilon=2000.0, delta=2e-6, failure=1e-6),
+        ledger=tmp_path / "l",
+        name="t",
+        total=us.Budget(epsilon=2000.0, delta=2e-6, failure=1e-6),
+    )
+    assert schema["code"].labels()[:-2] == ["it's", "日本"]
+    assert (schema["age"].span, schema.timestamps[0].min) == ((0, 89), "2020-01-01")
+    assert schema.timestamps[0].max == "2020-03-31"
+
+
+@FEW
+@given(two_worlds)
+def test_two_tables_are_joined_as_the_obvious_version_does(placed: Placed, world: World) -> None:
+    # Spark infers no type of a table without rows.
+    types = pa.schema([("id", pa.string()), *((name, pa.int64()) for name in "abc")])
+    data = {
+        name: placed(pa.table(table, schema=pa.schema([types.field(n) for n in table])))
+        for name, table in tables(world).items()
+    }
+    with closing(engine_for(data)) as engine:
+        table = PrivateTable(engine, data, schema=ORDERED, unit=Unit("id"), key=KEY)
+        for view in (OF_TWO[0], EVERYONE):
+            assert shown(table, view) == slowly_shown_of_two(world, ORDERED, view)
 
 
 @pytest.mark.parametrize("rules", KEEPING, ids=str)

@@ -34,6 +34,7 @@ from understudy.errors import (
 )
 from understudy.ledger import Ledger
 from understudy.public import read_public
+from understudy.release import Release
 from understudy.vault import PrivateTable
 from understudy.vault.marginals import marginals
 
@@ -343,7 +344,8 @@ def test_a_server_that_is_not_there() -> None:
 
 
 def test_a_server_that_never_answers_is_given_up() -> None:
-    assert "connect_timeout=10" in databases.opening(us.Database("postgresql://h/d", "t"))[0]
+    (statement,) = databases.opening(us.Database("postgresql://h/d", "t"), "opened")
+    assert "connect_timeout=10" in statement
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()
@@ -644,6 +646,23 @@ def test_the_command_line_takes_sqlite_and_resumes_from_anywhere(
         "resume", place / "trips.ledger", "--private", "sqlite:none.db#t", "--out", "x"
     )
     assert told.code == MissingFileError.exit_code
+
+
+def test_two_tables_may_be_of_one_database_or_of_two(place: Place) -> None:
+    schema = (place / "schema.toml").read_text()
+    own = 'values = ["red", "blue"]\nof = "person"'
+    (place / "schema.toml").write_text(schema.replace('values = ["red", "blue"]', own))
+    text = (place / "trips.csv").read_text()
+    one = sqlite_of(place / "city.db", text)
+    with closing(sqlite3.connect(place / "city.db")) as connection, connection:
+        connection.execute(
+            "CREATE TABLE taxis AS SELECT taxi, min(colour) AS colour FROM t GROUP BY 1"
+        )
+    for i, trips in enumerate((one, sqlite_of(place / "other.db", text))):
+        people = f"sqlite:{place / 'city.db'}#taxis"
+        words = place.synth(people=people, ledger=place / f"{i}.ledger", out=place / f"out{i}")
+        place.fine("synth", trips, *words[2:])
+        assert Release.read(place / f"out{i}").two_tables
 
 
 def test_the_command_line_refuses_a_password_and_keeps_it_to_itself(place: Place) -> None:

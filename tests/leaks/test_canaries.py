@@ -7,6 +7,7 @@ import logging
 import os
 import subprocess
 import sys
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -27,9 +28,14 @@ from tests.leaks.canaries import (
     planted,
 )
 from tests.leaks.watching import Watch, clean
+from understudy.budget import threshold_upper
 from understudy.cli.main import main
+from understudy.door import Search
 from understudy.engine import DuckDB
 from understudy.errors import MalformedFileError, MissingColumnError, MissingFileError, StorageError
+from understudy.ledger import Ledger
+from understudy.schema import Id, Schema, Text
+from understudy.vault import PrivateDoor, PrivateTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -126,6 +132,35 @@ def test_rows_that_are_dropped_leave_no_trace(watch: Watch) -> None:
     dropping = declared.replace('kind = "c', 'outside = "drop"\nkind = "c')
     (watch.folder / "schema.toml").write_text(dropping)
     assert watch.run(CELL_FILES["everywhere"](watch.inputs)) is None
+
+
+@pytest.mark.parametrize("many", [0, 60], ids=["nobody else", "a crowd"])
+def test_a_value_that_few_have_is_never_seen(watch: Watch, many: int) -> None:
+    """It is asked for, weighed, and not told: not in the answer, the ledger, or an error."""
+    lines = [f"p{i},red,{i}\n" for i in range(many)] + [f"q,{WORD},{NUMBER}\n"]
+    private = watch.inputs / "values.csv"
+    private.write_text("id,colour,amount\n" + "".join(lines))
+    names = ("colour", "amount")
+    schema = Schema("values", (Id(name="id"), *(Text(name=name) for name in names)))
+    budget = us.Budget(epsilon=50.0, delta=1e-6, failure=5e-7)
+
+    def ask() -> None:
+        with (
+            closing(Ledger.create(watch.folder / "v.ledger", budget=budget)) as ledger,
+            closing(DuckDB()) as engine,
+        ):
+            ledger.bind(name="values", unit=us.Unit("id").resolved(schema))
+            table = PrivateTable(engine, private, schema=schema, unit=us.Unit("id"), key="k")
+            run = ledger.begin(budget, {"mechanism": {"name": "discover"}})
+            door = PrivateDoor(table, run=run, bounding=us.Norm())
+            tau = threshold_upper(2e-7, sigma=2.0, most=2)
+            found = door.discover(
+                [Search(column=name, most=2, scale=2.0, threshold=tau) for name in names]
+            )
+            assert [f.values for f in found] == [("red",) if many else (), ()]
+            print(found, ledger)
+
+    assert watch.act(ask) is None
 
 
 # The file changes under our hands

@@ -118,7 +118,7 @@ class Trial:
         assert error.__cause__ is None
         assert not hasattr(error, "__notes__")
         names = [frame.f_code.co_name for frame in frames_of(error)]
-        assert names[-2:] == ["_ask", "seal"], names
+        assert names[-2:] == ["_stored", "seal"], names
 
 
 @pytest.fixture(autouse=True)
@@ -441,7 +441,7 @@ def test_a_damaged_ledger_is_told_before_anything_is_counted_and_without_its_ans
         door.units(scale=1e3)
     assert caught.value.__context__ is None
     (*_, asked, seal) = frames_of(caught.value)
-    assert (asked.f_code.co_name, seal.f_code.co_name) == ("_ask", "seal")
+    assert (asked.f_code.co_name, seal.f_code.co_name) == ("_stored", "seal")
     # By the ledger's own frames; the door still has the ledger that it was given.
     trial.secrets.add(np.frombuffer(trial.drawn[0], dtype="<i8"))
     with pytest.raises(LedgerDamagedError) as told:

@@ -115,6 +115,8 @@ SPECIAL = (0.5, 0.0, 1.0, 1e3, -0.5, LARGEST - 1.0)
 """Numbers below all bins, above them and far off, and some that are a null by some rules."""
 WHOLE = (0, 1, 100, 1000, LARGEST - 1)
 LISTED = ("red", 1, 0.5, "inf", "1e3", "２０２０-01-01", "\u00a0red", "", "2020-02-29", True)
+BEGINNINGS = ("2020-02", "２０", "202", "1", "re", 2, "-", "(", "\u00a0r", "日", "NA", True)
+"""Some are prefixes of cells, some would be if it were not for their length or spelling."""
 
 
 def of_every_kind(rules: dict[str, Any], formats: list[str | None]) -> list[Column]:
@@ -128,6 +130,9 @@ def of_every_kind(rules: dict[str, Any], formats: list[str | None]) -> list[Colu
     ]
     if rules["outside"] != "nearest":
         made.append(Categorical(name="c", source=SOURCE, values=LISTED, **rules))
+        made.append(
+            Categorical(name="p", source=SOURCE, values=BEGINNINGS, prefixes=(7, 4, 2, 1), **rules)
+        )
     for i, written in enumerate(formats):
         for part, ends in (("year", (1900, 2020)), ("hour", (0, 23)), ("date", (-30000, 30000))):
             end = {"min": ends[0], "max": ends[1], "format": written, **rules}

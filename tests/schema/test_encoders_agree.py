@@ -171,6 +171,7 @@ def categoricals(draw: st.DrawFn, values: Array, *, drops: bool) -> Categorical:
         nulls=draw(nulls()),
         other=draw(st.sampled_from([None, "elsewhere", *listed])),
         missing_value=draw(st.sampled_from([None, *listed])),
+        prefixes=draw(st.sampled_from([(), (3, 1), (2,), (200, 5, 4, 1)])),
     )
 
 

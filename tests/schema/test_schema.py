@@ -209,7 +209,7 @@ def test_columns_need_a_kind(column: object, got: str) -> None:
     assert error.what == "column 'x' needs a kind"
     assert error.got == got
     assert error.allowed == (
-        "categorical, integer, numeric, datetime, timestamp, split, id, ignored"
+        "categorical, integer, numeric, datetime, timestamp, split, id, text, ignored"
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,14 @@ def test_without_a_public_table_pairs_are_asked_as_far_as_they_pay(
     columns: int, unit: us.Unit
 ) -> None:
     assert us.auto(schema(columns), unit=unit).mechanism == us.Pairs()
+
+
+def test_people_are_drawn_where_the_schema_says_what_is_theirs() -> None:
+    plain = schema(3)
+    own = plain.with_columns(Integer(name="c0", min=0, max=3, missing=False, of="person"))
+    for told in (own, replace(plain, order_by=("c1",))):
+        assert us.auto(told, unit=us.Unit("who")).mechanism == us.Lives()
+        assert us.auto(told, unit=ROWS).mechanism == us.Pairs()
 
 
 def test_rows_are_given_to_people_by_what_public_people_keep_to() -> None:

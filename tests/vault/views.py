@@ -50,19 +50,22 @@ def slowly_shown(people: People, schema: Schema, view: View) -> Counter[tuple[in
     return Counter(row for rows in seen.people.values() for row in rows)
 
 
-def viewed(world: Obvious, schema: Schema, view: View) -> Obvious:
-    """The same people as a view shows them."""
+def viewed(
+    world: Obvious, schema: Schema, view: View, own_of: Mapping[str, dict[str, int]] | None = None
+) -> Obvious:
+    """The same people as a view shows them; what is their own may be known from elsewhere."""
     names, shown = list(schema.domain), viewed_schema(schema, view).domain
     order = [names.index(n) for n in schema.ordering]
     people = {}
     for person, rows in world.people.items():
         keys = {row: world.hashed(person, ",".join(map(str, row))) for row in rows}
         held = sorted(rows, key=lambda row: ([row[i] for i in order], keys[row], row))
-        own = {n: _mode(world, person, [row[names.index(n)] for row in held]) for n in schema.own}
         codes = {name: [row[i] for row in held] for i, name in enumerate(names)}
+        own = (own_of or {}).get(person) or {n: mode(world, person, codes[n]) for n in schema.own}
         made = []
-        for place, row in enumerate(held[:1] if view.people else held):
-            told = {name: own.get(name, code) for name, code in zip(names, row, strict=True)}
+        once = int(bool(held) or view.everyone)
+        for place in range(once if view.people else len(held)):
+            told = {name: codes[name][place] for name in names if held} | own
             for each in view.derived:
                 column = codes.get(each.column, [0] * len(held))
                 told[each.name] = _derived(each, world, person, column, place)
@@ -71,7 +74,7 @@ def viewed(world: Obvious, schema: Schema, view: View) -> Obvious:
     return Obvious(people, shown, world.key)
 
 
-def _mode(world: Obvious, person: str, codes: Sequence[int]) -> int:
+def mode(world: Obvious, person: str, codes: Sequence[int]) -> int:
     tally = Counter(codes)
     return min(tally, key=lambda c: (-tally[c], world.hashed(person, str(c))))
 
@@ -80,13 +83,16 @@ def _derived(each: Derived, world: Obvious, person: str, codes: Sequence[int], p
     """Work out one code from the codes of a person's rows in order."""
     match each.kind:
         case "rows":
-            return sum(start <= len(codes) for start in each.starts) - 1
+            return max(0, sum(start <= len(codes) for start in each.starts) - 1)
         case "nth":
             return sum(start <= place + 1 for start in each.starts) - 1
-        case "mode":
-            return _mode(world, person, codes)
-        case "first" | "last":
-            return codes[0 if each.kind == "first" else -1]
+        case "mode" | "first" | "last":
+            none, place = [world.domain[each.column]], 0 if each.kind == "first" else -1
+            return (
+                mode(world, person, codes)
+                if each.kind == "mode" and codes
+                else (codes or none)[place]
+            )
         case "previous":
             return codes[place - 1] if place else world.domain[each.column]
     return _apart(each, codes, world.domain)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from tests.zoo.adaptive import ADAPTIVE
 from tests.zoo.counting import COUNTING
 from tests.zoo.deriving import DERIVING
+from tests.zoo.failing import FAILING
 from tests.zoo.growing import GROWING
+from tests.zoo.joining import JOINING
 from tests.zoo.kinds import KINDS_OF_PEOPLE
 from tests.zoo.merging import MERGING
 from tests.zoo.one_reading import ONE_READING
@@ -24,9 +26,11 @@ BUGS = (
     *KINDS_OF_PEOPLE,
     *MERGING,
     *DERIVING,
+    *JOINING,
     *TWO_ROUND,
     *GROWING,
     *SPENDING,
+    *FAILING,
     *SILENCE,
     *PROMISING,
     *SEALING,

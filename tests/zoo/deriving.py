@@ -64,7 +64,7 @@ DERIVING = (
         name="people are divided into classes up to the size that somebody has",
         kind="the domain is read from the data",
         file="synth/lives/persons.py",
-        old="        view = View(derived=cls.derived(door.schema), people=True)\n",
+        old="        view = View(derived=derived, people=True, everyone=everyone)\n",
         new="""        (most,) = door._table.engine.fetch("SELECT max(n) AS n FROM sizes")["n"]
         starts = tuple(class_starts(int(most)).tolist())
         view = View(derived=(Derived(name=ROWS, kind="rows", starts=starts),), people=True)

@@ -70,20 +70,18 @@ ONE_READING = (
     Bug(
         name="a column of the table that is called id takes the place of the unit",
         kind="one person is counted as several",
-        file="engine/encoding.py",
-        old='source = f"SELECT {listed} FROM source AS s"',
-        new='source = f"SELECT s.*, {listed} FROM source AS s"',
+        file="engine/attached.py",
+        old='source = f"SELECT {listed} FROM {self._name} AS s"',
+        new='source = f"SELECT s.*, {listed} FROM {self._name} AS s"',
         caught_by=f"{NAMES}::test_a_column_of_one_of_our_names_is_a_column_as_any_other[id]",
     ),
     Bug(
         name="a column of the table that is called when:week takes the place of the week",
         kind="one person is counted as several",
-        file="engine/encoding.py",
+        file="engine/attached.py",
         old="        needed = [c.table_column",
-        new="""        parts = (
-            type(p)(str(p)) if str(p) in kinds else p for p in self.unit.parts
-        )
-        self.unit = replace(self.unit, parts=tuple(parts))
+        new="""        parts = (type(p)(str(p)) if str(p) in found else p for p in unit.parts)
+        self._unit = unit = replace(unit, parts=tuple(parts))
         needed = [c.table_column""",
         caught_by=f"{NAMES}::test_a_column_called_as_a_part_of_a_date_is_not_that_part",
     ),

@@ -25,8 +25,8 @@ PROMISING = (
         name="the chance of a larger loss is told to be delta",
         kind="more is promised than holds",
         file="release/guarantee.py",
-        old="return probabilistic_delta_upper(mu_upper(budget.grains), budget.epsilon)",
-        new="return budget.delta",
+        old="return min(1.0, noise + budget.failure)",
+        new="return min(noise, budget.delta)",
         caught_by=NO_STRONGER,
     ),
     Bug(

@@ -53,9 +53,9 @@ SILENCE = (
         kind="the books are not kept in order",
         file="vault/door.py",
         old="""        self._run.reserve(ordinal, digest, what, cost)
-        stored = self._noisy(question, counted).astype("<i8").tobytes()
+        stored = drawn()
 """,
-        new="""        stored = self._noisy(question, counted).astype("<i8").tobytes()
+        new="""        stored = drawn()
         self._run.reserve(ordinal, digest, what, cost)
 """,
         caught_by=f"{DOOR}::test_a_charge_is_on_disk_before_noise_is_drawn",
@@ -64,11 +64,11 @@ SILENCE = (
         name="a count that fails is charged all the same, and the charge tells of it",
         kind="the books are not kept in order",
         file="vault/door.py",
-        old="""        counted = exact(question, self._table)
+        old="""        drawn = self._counted(question)
         self._run.reserve(ordinal, digest, what, cost)
 """,
         new="""        self._run.reserve(ordinal, digest, what, cost)
-        counted = exact(question, self._table)
+        drawn = self._counted(question)
 """,
         caught_by=f"{DOOR}::test_an_unforeseen_failure_is_told_without_its_message",
     ),
@@ -155,9 +155,9 @@ SILENCE = (
     Bug(
         name="the columns that are there are listed, in a file without a header its values",
         kind="a private value or count is seen",
-        file="engine/encoding.py",
+        file="engine/attached.py",
         old='got="no " + ", ".join(map(repr, missing)),',
-        new='got="no " + ", ".join(map(repr, missing)), allowed=", ".join(kinds),',
+        new='got="no " + ", ".join(map(repr, missing)), allowed=", ".join(found),',
         caught_by=f"{CANARIES}::test_a_refused_file_names_no_line_and_no_value"
         "[no header, different cells]",
     ),
@@ -198,7 +198,8 @@ SILENCE = (
         kind="a private value or count is seen",
         file="vault/door.py",
         old="self._run.reserve(ordinal, digest, what, cost)",
-        new='self._run.reserve(ordinal, digest, f"{what} {counted.tolist()}", cost)',
+        new="""counts = exact(question, self._table).tolist()  # type: ignore[arg-type]
+        self._run.reserve(ordinal, digest, f"{what} {counts}", cost)""",
         caught_by=COST,
     ),
     Bug(
@@ -214,13 +215,13 @@ SILENCE = (
         name="synthetic people are given the ids of private ones",
         kind="a private value or count is seen",
         file="session/session.py",
-        old="""        try:
+        old="""        with closed_unless_charged(run):
             synthesis = mechanism.run(
                 self._door(table, run), public=public, rng=rng, progress=progress
             )
 """,
         new="""        own = table.engine.fetch("SELECT id FROM people")["id"].astype(np.int64)
-        try:
+        with closed_unless_charged(run):
             synthesis = mechanism.run(
                 self._door(table, run), public=public, rng=rng, progress=progress
             )

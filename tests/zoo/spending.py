@@ -66,7 +66,7 @@ SPENDING = (
         name="distances in steps of 2⁻¹⁶ get the noise of whole rows, one step for each",
         kind="the noise drawn is not the noise charged",
         file="vault/door.py",
-        old="unit = 2**FRACTION_BITS if isinstance(question, Distances) else 1",
+        old="unit = 2**FRACTION_BITS if isinstance(question, (Distances, Spread)) else 1",
         new="unit = 1",
         caught_by=NOISE,
     ),

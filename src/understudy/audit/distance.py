@@ -9,7 +9,7 @@ import numpy as np
 
 from understudy.budget import Currency, Gaussian, Laplace, Norm
 from understudy.budget.bounding import FRACTION_BITS
-from understudy.door import Distances, Measure, Select, Total, seen
+from understudy.door import Distances, Measure, Select, Spread, Total, seen
 from understudy.errors import AuditError
 from understudy.vault.sensitivity import charge
 
@@ -59,7 +59,7 @@ def in_rows(
     """Return counts in rows or people, and the noise scale of each of them."""
     if not isinstance(question, Measure):
         assert not isinstance(question, Select)  # noqa: S101  a selection has no noise of its own
-        step = 2**FRACTION_BITS if isinstance(question, Distances) else 1
+        step = 2**FRACTION_BITS if isinstance(question, (Distances, Spread)) else 1
         return counted / step, np.full(len(counted), question.scale)
     domain = seen(schema, question).domain
     sizes = [domain.cells(q.clique) if q.rows is None else q.rows.count for q in question.queries]

@@ -118,7 +118,8 @@ def pairs(count: int, seed: int, *, public: bool = False) -> Iterator[Pair]:
     All containers occur, and in three times as many pairs as there are containers each of them
     holds texts, typed values, and date-times.  In most pairs of the last two the person has an odd
     cell.  In some the person is the one of all rows without an id, in some every row is a person,
-    in some a person is a week of someone, and in some, or in all, there is a public table beside.
+    in some a person is a week of someone, in some people have a table of their own, and in some, or
+    in all, there is a public table beside.
     """
     containers = available()
     for number in range(count):
@@ -179,6 +180,7 @@ def _pair(
     tables = [_laid_out(names, people, rng), _laid_out(names[1:], people[1:], rng)]
     if rng.random() < 0.5:
         tables.reverse()
+    two = plain and not each_row and number % 4 == 2
     cap = 1 if each_row else int(rng.choice(CAPS if plain else FEW_ROWS))
     unit = Unit("id", "a:week", nulls="one") if weekly else Unit("id", nulls="one")
     folder = Path(tempfile.mkdtemp(prefix="understudy-audit-"))
@@ -188,8 +190,8 @@ def _pair(
         bounding=_bounding(rng, cap, pure=pure),
         budget=Budget(epsilon=float(rng.uniform(0.1, 5)), delta=0.0 if pure else 1e-6),
         public=container.hold(_public(rng, look), folder / "public") if public else None,
-        table=container.hold(tables[0], folder / "table"),
-        neighbour=container.hold(tables[1], folder / "neighbour"),
+        table=_held(container, tables[0], folder / "table", two=two),
+        neighbour=_held(container, tables[1], folder / "neighbour", two=two),
         apart=sizes[0],
         container=container.name,
         odd=odd,
@@ -197,6 +199,24 @@ def _pair(
     )
     weakref.finalize(pair, shutil.rmtree, folder, ignore_errors=True)
     return pair
+
+
+def _held(container: Container, table: Columns, place: Path, *, two: bool) -> object:
+    """Put a table into a container, or into two: people, with a line for each row, and rows.
+
+    Every fifth person, by name, is not in the table of people, and every third has no rows.
+    """
+    if not two:
+        return container.hold(table, place)
+    numbers = [int(name or 0) for name in table["id"]]
+    lines = [i for i, number in enumerate(numbers) if number % 5 != 4]
+    rows = [i for i, number in enumerate(numbers) if number % 3 != 2]
+    people = {name: [table[name][i] for i in lines] for name in ("id", "b")}
+    events = {name: [table[name][i] for i in rows] for name in ("id", "a", "c")}
+    return {
+        "people": container.hold(people, place.with_name(f"{place.name}-people")),
+        "rows": container.hold(events, place),
+    }
 
 
 def _bounding(rng: np.random.Generator, cap: int, *, pure: bool) -> Bounding:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from understudy.door import Question
     from understudy.ledger import Run
     from understudy.release import Release
+    from understudy.schema import Array
     from understudy.synth import Mechanism
     from understudy.vault import PrivateTable
 
@@ -104,11 +105,10 @@ def _check_same(mechanism: Mechanism, first: Release, again: Release) -> None:
     differ = []
     if _manifest(first) != _manifest(again):
         differ.append("manifest")
-    for name in {*first.columns, *again.columns}:
-        here, there = first.columns.get(name), again.columns.get(name)
-        # As text: a missing number is NaN, which does not equal itself.
-        if here is None or there is None or repr(here.tolist()) != repr(there.tolist()):
-            differ.append(f"column {name}")
+    differ += [f"column {name}" for name in _differing(first.columns, again.columns)]
+    if first.two_tables or again.two_tables:
+        lines = first.people_columns, again.people_columns
+        differ += [f"column {name} of people" for name in _differing(*lines)]
     values = [
         [(m.clique, m.scale, m.values.tolist()) for m in r.measurements] for r in (first, again)
     ]
@@ -118,6 +118,13 @@ def _check_same(mechanism: Mechanism, first: Release, again: Release) -> None:
         raise AuditError(
             f"{mechanism.name} made a different release on a neighbour", got=", ".join(differ)
         )
+
+
+def _differing(one: dict[str, Array], other: dict[str, Array]) -> list[str]:
+    """Return the columns that two tables do not share to the last value."""
+    # As text: a missing number is NaN, which does not equal itself.
+    texts = [{name: repr(column.tolist()) for name, column in t.items()} for t in (one, other)]
+    return [name for name in {**one, **other} if texts[0].get(name) != texts[1].get(name)]
 
 
 def _manifest(release: Release) -> str:

@@ -22,7 +22,7 @@ import numpy as np
 from understudy.audit.distance import in_rows
 from understudy.audit.tape import Tape
 from understudy.budget import Currency, Unit, Weights, epsilon_of, mu_upper
-from understudy.door import Select
+from understudy.door import Discover, Select
 from understudy.engine import DuckDB
 from understudy.public import PublicTable
 from understudy.schema import Integer, Schema
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from understudy.budget import Bounding, Budget, Charge
-    from understudy.door import Question
+    from understudy.door import AnyQuestion, Question
     from understudy.synth import Mechanism
 
     Whole = NDArray[np.int64]
@@ -94,9 +94,10 @@ class _Weighing(PrivateDoor):
         raise _AskedAll
 
     def _answer(
-        self, question: Question, ordinal: int, digest: str, what: str, cost: Charge
+        self, question: AnyQuestion, ordinal: int, digest: str, what: str, cost: Charge
     ) -> bytes:
         """Count once for all runs; book, draw and store as usual."""
+        assert not isinstance(question, Discover)  # noqa: S101  no mechanism asks for values
         if digest not in self._counts:
             self._counts[digest] = [exact(question, table) for table in self._tables]
         counted = self._counts[digest]

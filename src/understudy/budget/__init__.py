@@ -13,13 +13,14 @@ from understudy.budget.budget import (
     GRAIN,
     Budget,
     epsilon_of,
+    failure_of,
     mu_upper,
     price_grains,
     price_lower,
     split,
 )
 from understudy.budget.calibration import noise_charge, scale_upper, selection_epsilon_lower
-from understudy.budget.charges import Charge, Event, Gaussian, Laplace, Selection
+from understudy.budget.charges import Charge, Event, Gaussian, Laplace, Selection, Threshold
 from understudy.budget.currency import Currency
 from understudy.budget.gaussian import (
     delta_upper,
@@ -29,10 +30,12 @@ from understudy.budget.gaussian import (
     mu_of_selection_upper,
     probabilistic_delta_upper,
 )
+from understudy.budget.threshold import MOST_VALUES, failure_upper, threshold_upper, value_weight
 from understudy.budget.unit import AnyUnit, ResolvedUnit, Unit, resolve
 
 __all__ = [
     "GRAIN",
+    "MOST_VALUES",
     "AnyUnit",
     "Bounding",
     "Budget",
@@ -46,6 +49,7 @@ __all__ = [
     "ResolvedUnit",
     "Sample",
     "Selection",
+    "Threshold",
     "Unit",
     "Weights",
     "bounding_from_dict",
@@ -53,6 +57,8 @@ __all__ = [
     "delta_upper",
     "epsilon_of",
     "epsilon_upper",
+    "failure_of",
+    "failure_upper",
     "mu_lower",
     "mu_of_pure_upper",
     "mu_of_selection_upper",
@@ -65,4 +71,6 @@ __all__ = [
     "scale_upper",
     "selection_epsilon_lower",
     "split",
+    "threshold_upper",
+    "value_weight",
 ]

@@ -2,6 +2,7 @@
 
 What a ledger adds up is held as whole *grains* of 2⁻⁸⁰ (of μ² in the currency ``gdp``, of
 ε in ``pure``), so that shares of a budget add up to it exactly and no run dies of an ulp.
+Failure probabilities are held in grains of the same size.
 """
 
 from __future__ import annotations
@@ -31,10 +32,17 @@ class Budget:
 
     >>> print(Budget(epsilon=1.0, delta=1e-9).currency, Budget(epsilon=1.0, delta=0).currency)
     gdp pure
+
+    ``failure`` is the part of δ that pays for the failure probabilities of questions; without it
+    questions that have one are refused.  Gaussian noise has what is left of δ.
+
+    >>> Budget(epsilon=1.0, delta=4e-9, failure=1e-9).gaussian_delta
+    3e-09
     """
 
     epsilon: float
     delta: float
+    failure: float = 0.0
 
     def __post_init__(self) -> None:
         """Raise unless epsilon is positive and finite and delta is a probability below 1."""
@@ -51,6 +59,19 @@ class Budget:
                 allowed="0 (pure) or a number between 0 and 1",
                 hint="choose delta far below 1 / (number of people)",
             )
+        if not _is_number(self.failure) or not 0 <= self.failure < (self.delta or math.inf):
+            raise BudgetError(
+                "the failure probability must be a part of delta",
+                got=f"{self.failure} of delta {self.delta}",
+                allowed="0, or a number above 0 and below delta",
+            )
+        if self.failure and not self.delta:
+            raise BudgetError(
+                "pure epsilon-DP has no failure probability",
+                got=self.failure,
+                allowed="0",
+                hint="choose a delta above 0",
+            )
 
     @property
     def currency(self) -> Currency:
@@ -58,23 +79,36 @@ class Budget:
         return Currency.PURE if self.delta == 0 else Currency.GDP
 
     @property
+    def gaussian_delta(self) -> float:
+        """The part of δ that Gaussian noise may use, rounded down; 0 in ``pure``."""
+        exact = Fraction(self.delta) - Fraction(self.failure)
+        near = float(exact)
+        return near if Fraction(near) <= exact else math.nextafter(near, 0.0)
+
+    @property
     def price(self) -> float:
         """The whole budget as a price: μ in ``gdp``, ε in ``pure``; rounded down."""
-        return mu_lower(self.epsilon, self.delta) if self.delta else float(self.epsilon)
+        return mu_lower(self.epsilon, self.gaussian_delta) if self.delta else float(self.epsilon)
 
     @property
     def grains(self) -> int:
         """The whole budget in grains, rounded down."""
         return math.floor(self.currency.cost(self.price) / GRAIN)
 
+    @property
+    def failure_grains(self) -> int:
+        """The failure probability in grains, rounded down."""
+        return math.floor(Fraction(self.failure) / GRAIN)
+
     def to_dict(self) -> dict[str, Any]:
-        """Write the budget as plain data."""
-        return {"epsilon": self.epsilon, "delta": self.delta}
+        """Write the budget as plain data; a failure probability only where there is one."""
+        told = {"epsilon": self.epsilon, "delta": self.delta}
+        return told | {"failure": self.failure} if self.failure else told
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
         """Read the budget from plain data."""
-        return cls(epsilon=data["epsilon"], delta=data["delta"])
+        return cls(epsilon=data["epsilon"], delta=data["delta"], failure=data.get("failure", 0.0))
 
 
 def _is_number(value: object) -> bool:
@@ -127,6 +161,13 @@ def epsilon_of(grains: int, currency: Currency, delta: float) -> float:
         near = float(grains * GRAIN)
         return near if Fraction(near) >= grains * GRAIN else math.nextafter(near, math.inf)
     return epsilon_upper(mu_upper(grains), delta)
+
+
+def failure_of(grains: int) -> float:
+    """Return the probability that a number of grains is, rounded up."""
+    exact = grains * GRAIN
+    near = float(exact)
+    return near if Fraction(near) >= exact else math.nextafter(near, math.inf)
 
 
 def mu_upper(grains: int) -> float:

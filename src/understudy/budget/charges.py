@@ -2,19 +2,21 @@
 
 A charge is a tuple of events.  The cost of a Gaussian event is Δ²/σ² of μ²; its squared
 sensitivity is kept exact, so √k is never rounded.  A charge is computed from what was
-*really drawn*, whatever rule chose σ.
+*really drawn*, whatever rule chose σ.  An event may also have a failure probability, which is
+added up by itself.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any
 
 from understudy.budget.budget import grains_upper
 from understudy.budget.currency import Currency
 from understudy.budget.gaussian import mu_of_pure_upper, mu_of_selection_upper
+from understudy.budget.threshold import failure_upper
 from understudy.errors import BudgetError
 
 
@@ -41,7 +43,22 @@ class Selection:
     epsilon: float
 
 
-Event = Gaussian | Laplace | Selection
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Threshold:
+    """Values that are told where their weight, with Gaussian noise, reaches a threshold.
+
+    The weights of one person's values, at most ``most``, have squares that sum to at most 1.
+    """
+
+    most: int
+    sigma: float
+    steps: int
+    """The steps of the noise's lattice to a weight of 1."""
+    least: int
+    """The threshold, in steps: the least noisy weight that is told."""
+
+
+Event = Gaussian | Laplace | Selection | Threshold
 
 
 def _cost(event: Event, currency: Currency) -> Fraction:
@@ -59,6 +76,13 @@ def _cost(event: Event, currency: Currency) -> Fraction:
             if currency == Currency.PURE:
                 return Fraction(event.epsilon)
             return Fraction(mu_of_selection_upper(event.epsilon)) ** 2
+        case Threshold():
+            if currency == Currency.PURE:
+                raise BudgetError(
+                    "a question with a failure probability cannot be charged to a ledger of pure "
+                    "epsilon"
+                )
+            return 1 / Fraction(event.sigma) ** 2
 
 
 def _float_upper(value: Fraction) -> float:
@@ -81,6 +105,15 @@ class Charge:
         """
         return grains_upper(sum((_cost(e, currency) for e in self.events), Fraction(0)))
 
+    @property
+    def failure(self) -> int:
+        """The failure probability in grains, rounded up: the sum of those of its events."""
+        return sum(
+            failure_upper(most=e.most, sigma=e.sigma, steps=e.steps, least=e.least)
+            for e in self.events
+            if isinstance(e, Threshold)
+        )
+
     def to_dict(self) -> list[dict[str, Any]]:
         """Write the charge as plain data."""
         return [_to_dict(e) for e in self.events]
@@ -100,6 +133,8 @@ def _to_dict(event: Event) -> dict[str, Any]:
             return {"noise": "laplace", "sensitivity": str(event.sensitivity), "scale": event.scale}
         case Selection():
             return {"noise": "selection", "epsilon": event.epsilon}
+        case Threshold():
+            return {"noise": "threshold", **asdict(event)}
 
 
 def _from_dict(data: dict[str, Any]) -> Event:
@@ -109,5 +144,14 @@ def _from_dict(data: dict[str, Any]) -> Event:
             return Gaussian(squared_sensitivity=squared, sigma=data["sigma"])
         case "laplace":
             return Laplace(sensitivity=Fraction(data["sensitivity"]), scale=data["scale"])
-        case _:
+        case "threshold":
+            told = {name: data[name] for name in ("most", "sigma", "steps", "least")}
+            return Threshold(**told)
+        case "selection":
             return Selection(epsilon=data["epsilon"])
+        case other:
+            raise BudgetError(
+                "a charge is of an unknown kind",
+                got=repr(other),
+                hint="a newer Understudy may have written it",
+            )

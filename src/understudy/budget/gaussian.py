@@ -25,7 +25,7 @@ _DIGITS = 60
 
 
 @lru_cache
-def _context(_thread: int, digits: int = _DIGITS) -> Any:  # noqa: ANN401  mpmath has no types
+def context(_thread: int, digits: int = _DIGITS) -> Any:  # noqa: ANN401  mpmath has no types
     """Return a thread's own mpmath context, since computations change its precision."""
     import mpmath  # noqa: PLC0415  a help page need not wait for it
 
@@ -84,7 +84,7 @@ def delta_upper(mu: float, epsilon: float) -> float:
     >>> round(delta_upper(1.0, 1.0), 12)
     0.126936737507
     """
-    mp = _context(get_ident())
+    mp = context(get_ident())
     return min(1.0, _up(mp, _delta(mp, mp.mpf(mu), mp.mpf(epsilon))))
 
 
@@ -99,7 +99,7 @@ def probabilistic_delta_upper(mu: float, epsilon: float) -> float:
     >>> round(probabilistic_delta_upper(mu_lower(1.0, 1e-9), 1.0) / 1e-9, 1)
     32.5
     """
-    mp = _context(get_ident())
+    mp = context(get_ident())
     m, e = mp.mpf(mu), mp.mpf(epsilon)
     return _up(mp, mp.ncdf(m / 2 - e / m) if mu else mp.zero)
 
@@ -114,7 +114,7 @@ def epsilon_upper(mu: float, delta: float) -> float:
     _check_delta(delta)
     if not mu >= 0 or math.isinf(mu):
         raise BudgetError("mu must be at least 0", got=mu)
-    mp = _context(get_ident())
+    mp = context(get_ident())
     m, d = mp.mpf(mu), mp.mpf(delta)
     if _delta(mp, m, mp.zero) <= d:
         return 0.0
@@ -131,7 +131,7 @@ def mu_lower(epsilon: float, delta: float) -> float:
     """
     _check_epsilon(epsilon)
     _check_delta(delta)
-    mp = _context(get_ident())
+    mp = context(get_ident())
     e, d = mp.mpf(epsilon), mp.mpf(delta)
     greatest, _ = _close_in(mp, lambda m: mp.log(d) - mp.log(_delta(mp, m, e)))
     return _down(mp, greatest)
@@ -148,7 +148,7 @@ def mu_of_pure_upper(epsilon: float) -> float:
     if epsilon > 200:
         # Beyond the digits kept below: Φ(−z) ≤ ½e^(−z²/2) makes z = √(2(ε+1)) large enough.
         return 2 * math.sqrt(2 * (epsilon + 1)) * (1 + 1e-12)
-    mp = _context(get_ident(), _DIGITS + 100)
+    mp = context(get_ident(), _DIGITS + 100)
     # Φ⁻¹(p) = √2 · erfinv(2p − 1), and 2/(1+e^−ε) − 1 = tanh(ε/2).
     return _up(mp, 2 * mp.sqrt(2) * mp.erfinv(mp.tanh(mp.mpf(epsilon) / 2)))
 

@@ -26,7 +26,7 @@ _OF_A_RUN = ("schema", "unit", "bounding", "epsilon", "delta", "ledger")
 _OF_SYNTH = (*_OF_A_RUN, "out")
 _OF_A_RECIPE = ("parameters", "ledger", "out")
 _ONLY_OF_A_RECIPE = ("parameters", "lists", "groups", "noise")
-_NOT_OF_A_RECIPE = ("schema", "unit", "null_ids", "mechanism", "settings", "format")
+_NOT_OF_A_RECIPE = ("people", "schema", "unit", "null_ids", "mechanism", "settings", "format")
 
 
 def unit(text: str, nulls: Any) -> Unit:  # noqa: ANN401  argparse has checked the choice
@@ -34,6 +34,13 @@ def unit(text: str, nulls: Any) -> Unit:  # noqa: ANN401  argparse has checked t
     if text == "each-row":
         return Unit.each_row()
     return Unit(*(name.strip() for name in text.split(",")), nulls=nulls or "drop")
+
+
+def private(options: argparse.Namespace) -> str | dict[str, str]:
+    """Return the private table; two, where people have one of their own."""
+    if options.people is None:
+        return str(options.private)
+    return {"people": options.people, "rows": options.private}
 
 
 def bounding(text: str) -> Bounding:

@@ -27,7 +27,7 @@ from understudy.cli.synth import opened
 from understudy.evaluate import METRICS, compare, read_private, read_synthetic
 from understudy.ledger import Ledger, describe_left
 from understudy.public import Batches, PublicTable, moved
-from understudy.release.guarantee import whole_person, whole_person_words
+from understudy.release.guarantee import delta_words, whole_person, whole_person_words
 from understudy.release.rows import Decoded
 from understudy.session import open_session
 
@@ -211,10 +211,15 @@ def _ledger(session: Session) -> str:
         state = held.state()
     if state.name is not None and (state.name, state.unit) != (session.schema.name, session.unit):
         return f"{session.ledger} BELONGS TO ANOTHER TABLE: {state.name}, unit {state.unit}"
-    enough = state.currency == session.budget.currency and session.budget.grains <= state.left
-    return f"{session.ledger} has {describe_left(state)} left" + (
+    budget = session.budget
+    enough = state.currency == budget.currency and budget.grains <= state.left
+    enough = enough and budget.failure_grains <= state.failure_left
+    told = f"{session.ledger} has {describe_left(state)} left" + (
         ", enough for this run" if enough else ": NOT ENOUGH FOR THIS RUN"
     )
+    if any(run.discovers for run in state.runs.values()):
+        told += "; the release will promise this run and the discovery of its schema together"
+    return told
 
 
 def _warnings(session: Session, people: int | None, release: Release) -> Iterator[str]:
@@ -270,7 +275,8 @@ def _lines(facts: dict[str, Any], session: Session) -> list[str]:
         f"  model    {facts['model_bytes'] / 1e6:,.1f} MB",
         *_errors(facts),
         *_crowd(facts["crowd"]),
-        f"  promise  epsilon {budget.epsilon:g}, delta {budget.delta:g}, for every "
+        f"  promise  epsilon {budget.epsilon:g}, delta "
+        f"{delta_words(budget.delta, budget.failure)}, for every "
         f"{unit} with all of its rows; bounded by {session.bounding}",
         *([f"  person   {whole_person_words(budget, unit)}"] if unit.is_part else []),
         f"  ledger   {facts['ledger']}",

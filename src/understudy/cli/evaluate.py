@@ -13,6 +13,7 @@ from understudy.cli.metrics import all_metrics, given_settings
 from understudy.cli.progress import shown
 from understudy.contests import Recipe
 from understudy.contests.submission import manifest_path
+from understudy.engine.two_tables import tables_of
 from understudy.errors import MalformedFileError, MissingFileError, UsageError
 from understudy.evaluate import (
     CHOOSING,
@@ -98,7 +99,7 @@ class _Evaluation:
             return None
         progress("reading raw values", 0)
         spans = {c.name: c.span for c in self.schema.modelled if c.codes_are_values}
-        private, released = self.options.private, self.schema.released()
+        private, released = arguments.private(self.options), self.schema.released()
         return Raw(
             real=read_values(private, schema=self.schema) if before is None else before.real,
             synthetic=read_values(path, schema=released, epsilon=self.options.epsilon),
@@ -177,7 +178,8 @@ def _compared(evaluation: _Evaluation, progress: Progress) -> tuple[_Counted, li
     progress("reading the synthetic rows", 0)
     synthetic = evaluation.read(evaluation.paths[0])
     progress("reading the private table", 0)
-    real = read_private(options.private, schema=evaluation.schema, unit=evaluation.unit)
+    private = arguments.private(options)
+    real = read_private(private, schema=evaluation.schema, unit=evaluation.unit)
     suggested, raw = evaluation.suggested(real), None
     for path in evaluation.paths:
         tell = progress if len(evaluation.paths) == 1 else partial(_prefixed, progress, path.name)
@@ -207,7 +209,7 @@ def _facts(evaluation: _Evaluation, real: _Counted, runs: list[_Run]) -> dict[st
     """Return the contents of a report as plain data."""
     options, schema = evaluation.options, evaluation.schema
     return {
-        "private": options.private,
+        "private": ", ".join(map(str, tables_of(arguments.private(options)))),
         "schema": options.schema or f"of the recipe {options.recipe}",
         "unit": str(evaluation.unit),
         "rows": runs[0].found.rows,

@@ -13,8 +13,6 @@ from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from understudy.budget import Budget, Unit
 from understudy.cli import arguments
 from understudy.cli.output import tell
@@ -25,9 +23,8 @@ from understudy.errors import MissingColumnError, UsageError
 from understudy.public import PublicTable, read_public
 from understudy.release import check_target, new_file
 from understudy.schema import Id, Ignored, Integer, Schema
-from understudy.schema.columns import NULLS
-from understudy.schema.encoding.reading import texts
 from understudy.schema.importers.files import toml_value
+from understudy.schema.importers.people import Proposal, numbered, propose
 from understudy.synth.adagrid import AdaGrid
 
 if TYPE_CHECKING:
@@ -56,6 +53,8 @@ _MEANS = {
     "missing": "whether values may be missing",
     "source": "the column of the private table",
     "part": "which part of the date-time",
+    "of": "whose the value is; a person has one value in all of their rows",
+    "order_by": "what orders a person's rows",
 }
 
 
@@ -72,13 +71,15 @@ def run(options: argparse.Namespace) -> None:
         schema = _schema(options, table)
     asks = not options.json and sys.stdin is not None and sys.stdin.isatty()
     period = options.period or (_ask_period(schema) if asks else None)
-    schema = schema if period is None else _in_period(schema, period)
     unit_text = options.unit or _ask_unit(schema, table, asks=asks)
     unit, schema = _with_ids(unit_text, schema, table)
+    # Public rows are looked at with their own dates, before those of the private table are set.
+    proposal = Proposal() if options.metadata else _proposed(schema, unit, table)
+    schema = _with_people(schema if period is None else _in_period(schema, period), proposal)
     told = _Drafted(options=options, folder=folder, schema=schema, unit=unit, table=table)
     drafted_from = Path(options.public or options.metadata).name
     for name, text in (
-        (SCHEMA, _commented(schema, drafted_from)),
+        (SCHEMA, _commented(schema, drafted_from, proposal)),
         (RUNFILE, told.runfile(unit_text)),
     ):
         with new_file(folder / name) as partial:
@@ -87,6 +88,7 @@ def run(options: argparse.Namespace) -> None:
         f"{folder / SCHEMA}: {len(schema.modelled)} columns that will be modelled; read it, and "
         "correct what is wrong",
         *_left_out(schema),
+        *_of_people(proposal),
         *([] if period else _of_public_years(schema)),
         f"{folder / RUNFILE}: who is protected, how strongly, by which mechanism",
         f"Next: understudy check {folder / RUNFILE}",
@@ -100,6 +102,30 @@ def _left_out(schema: Schema) -> list[str]:
     kept = {c.name for c in (*schema.ids, *schema.released_columns)}
     names = [c.name for c in schema.columns if c.name not in kept]
     return [f"  left out: {', '.join(names)}; declare those you need"] if names else []
+
+
+def _proposed(schema: Schema, unit: Unit, table: Mapping[str, Array] | None) -> Proposal:
+    """Propose what is a person's own and what orders their rows, where people are public."""
+    if unit.is_row or table is None or not set(unit.columns) <= set(table):
+        return Proposal()
+    return propose(table, schema.columns, numbered(table, unit.columns))
+
+
+def _with_people(schema: Schema, proposal: Proposal) -> Schema:
+    """Declare what was proposed of people."""
+    own = [replace(c, of="person") for c in schema.released_columns if c.name in proposal.own]
+    order_by = proposal.order_by or schema.order_by
+    return replace(schema.with_columns(*own), order_by=order_by)
+
+
+def _of_people(proposal: Proposal) -> list[str]:
+    """Name what was proposed of people, so that it is checked."""
+    told = []
+    if proposal.own:
+        told.append(f"one value per person: {', '.join(proposal.own)}")
+    if proposal.order_by:
+        told.append(f"a person's rows in the order of {', '.join(proposal.order_by)}")
+    return [f"  proposed: {'; '.join(told)}"] if told else []
 
 
 def _of_public_years(schema: Schema) -> list[str]:
@@ -131,7 +157,8 @@ def _check_folder(options: argparse.Namespace, folder: Path) -> None:
         raise UsageError(
             "init needs something public to draft from",
             allowed="--public TABLE, or --metadata FILE with --header COLUMN,COLUMN…",
-            hint="last year's published extract, or a codebook",
+            hint="last year's published extract, or a codebook; if there is nothing public, "
+            "'understudy discover' asks the private table, with noise and at a cost",
         )
     if options.header is not None and options.metadata is None:
         raise UsageError("--header needs --metadata", hint="a public table has its own header")
@@ -263,9 +290,7 @@ class _Drafted:
         named = [name.partition(":")[0] for name in self.unit.columns]
         if not set(named) <= set(self.table):
             return None
-        nobody = {None, *NULLS}
-        ids = zip(*(texts(np.asarray(self.table[name])).tolist() for name in named), strict=True)
-        return len({person for person in ids if nobody.isdisjoint(person)})
+        return int(numbered(self.table, named).max(initial=-1)) + 1
 
     def bounding(self, budget: Budget, people: int | None) -> tuple[str, str]:
         """Choose a contribution bounding, and say why."""
@@ -296,9 +321,9 @@ class _Drafted:
         bounding, why = self.bounding(budget, people)
         public = '# public = "last-year.csv"'
         if options.public is not None:
-            public = f"public = {toml_value(_from(options.public, self.folder))}"
+            public = f"public = {toml_value(relative_to(options.public, self.folder))}"
         written = {
-            "private": _from(options.private or "PRIVATE.csv", self.folder),
+            "private": relative_to(options.private or "PRIVATE.csv", self.folder),
             "schema": SCHEMA,
             "unit": unit,
             "bounding": bounding,
@@ -320,7 +345,7 @@ def _delta(people: int | None) -> float:
     return DELTA if people is None else 10.0 ** -math.ceil(math.log10(max(people, 1)) + 2)
 
 
-def _from(path: str, folder: Path) -> str:
+def relative_to(path: str, folder: Path) -> str:
     """Return a path relative to the run file's folder; what is not a file stays as it is."""
 
     def seen(file: Path) -> str:
@@ -331,7 +356,7 @@ def _from(path: str, folder: Path) -> str:
     return located(path, seen)
 
 
-def _commented(schema: Schema, source: str) -> str:
+def _commented(schema: Schema, source: str, proposal: Proposal) -> str:
     """Return the schema as TOML, with a comment on every column and on each key's first use."""
     out = [
         f"# The columns of {toml_value(schema.name)[1:-1]}, drafted by 'understudy init' from "
@@ -345,7 +370,9 @@ def _commented(schema: Schema, source: str) -> str:
     for line in schema.to_toml().splitlines():
         key = line.partition(" = ")[0]
         if line.startswith("[columns."):
-            out.append(_about(schema, line))
+            out.append(_about(schema, line, proposal.own))
+        if key == "order_by" and proposal.why_order:
+            out.append(f"# Proposed: {proposal.why_order}")
         if " = " in line and key in _MEANS and key not in seen:
             seen.add(key)
             out.append(f"# {key}: {_MEANS[key]}")
@@ -353,8 +380,9 @@ def _commented(schema: Schema, source: str) -> str:
     return "\n".join(out) + "\n"
 
 
-def _about(schema: Schema, line: str) -> str:
-    """Say what a column is drafted as."""
+def _about(schema: Schema, line: str, why: Mapping[str, str]) -> str:
+    """Say what a column is drafted as, and why it is proposed as a person's own."""
     (name,) = tomllib.loads(line + "\n")["columns"]
     summary = {c.name: c for c in schema.columns}[name].summary
-    return "\n".join(f"# {sentence}" for sentence in summary.splitlines())
+    told = [*summary.splitlines(), *([f"A person's own: {why[name]}"] if name in why else [])]
+    return "\n".join(f"# {sentence}" for sentence in told)

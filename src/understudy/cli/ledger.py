@@ -11,10 +11,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from understudy.budget import Budget, epsilon_of
+from understudy.budget import Budget, epsilon_of, failure_of
 from understudy.cli.verify import read_manifests, verify
 from understudy.errors import LedgerMismatchError, UsageError
 from understudy.ledger import Ledger, describe_left
+from understudy.release.guarantee import delta_words
 
 if TYPE_CHECKING:
     import argparse
@@ -33,7 +34,10 @@ def run(options: argparse.Namespace) -> None:
             raise UsageError(
                 "--create needs the table's total budget", allowed="--epsilon E --delta D"
             )
-        held = Ledger.create(path, budget=Budget(epsilon=options.epsilon, delta=options.delta))
+        budget = Budget(
+            epsilon=options.epsilon, delta=options.delta, failure=options.failure or 0.0
+        )
+        held = Ledger.create(path, budget=budget)
     else:
         held = Ledger(path)
     try:
@@ -66,7 +70,7 @@ def _verify(path: Path, options: argparse.Namespace) -> None:
 
 
 def _epsilon(state: State, grains: int) -> float:
-    return epsilon_of(max(0, grains), state.currency, state.budget.delta)
+    return epsilon_of(max(0, grains), state.currency, state.budget.gaussian_delta)
 
 
 def _ledger_facts(state: State) -> dict[str, Any]:
@@ -76,6 +80,7 @@ def _ledger_facts(state: State) -> dict[str, Any]:
         "total": state.budget.to_dict(),
         "currency": state.currency,
         "left_epsilon": _epsilon(state, state.left),
+        "left_failure": failure_of(state.failure_left),
         "head": state.head,
         "runs": [
             {
@@ -83,6 +88,7 @@ def _ledger_facts(state: State) -> dict[str, Any]:
                 "mechanism": run.request["mechanism"]["name"],
                 "budget": run.budget.to_dict(),
                 "spent_epsilon": _epsilon(state, run.spent),
+                "spent_failure": failure_of(run.failure),
                 "state": _standing(run),
                 "questions": [
                     {
@@ -115,21 +121,37 @@ def _draw_ledger(console: Console, path: Path, state: State) -> None:
     console.print(f"[bold]{escape(str(path))}[/]: {escape(whose)}", highlight=False)
     budget = state.budget
     console.print(
-        f"total epsilon {budget.epsilon:g} at delta {budget.delta:g} ({state.currency}); "
+        f"total epsilon {budget.epsilon:g} at delta "
+        f"{delta_words(budget.delta, budget.failure)} ({state.currency}); "
         f"[bold]{describe_left(state)} left[/]",
         highlight=False,
     )
     table = Table("run", "mechanism", "query", "answered", "share of total", box=None)
+    if budget.failure:
+        table.add_column("failure probability")
     for run in state.runs.values():
         share = f"{100 * run.held / state.total:.2f} %"
         table.add_row(
-            str(run.number), run.request["mechanism"]["name"], f"({_standing(run)})", "", share
+            str(run.number),
+            run.request["mechanism"]["name"],
+            f"({_standing(run)})",
+            "",
+            share,
+            *_failure(state, run.held_failure),
         )
         for r in run.reservations:
             answered = "yes" if r.ordinal in run.answers else "no"
-            table.add_row("", "", escape(r.what), answered, f"{100 * r.grains / state.total:.2f} %")
+            part = f"{100 * r.grains / state.total:.2f} %"
+            table.add_row("", "", escape(r.what), answered, part, *_failure(state, r.failure))
     if state.runs:
         console.print(table)
     console.print(
-        "Several runs compose: their squared mu (or epsilon, if pure) add up.", style="dim"
+        "Several runs compose: their squared mu (or epsilon, if pure) add up, and so do their "
+        "failure probabilities.",
+        style="dim",
     )
+
+
+def _failure(state: State, grains: int) -> list[str]:
+    """Return the cell of a failure probability, where the ledger has a share for it."""
+    return [f"{failure_of(grains):.3g}"] if state.budget.failure else []

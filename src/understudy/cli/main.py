@@ -16,17 +16,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, NoReturn
 
 from understudy import __version__
+from understudy.cli.options import TABLE, add_budget, add_discover, add_ledger, add_output, add_unit
 from understudy.errors import InternalError, StorageError, UnderstudyError, UsageError
 from understudy.synth.registry import MECHANISMS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-
-_TABLE = (
-    ".csv, .csv.gz, .parquet, a folder of Parquet files, postgresql://USER@HOST/DATABASE#TABLE "
-    "or sqlite:PATH#TABLE"
-)
 
 
 _HELP = {"-h", "--help"}
@@ -38,29 +33,6 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Raise instead of printing and exiting."""
         raise UsageError(message, hint=f"{self.prog} --help")
-
-
-def _add_budget(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--epsilon", type=float, help="the privacy parameter ε, above 0")
-    parser.add_argument("--delta", type=float, help="0 for pure ε, or far below 1 / people")
-
-
-def _add_output(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print one JSON object, no progress")
-
-
-def _add_unit(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--schema", help="schema file: TOML, or a supported metadata file")
-    parser.add_argument(
-        "--unit",
-        metavar="COLUMN[,COLUMN…]",
-        help="the columns that identify a person, or 'each-row' where every row is a person",
-    )
-    parser.add_argument(
-        "--null-ids",
-        choices=("drop", "one"),
-        help="rows without an id are dropped (default), or count as one person's",
-    )
 
 
 def _add_recipe(parser: argparse.ArgumentParser) -> None:
@@ -83,11 +55,21 @@ def _add_recipe(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_people(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--people",
+        metavar="TABLE",
+        help='a private table of people, for the columns with of = "person"; the private table '
+        "then has their rows",
+    )
+
+
 def _add_run(parser: argparse.ArgumentParser) -> None:
     """Add the options of a run, which a run file may set too."""
-    parser.add_argument("private", help=f"a run file (.toml), or the private table: {_TABLE}")
+    parser.add_argument("private", help=f"a run file (.toml), or the private table: {TABLE}")
+    _add_people(parser)
     parser.add_argument("--public", metavar="TABLE", help="a similar table that anyone may see")
-    _add_unit(parser)
+    add_unit(parser)
     parser.add_argument(
         "--bounding",
         metavar="KIND[:C]",
@@ -95,7 +77,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         "weights:C, where a person's row weights sum to at most C; sample:C, at most C rows; or "
         "weights:public, where adagrid chooses C from --public",
     )
-    _add_budget(parser)
+    add_budget(parser)
     parser.add_argument("--ledger", help="the table's ledger; created if it does not exist")
     parser.add_argument(
         "--mechanism", metavar="NAME", help=f"{', '.join(sorted(MECHANISMS))} (default: auto)"
@@ -126,7 +108,7 @@ def _add_synth(synth: argparse.ArgumentParser) -> None:
     synth.add_argument(
         "--format", choices=("parquet", "csv"), help="file format of the rows (default: parquet)"
     )
-    _add_output(synth)
+    add_output(synth)
 
 
 def _add_init(init: argparse.ArgumentParser) -> None:
@@ -138,7 +120,7 @@ def _add_init(init: argparse.ArgumentParser) -> None:
         "folder", nargs="?", default=".", help="folder to write them to (default: this one)"
     )
     init.add_argument(
-        "--public", metavar="TABLE", help=f"a similar table that anyone may see: {_TABLE}"
+        "--public", metavar="TABLE", help=f"a similar table that anyone may see: {TABLE}"
     )
     init.add_argument(
         "--metadata", metavar="FILE", help="a metadata file of SDV, dpsynth, private-pgm or NIST"
@@ -154,8 +136,26 @@ def _add_init(init: argparse.ArgumentParser) -> None:
     init.add_argument(
         "--period", metavar="DAY..DAY", help="the first and the last day of the private table"
     )
-    _add_budget(init)
-    _add_output(init)
+    add_budget(init)
+    add_output(init)
+
+
+def _add_demo(demo: argparse.ArgumentParser) -> None:
+    demo.add_argument(
+        "folder", nargs="?", default="understudy-demo", help="a new folder for its files"
+    )
+    demo.add_argument(
+        "--table",
+        choices=("city", "clinic"),
+        default="city",
+        help="what is simulated: the trips of a city's taxis, by default, or the visits of a "
+        "clinic's patients, with synthetic people by lives",
+    )
+    demo.add_argument("--trips", type=int, help="simulated trips per year (default: 200000)")
+    demo.add_argument("--patients", type=int, help="simulated patients (default: 5000)")
+    demo.add_argument("--epsilon", type=float, default=1.0)
+    demo.add_argument("--delta", type=float, default=1e-9)
+    add_output(demo)
 
 
 def _add_sample(sample: argparse.ArgumentParser) -> None:
@@ -168,14 +168,18 @@ def _add_sample(sample: argparse.ArgumentParser) -> None:
         help="number of rows (default: as many as the release has)",
     )
     sample.add_argument(
+        "--people", type=int, metavar="N", help="number of people, in place of a number of rows"
+    )
+    sample.add_argument(
         "--where",
         metavar="COLUMN=VALUE[,VALUE…]",
         action="append",
-        help="only rows with one of these values; may be repeated for other columns",
+        help="only rows with one of these values, or with --people only people, by columns of "
+        "their own; may be repeated for other columns",
     )
     sample.add_argument("--seed", type=int, help="the same seed gives the same rows")
     sample.add_argument("--out", required=True, help="a new file, .csv or .parquet")
-    _add_output(sample)
+    add_output(sample)
 
 
 def _add_evaluate(evaluate: argparse.ArgumentParser, *, with_metrics: bool) -> None:
@@ -191,7 +195,8 @@ def _add_evaluate(evaluate: argparse.ArgumentParser, *, with_metrics: bool) -> N
         "synthetic", nargs="+", help="a release's folder or a file of synthetic rows; one or more"
     )
     evaluate.add_argument("--private", required=True, metavar="TABLE", help="the private table")
-    _add_unit(evaluate)
+    _add_people(evaluate)
+    add_unit(evaluate)
     _add_recipe(evaluate)
     evaluate.add_argument(
         "--epsilon", type=float, help="evaluate a submission's rows of this epsilon"
@@ -204,7 +209,7 @@ def _add_evaluate(evaluate: argparse.ArgumentParser, *, with_metrics: bool) -> N
     )
     if with_metrics:
         import_module("understudy.cli.metrics").add_options(evaluate)
-    _add_output(evaluate)
+    add_output(evaluate)
 
 
 def parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
@@ -217,16 +222,16 @@ def parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"understudy {__version__}")
     commands = top.add_subparsers(dest="command", required=True, parser_class=_Parser)
 
-    demo = commands.add_parser("demo", help="a simulated city, from private table to evaluation")
-    demo.add_argument(
-        "folder", nargs="?", default="understudy-demo", help="a new folder for its files"
+    _add_demo(
+        commands.add_parser(
+            "demo", help="a simulated city or clinic, from private table to evaluation"
+        )
     )
-    demo.add_argument("--trips", type=int, default=200_000, help="simulated trips per year")
-    demo.add_argument("--epsilon", type=float, default=1.0)
-    demo.add_argument("--delta", type=float, default=1e-9)
-    _add_output(demo)
 
     _add_init(commands.add_parser("init", help="draft a schema and a run file from public data"))
+    add_discover(
+        commands.add_parser("discover", help="draft a schema from a private table, at a cost")
+    )
     check = commands.add_parser("check", help="validate and rehearse a run; nothing is spent")
     check.description = (
         "Compares the names of the private table's columns with the schema and the unit, and reads "
@@ -234,41 +239,30 @@ def parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
         "--unit, --bounding, --epsilon, --delta and --ledger."
     )
     _add_run(check)
-    _add_output(check)
+    add_output(check)
     _add_synth(commands.add_parser("synth", help="make a synthetic table from a private one"))
     _add_sample(
-        commands.add_parser("sample", help="draw more rows from a release, at no privacy cost")
+        commands.add_parser(
+            "sample", help="draw more rows or people from a release, at no privacy cost"
+        )
     )
     report = commands.add_parser("report", help="write a release's report, one HTML file")
     report.add_argument("release", help="a release's folder")
     report.add_argument("--out", help="a new file (default: report.html in the release's folder)")
-    _add_output(report)
+    add_output(report)
     recipes = commands.add_parser("recipes", help="list the recipes: presets for NIST's contests")
-    _add_output(recipes)
+    add_output(recipes)
 
     resume = commands.add_parser("resume", help="continue a run that was interrupted")
     resume.add_argument("ledger", help="the ledger of the run")
     resume.add_argument("--run", type=int, help="the run's number; the last one by default")
     resume.add_argument("--private", help="the private table, if it has moved")
+    _add_people(resume)
     resume.add_argument("--public", help="the public table, if it has moved")
     resume.add_argument("--out", help="another folder for the release")
-    _add_output(resume)
+    add_output(resume)
 
-    ledger = commands.add_parser("ledger", help="what was spent, on what, and what is left")
-    ledger.add_argument("file", help="the ledger")
-    ledger.add_argument(
-        "--create", action="store_true", help="create it, with --epsilon and --delta"
-    )
-    _add_budget(ledger)
-    ledger.add_argument("--abandon", type=int, metavar="RUN", help="close an open run for good")
-    ledger.add_argument(
-        "--verify",
-        nargs="+",
-        metavar="MANIFEST",
-        help="check that releases belong to this ledger: their manifest.json files or folders",
-    )
-    _add_output(ledger)
-
+    add_ledger(commands.add_parser("ledger", help="what was spent, on what, and what is left"))
     evaluate = commands.add_parser(
         "evaluate", help="custodian-only: exact differences from the private table"
     )
@@ -277,7 +271,7 @@ def parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
     metrics = commands.add_parser(
         "metrics", help="list the metrics of 'evaluate' and their options"
     )
-    _add_output(metrics)
+    add_output(metrics)
 
     audit = commands.add_parser("audit", help="check that mechanisms keep their privacy promise")
     audit.add_argument("--mechanism", help="one mechanism (default: all)")
@@ -290,7 +284,7 @@ def parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
     audit.add_argument(
         "--runs", type=int, default=10_000, help="for --statistical (default: 10,000)"
     )
-    _add_output(audit)
+    add_output(audit)
     return top
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from understudy.cli import arguments
 from understudy.cli.progress import shown
 from understudy.cli.synth import save, tell_release
 from understudy.errors import UsageError
@@ -17,14 +18,22 @@ if TYPE_CHECKING:
 
 def run(options: argparse.Namespace) -> None:
     """Continue a run that was interrupted, or write a finished one's release again."""
+    if options.people is not None and options.private is None:
+        raise UsageError("--people also needs the table of rows", allowed="--private FILE")
+    private = None if options.private is None else arguments.private(options)
     session, note = reopen_session(
-        options.ledger, number=options.run, private=options.private, public=options.public
+        options.ledger, number=options.run, private=private, public=options.public
     )
     if "recipe" in note and options.out is None:
         raise UsageError(
             f"the run belongs to the recipe {note['recipe']}",
             hint="repeat the command that began it to continue all of its runs; "
             "--out FOLDER writes only this one",
+        )
+    if "discovery" in note:
+        raise UsageError(
+            "the run is a discovery, and makes no release",
+            hint="repeat 'understudy discover' as it was called: that continues it",
         )
     if "out" not in note and options.out is None:
         raise UsageError(

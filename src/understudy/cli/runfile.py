@@ -24,13 +24,20 @@ _FILES = ("schema", "ledger", "out", "parameters", "lists")
 _WORDS = ("unit", "null_ids", "bounding", "mechanism", "format", "recipe", "noise")
 _NUMBERS = ("epsilon", "delta")
 _KINDS: dict[str, tuple[type, ...]] = {
-    **dict.fromkeys((*_TABLES, *_FILES, *_WORDS), (str,)),
+    **dict.fromkeys(_TABLES, (str, dict)),
+    **dict.fromkeys((*_FILES, *_WORDS), (str,)),
     **dict.fromkeys(_NUMBERS, (int, float)),
     "published": (bool,),
     "settings": (dict,),
     "groups": (dict,),
 }
-_CALLED = {str: "a string", int: "a number", bool: "true or false", dict: "a table"}
+_CALLED: dict[tuple[type, ...], str] = {
+    (str,): "a string",
+    (str, dict): "a string, or {people = …, rows = …}",
+    (int, float): "a number",
+    (bool,): "true or false",
+    (dict,): "a table",
+}
 _CHOICES = {
     "null_ids": ("drop", "one"),
     "format": ("parquet", "csv"),
@@ -49,6 +56,9 @@ def with_runfile(options: argparse.Namespace) -> None:
         # A delta of 0 is set, and so is a list: only what is absent is filled in.
         if (said := getattr(options, name, None)) is None or said is False:
             setattr(options, name, _placed(path.parent, name, value))
+    if isinstance(options.private, dict):
+        options.people = options.people or options.private["people"]
+        options.private = options.private["rows"]
     if options.private is None:
         raise UsageError(
             f"{path.name} names no private table", allowed='private = "FILE"', hint="add the line"
@@ -62,9 +72,14 @@ def _checked(told: dict[str, Any], path: Path) -> dict[str, Any]:
             raise UsageError(f"{path.name} has an unknown key", got=name, allowed=", ".join(_KINDS))
         kinds = _KINDS[name]
         # True is an int in Python.
-        if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+        sound = isinstance(value, kinds) and (not isinstance(value, bool) or bool in kinds)
+        if name in _TABLES and isinstance(value, dict):
+            sound = set(value) == {"people", "rows"} and all(
+                isinstance(table, str) for table in value.values()
+            )
+        if not sound:
             raise UsageError(
-                f"{path.name}: invalid value for {name}", got=repr(value), allowed=_CALLED[kinds[0]]
+                f"{path.name}: invalid value for {name}", got=repr(value), allowed=_CALLED[kinds]
             )
         if value not in _CHOICES.get(name, (value,)):
             raise UsageError(
@@ -79,6 +94,8 @@ def _placed(folder: Path, name: str, value: Any) -> Any:  # noqa: ANN401  whatev
     """Return a path relative to the working directory."""
     if name == "groups":
         return [f"{column}={folder / str(file)}" for column, file in value.items()]
+    if name in _TABLES and isinstance(value, dict):
+        return {each: _placed(folder, name, table) for each, table in value.items()}
     if name in _TABLES:
         return located(value, lambda path: str(folder / path))
     return str(folder / value) if name in _FILES else value

@@ -1,4 +1,4 @@
-"""The sample command: draw more rows from a release, at no privacy cost."""
+"""The sample command: draw more rows or people from a release, at no privacy cost."""
 
 from __future__ import annotations
 
@@ -29,14 +29,18 @@ def run(options: argparse.Namespace) -> None:
         progress("reading the release", 0)
         release = Release.read(options.release)
         progress("drawing rows", 0)
-        rows = release.sample(options.rows, seed=options.seed, where=where)
+        rows = release.sample(options.rows, people=options.people, seed=options.seed, where=where)
         progress("writing them", 0)
         with new_file(out) as partial, closing(DuckDB()) as engine:
             engine.write(rows, partial, types=sql_types(release.schema))
     count = len(next(iter(rows.values())))
     whence = "its model" if release.model is not None else "its people"
-    lines = [f"{count:,} rows in {out}, drawn from {whence}; at no privacy cost"]
-    tell(options, {"rows": count, "file": str(out), "drawn_from": whence}, lines)
+    facts = {"rows": count, "file": str(out), "drawn_from": whence}
+    what = f"{count:,} rows"
+    if options.people is not None:
+        facts["people"] = options.people
+        what = f"{options.people:,} people with {what}"
+    tell(options, facts, [f"{what} in {out}, drawn from {whence}; at no privacy cost"])
 
 
 def _where(texts: tuple[str, ...]) -> dict[str, list[str]]:

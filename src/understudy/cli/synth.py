@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from understudy.budget import Budget
 from understudy.cli import arguments
@@ -11,11 +11,12 @@ from understudy.cli.output import tell
 from understudy.cli.progress import shown
 from understudy.cli.runfile import with_runfile
 from understudy.engine import check_apart
-from understudy.engine.sources import lasting
+from understudy.engine.two_tables import lasting_tables
 from understudy.errors import UnderstudyError
 from understudy.ledger import Ledger, describe_left
 from understudy.public import PublicTable
 from understudy.release import Release, check_target
+from understudy.release.guarantee import delta_words
 from understudy.schema import Schema
 from understudy.session import open_session
 
@@ -45,7 +46,7 @@ def run(options: argparse.Namespace) -> None:
     check_target(out)
     mechanism = arguments.mechanism(options.mechanism, options.settings)
     chooser = arguments.chooser(options, mechanism)
-    note = _note(options.private, out, form, options.public)
+    note = _note(arguments.private(options), out, form, options.public)
     with shown(quiet=options.json) as progress:
         session = opened(options, chooser, progress)
         new = not session.ledger.exists()
@@ -56,20 +57,21 @@ def run(options: argparse.Namespace) -> None:
 
 def opened(options: argparse.Namespace, chooser: AdaGrid | None, progress: Progress) -> Session:
     """Open the session of `synth`; where the cap is chosen, it is chosen from public rows alone."""
-    check_apart(options.private, options.public)
+    private = arguments.private(options)
+    check_apart(private, options.public)
     schema = Schema.read(options.schema)
     unit = arguments.unit(options.unit, options.null_ids)
     budget = Budget(epsilon=options.epsilon, delta=options.delta)
-    public: str | PublicTable | None = options.public
+    public: object = options.public
     if chooser is None:
         bounding = arguments.bounding(options.bounding)
     else:
         progress("reading the public table", 0)
-        public = PublicTable.read(options.public, schema=schema, unit=unit.resolved(schema))
+        public = known = PublicTable.read(options.public, schema=schema, unit=unit.resolved(schema))
         progress("choosing the cap", 0)
-        bounding = chooser.weights(public, budget=budget)
+        bounding = chooser.weights(known, budget=budget)
     return open_session(
-        private=options.private,
+        private=private,
         public=public,
         schema=schema,
         unit=unit,
@@ -79,12 +81,10 @@ def opened(options: argparse.Namespace, chooser: AdaGrid | None, progress: Progr
     )
 
 
-def _note(
-    private: str | Path, out: Path, form: Format, public: str | None = None
-) -> dict[str, str]:
+def _note(private: object, out: Path, form: Format, public: object = None) -> dict[str, Any]:
     """Return what `resume` needs to know, from whatever folder it is called."""
-    note = {"private": lasting(private), "out": str(out.resolve()), "format": form}
-    return note if public is None else note | {"public": lasting(public)}
+    note = {"private": lasting_tables(private), "out": str(out.resolve()), "format": form}
+    return note if public is None else note | {"public": lasting_tables(public)}
 
 
 def save(release: Release, out: Path, form: Format, ledger: Path, progress: Progress) -> None:
@@ -116,8 +116,9 @@ def tell_release(
     held.close()
     promise = release.manifest["guarantee"]
     lines = [
-        f"{len(release):,} synthetic rows in {out}",
-        f"  promise  epsilon {promise['epsilon']:g}, delta {promise['delta']:g}, "
+        f"{_made(release)} in {out}",
+        f"  promise  epsilon {promise['epsilon']:g}, "
+        f"delta {delta_words(promise['delta'], promise.get('failure', 0.0))}, "
         f"for every {promise['unit']} with all of its rows",
         *(f"  chose    {chosen}: {why}" for chosen, why in _chosen(release)),
         *(
@@ -133,12 +134,19 @@ def tell_release(
         "release": str(out),
         "report": str(out / REPORT),
         "rows": len(release),
+        **({"people": release.manifest["people"]} if release.two_tables else {}),
         "guarantee": promise,
         "chosen": [{"mechanism": chosen, "why": why} for chosen, why in _chosen(release)],
         "ledger": {"file": str(ledger), "left": left, "new": new},
         "notes": release.manifest["notes"],
     }
     tell(options, facts, lines)
+
+
+def _made(release: Release) -> str:
+    rows = f"{len(release):,} synthetic rows"
+    people = f"{release.manifest['people']:,} synthetic people" if release.two_tables else ""
+    return f"{people} and {rows}" if people else rows
 
 
 def _chosen(release: Release) -> list[tuple[str, str]]:

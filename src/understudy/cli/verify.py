@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from understudy.budget import epsilon_of
+from understudy.budget import epsilon_of, failure_of
 from understudy.errors import LedgerMismatchError, MalformedFileError, MissingFileError
 from understudy.release.from_disk import MANIFEST
 
@@ -106,7 +106,8 @@ def _run(state: State, run: RunState) -> dict[str, Any]:
         "mechanism": run.request["mechanism"]["name"],
         "state": "closed" if run.closed else "open",
         "questions": len(run.reservations),
-        "spent_epsilon": epsilon_of(run.spent, state.currency, state.budget.delta),
+        "spent_epsilon": epsilon_of(run.spent, state.currency, state.budget.gaussian_delta),
+        "spent_failure": failure_of(run.failure),
     }
 
 
@@ -115,8 +116,13 @@ def _since(state: State, last: Verified) -> dict[str, Any]:
         "run": last.run,
         "entries": last.entries_since,
         "charges": last.charges_since,
-        "epsilon": epsilon_of(last.grains_since, state.currency, state.budget.delta),
+        "epsilon": epsilon_of(last.grains_since, state.currency, state.budget.gaussian_delta),
+        "failure": failure_of(last.failure_since),
     }
+
+
+def _failure(probability: float) -> str:
+    return f" and failure probability {probability:.6g}" if probability else ""
 
 
 def _lines(facts: dict[str, Any]) -> list[str]:
@@ -132,14 +138,15 @@ def _lines(facts: dict[str, Any]) -> list[str]:
         lines.append("Runs without a manifest here:")
     lines += [
         f"  run {run['run']}: {run['mechanism']}, {run['state']}, {run['questions']} questions, "
-        f"epsilon {run['spent_epsilon']:.6g} spent"
+        f"epsilon {run['spent_epsilon']:.6g}{_failure(run['spent_failure'])} spent"
         for run in facts["runs_without_manifest"]
     ]
     since = facts["since_last"]
     if since is not None:
         lines.append(
             f"After the last of these manifests, of run {since['run']}: {since['entries']} "
-            f"entries, {since['charges']} of them charges, epsilon {since['epsilon']:.6g} spent"
+            f"entries, {since['charges']} of them charges, epsilon {since['epsilon']:.6g}"
+            f"{_failure(since['failure'])} spent"
         )
         lines += [SHOWN] if facts["agrees"] else []
     return [*lines, *([] if facts["keyed"] else [UNKEYED])]

@@ -14,7 +14,8 @@ import numpy as np
 from understudy.budget import Budget, Weights, bounding_to_dict, epsilon_of
 from understudy.contests.recipe import Recipe
 from understudy.contests.submission import Submission, manifest_path, write_manifest
-from understudy.engine.sources import Database, check_apart, lasting
+from understudy.engine import check_apart
+from understudy.engine.sources import Database, lasting
 from understudy.errors import BudgetError, BudgetExhaustedError, UsageError
 from understudy.ledger import Ledger, describe_left
 from understudy.public import PublicTable

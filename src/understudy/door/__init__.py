@@ -1,8 +1,20 @@
 """The interface to private data: what may be asked, what comes back."""
 
+from understudy.door.discovery import (
+    KINDS_OF_VALUE,
+    MOST_LENGTH,
+    MOST_OF_CODE,
+    Discover,
+    Found,
+    Kinds,
+    Reading,
+    Search,
+    Spread,
+)
 from understudy.door.door import Door
 from understudy.door.merged import MergedDoor
 from understudy.door.questions import (
+    AnyQuestion,
     Candidate,
     Distances,
     Measure,
@@ -24,19 +36,29 @@ from understudy.door.views import Derived, View, viewed_schema
 from understudy.graph import Clique, Measurement, Rows
 
 __all__ = [
+    "KINDS_OF_VALUE",
+    "MOST_LENGTH",
+    "MOST_OF_CODE",
+    "AnyQuestion",
     "Candidate",
     "Clique",
     "Derived",
+    "Discover",
     "Distances",
     "Door",
+    "Found",
+    "Kinds",
     "Measure",
     "Measurement",
     "Merge",
     "MergedDoor",
     "Query",
     "Question",
+    "Reading",
     "Rows",
+    "Search",
     "Select",
+    "Spread",
     "Total",
     "UnitCounts",
     "UnitMode",

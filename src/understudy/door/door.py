@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from understudy.budget import Bounding, Budget, Capped, Currency, ResolvedUnit
+    from understudy.door.discovery import Found, Reading, Search
     from understudy.door.questions import Candidate, Merge, Query
     from understudy.door.views import View
     from understudy.graph import Clique, Measurement
@@ -30,6 +31,10 @@ class Door(Protocol):
     @property
     def unit(self) -> ResolvedUnit:
         """Who is protected."""
+
+    @property
+    def two_tables(self) -> bool:
+        """Whether people have a table of their own, so that some may have no rows."""
 
     @property
     def bounding(self) -> Bounding:
@@ -107,7 +112,28 @@ class Door(Protocol):
         """Count the rows, at most ``cap`` per person."""
 
     def units(self, *, scale: float) -> float:
-        """Count the people."""
+        """Count the people who have rows."""
+
+    def discover(self, searches: Sequence[Search]) -> tuple[Found, ...]:
+        """Tell which values of columns of text many people have, with noisy weights.
+
+        Each column is declared as text; what a search costs is its noise and a failure probability,
+        for which the run must have a share.
+        """
+
+    def spread(
+        self, column: str, *, reading: Reading, edges: Sequence[float], most: int, scale: float
+    ) -> NDArray[np.float64]:
+        """Weigh people by the cells between edges in which they have numbers or moments.
+
+        The column is declared as text.  Cell 0 is below the first edge, the last one above it all.
+        """
+
+    def kinds(self, columns: Sequence[str], *, scale: float) -> NDArray[np.float64]:
+        """Count the people all of whose values are of a kind: an array columns × kinds.
+
+        Columns are declared as text; the kinds are `KINDS_OF_VALUE`.
+        """
 
     def close(self) -> None:
         """End the queries: the private table is released before the answers are processed."""

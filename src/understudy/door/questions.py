@@ -18,8 +18,10 @@ import numpy as np
 
 from understudy.budget import Bounding, Capped
 from understudy.budget.bounding import bounding_to_dict
+from understudy.door.checks import LARGEST, check_clique, keep, number, positive_scale, whole
+from understudy.door.discovery import Discover, Kinds, Spread
 from understudy.door.views import View, viewed_schema
-from understudy.errors import BudgetError, QuestionError
+from understudy.errors import QuestionError
 from understudy.graph import frozen
 from understudy.schema import Integer
 
@@ -30,45 +32,6 @@ if TYPE_CHECKING:
 
     from understudy.graph import Clique, Rows
     from understudy.schema import Schema
-
-
-LARGEST = 2.0**36
-
-
-def _keep(record: object, name: str, value: object) -> None:
-    """Replace a field by its checked value.
-
-    Numbers become plain ones: a caller's own subclass could say one thing to the charge and
-    another to the count.
-    """
-    object.__setattr__(record, name, value)
-
-
-def _number(value: object) -> float:
-    if not isinstance(value, (int, float)) or isinstance(value, bool):
-        return math.nan
-    return float(value)
-
-
-def _scale(scale: object) -> float:
-    if not 0 < _number(scale) < math.inf:
-        raise BudgetError("a noise scale must be positive", got=scale, allowed="a number above 0")
-    return _number(scale)
-
-
-def _whole(what: str, value: object) -> int:
-    plain = int(value) if isinstance(value, int) and not isinstance(value, bool) else 0
-    if not 0 < plain < 2**31:
-        raise BudgetError(f"{what} must be a positive integer", got=repr(value))
-    return plain
-
-
-def _check_clique(clique: object) -> None:
-    # A caller's own subclass of str could be one column to the charge and another to the count.
-    if type(clique) is not tuple or any(type(name) is not str for name in clique):
-        raise QuestionError("a clique must be a tuple of column names", got=type(clique).__name__)
-    if len(set(clique)) < len(clique):
-        raise QuestionError("a clique must name each column only once", got=clique)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -84,8 +47,8 @@ class Merge:
 
     def __post_init__(self) -> None:
         """Raise if the new codes have a gap, and store an immutable copy."""
-        _keep(self, "codes", frozen(self.codes, np.int64))
-        _check_clique((self.column,))
+        keep(self, "codes", frozen(self.codes, np.int64))
+        check_clique((self.column,))
         counted = np.unique(self.codes)
         if self.codes.ndim != 1 or not np.array_equal(counted, np.arange(max(1, len(counted)))):
             raise QuestionError(
@@ -118,8 +81,8 @@ class Query:
 
     def __post_init__(self) -> None:
         """Raise on an invalid clique or noise scale."""
-        _keep(self, "scale", _scale(self.scale))
-        _check_clique(self.clique)
+        keep(self, "scale", positive_scale(self.scale))
+        check_clique(self.clique)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -136,7 +99,7 @@ class Measure:
 
     def __post_init__(self) -> None:
         """Raise if there is no query."""
-        _keep(self, "price", _number(self.price))
+        keep(self, "price", number(self.price))
         if not self.queries:
             raise QuestionError("a measurement needs at least one query")
 
@@ -155,10 +118,10 @@ class UnitMode:
 
     def __post_init__(self) -> None:
         """Raise on an invalid clique or noise scale, and store an immutable copy of the labels."""
-        _keep(self, "scale", _scale(self.scale))
-        _check_clique(self.clique)
+        keep(self, "scale", positive_scale(self.scale))
+        check_clique(self.clique)
         if self.labels is not None:
-            _keep(self, "labels", frozen(self.labels, np.int64))
+            keep(self, "labels", frozen(self.labels, np.int64))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -179,15 +142,15 @@ class UnitCounts:
 
     def __post_init__(self) -> None:
         """Raise on invalid times or cells, and store an immutable copy of the cells."""
-        _keep(self, "upwards", bool(self.upwards))
-        _keep(self, "scale", _scale(self.scale))
-        _check_clique(self.clique)
-        _keep(self, "cells", frozen(self.cells, np.int64))
-        _keep(self, "most", _whole("the number of cells a person may touch", self.most))
+        keep(self, "upwards", bool(self.upwards))
+        keep(self, "scale", positive_scale(self.scale))
+        check_clique(self.clique)
+        keep(self, "cells", frozen(self.cells, np.int64))
+        keep(self, "most", whole("the number of cells a person may touch", self.most))
         times = tuple(int(t) if isinstance(t, (int, np.integer)) else 0 for t in self.times)
         if not times or len(set(times)) < len(times) or min(times) < 1:
             raise QuestionError("times must be distinct positive integers", got=self.times)
-        _keep(self, "times", times)
+        keep(self, "times", times)
         if not len(self.cells) or len(np.unique(self.cells)) < len(self.cells):
             raise QuestionError(
                 "at least one cell is needed, and no cell twice", got=f"{len(self.cells)} cells"
@@ -205,10 +168,10 @@ class Candidate:
 
     def __post_init__(self) -> None:
         """Store an immutable float64 expectation and plain numbers; raise if out of range."""
-        _check_clique(self.clique)
-        _keep(self, "expected", frozen(self.expected, np.float64))
-        _keep(self, "weight", _number(self.weight))
-        _keep(self, "penalty", _number(self.penalty))
+        check_clique(self.clique)
+        keep(self, "expected", frozen(self.expected, np.float64))
+        keep(self, "weight", number(self.weight))
+        keep(self, "penalty", number(self.penalty))
         # Beyond this, sums in steps of the finest noise could overflow int64, and void the proof.
         size = float(np.abs(self.expected).sum()) + abs(self.penalty)
         if not size < LARGEST or not 0 < self.weight < math.inf:
@@ -233,7 +196,7 @@ class Select:
     def __post_init__(self) -> None:
         """Raise on a bounding without a cap, no candidates, or an invalid epsilon."""
         _check_candidates(self.candidates, self.bounding)
-        _keep(self, "epsilon", _scale(self.epsilon))
+        keep(self, "epsilon", positive_scale(self.epsilon))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -254,7 +217,7 @@ class Distances:
     def __post_init__(self) -> None:
         """Raise on a bounding without a cap, no candidates, or an invalid scale."""
         _check_candidates(self.candidates, self.bounding)
-        _keep(self, "scale", _scale(self.scale))
+        keep(self, "scale", positive_scale(self.scale))
 
 
 def _check_candidates(candidates: tuple[Candidate, ...], bounding: object) -> None:
@@ -279,8 +242,8 @@ class Total:
 
     def __post_init__(self) -> None:
         """Raise on an invalid cap or noise scale."""
-        _keep(self, "scale", _scale(self.scale))
-        _keep(self, "cap", _whole("the cap on a person's rows", self.cap))
+        keep(self, "scale", positive_scale(self.scale))
+        keep(self, "cap", whole("the cap on a person's rows", self.cap))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -291,10 +254,12 @@ class Units:
 
     def __post_init__(self) -> None:
         """Raise on an invalid noise scale."""
-        _keep(self, "scale", _scale(self.scale))
+        keep(self, "scale", positive_scale(self.scale))
 
 
-Question = Measure | UnitMode | UnitCounts | Select | Distances | Total | Units
+Question = Measure | UnitMode | UnitCounts | Select | Distances | Total | Units | Spread | Kinds
+"""Questions whose answers are numbers."""
+AnyQuestion = Question | Discover
 
 
 def merged_schema(schema: Schema, merged: Sequence[Merge]) -> Schema:
@@ -304,7 +269,7 @@ def merged_schema(schema: Schema, merged: Sequence[Merge]) -> Schema:
     return replace(schema, columns=(*schema.ids, *columns), order_by=())
 
 
-def seen(schema: Schema, question: Question) -> Schema:
+def seen(schema: Schema, question: AnyQuestion) -> Schema:
     """Return the schema that a question's cliques refer to: a view's, with merged codes."""
     if not isinstance(question, (Measure, Select, Distances)):
         return schema
@@ -331,7 +296,7 @@ def describe(question: object) -> Any:  # noqa: ANN401  plain data, as JSON take
     if isinstance(question, Bounding):
         return bounding_to_dict(question)
     parts = {f.name: describe(getattr(question, f.name)) for f in fields(question)}
-    for name, unused in (("merged", []), ("view", None)):
+    for name, unused in (("merged", []), ("view", None), ("everyone", False), ("prefixes", [])):
         # As before there were such fields, so that older runs can be resumed.
         if name in parts and parts[name] == unused:
             del parts[name]
@@ -341,7 +306,7 @@ def describe(question: object) -> Any:  # noqa: ANN401  plain data, as JSON take
     return told
 
 
-def plan(question: Question) -> str:
+def plan(question: AnyQuestion) -> str:
     """Return the hash of a question's full description."""
     text = json.dumps(describe(question), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()

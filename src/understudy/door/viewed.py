@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from understudy.budget import Unit, Weights, resolve
+from understudy.door.questions import Query
 from understudy.door.views import viewed_schema
 from understudy.errors import QuestionError
 
@@ -15,11 +16,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from understudy.budget import Bounding, Budget, Capped, Currency, ResolvedUnit
+    from understudy.door.discovery import Found, Reading, Search
     from understudy.door.door import Door
-    from understudy.door.questions import Candidate, Merge, Query
+    from understudy.door.questions import Candidate, Merge
     from understudy.door.views import View
     from understudy.graph import Clique, Measurement
     from understudy.schema import Schema
+
+ROUNDED_UP = 1 + 1e-9
 
 
 class ViewDoor:
@@ -40,6 +44,11 @@ class ViewDoor:
     def unit(self) -> ResolvedUnit:
         """Who is protected: in a table of people each row is a person."""
         return resolve(Unit.each_row(), self.schema) if self._view.people else self._door.unit
+
+    @property
+    def two_tables(self) -> bool:
+        """Whether people have a table of their own, so that some may have no rows."""
+        return self._door.two_tables
 
     @property
     def bounding(self) -> Bounding:
@@ -108,12 +117,16 @@ class ViewDoor:
     def total(self, *, cap: int, scale: float) -> float:
         """Count the rows, at most ``cap`` per person; in a table of people, the people."""
         if self._view.people:
-            return self._door.units(scale=scale)
+            return self.units(scale=scale)
         return self._door.total(cap=cap, scale=scale)
 
     def units(self, *, scale: float) -> float:
-        """Count the people."""
-        return self._door.units(scale=scale)
+        """Count the people of the view."""
+        if not self._view.everyone:
+            return self._door.units(scale=scale)
+        # One count that a person moves by 1.  The price has a margin; what is charged is exact.
+        (counted,) = self.measure([Query(clique=(), scale=scale)], price=ROUNDED_UP / scale)
+        return float(counted.values[0])
 
     def unit_mode(
         self, clique: Clique, *, scale: float, labels: NDArray[np.int64] | None = None
@@ -135,6 +148,20 @@ class ViewDoor:
         return self._door.unit_counts(
             clique, cells=cells, times=times, most=most, scale=scale, upwards=upwards
         )
+
+    def discover(self, searches: Sequence[Search]) -> tuple[Found, ...]:
+        """Tell which values of columns of text many people have, in the table itself."""
+        return self._door.discover(searches)
+
+    def spread(
+        self, column: str, *, reading: Reading, edges: Sequence[float], most: int, scale: float
+    ) -> NDArray[np.float64]:
+        """Weigh people by cells of a column of text, in the table itself."""
+        return self._door.spread(column, reading=reading, edges=edges, most=most, scale=scale)
+
+    def kinds(self, columns: Sequence[str], *, scale: float) -> NDArray[np.float64]:
+        """Count people by the kinds of their values in columns of text, in the table itself."""
+        return self._door.kinds(columns, scale=scale)
 
     def close(self) -> None:
         """End the queries, of the door behind it too."""

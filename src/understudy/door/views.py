@@ -23,6 +23,8 @@ OF_PERSON, OF_ROW = get_args(OfPerson), get_args(OfRow)
 CLASSED = frozenset({"rows", "nth"})
 SHARES = frozenset({"agreement", "persistence"})
 DIFFERENCES = frozenset({"spread", "step"})
+OF_SOME_ROW = frozenset({"mode", "first", "last"})
+"""What somebody without rows has none of."""
 TENTHS = 10
 SHARES_OF = (0.0, *((i + 0.5) / TENTHS for i in range(TENTHS)), 1.0)
 """About the share of each class: none, tenths, all.  People with a single row are a class more."""
@@ -49,7 +51,8 @@ class Derived:
     column: str = ""
     """The column it is derived from; none for ``rows`` and ``nth``."""
     starts: tuple[int, ...] = ()
-    """The least number of each class of ``rows`` or ``nth``, from 1 upwards."""
+    """The least number of each class of ``rows`` or ``nth``, from 1 upwards; of ``rows`` perhaps
+    from 0, in a view of everyone."""
 
     def __post_init__(self) -> None:
         """Raise on an unknown kind, and on classes that are not in order."""
@@ -63,15 +66,17 @@ class Derived:
                 allowed=", ".join((*OF_PERSON, *OF_ROW)),
             )
         classed, starts = self.kind in CLASSED, self.starts
-        in_order = starts == tuple(sorted(set(starts))) and starts[:1] == (1,)
+        least = {(1,), (0,)} if self.kind == "rows" else {(1,)}
+        in_order = starts == tuple(sorted(set(starts))) and starts[:1] in least
         if classed is bool(self.column) or (not in_order if classed else bool(starts)):
             raise QuestionError(
                 f"the derived column {self.name!r} needs classes from 1 upwards, or a column",
+                allowed="starts from 1; of rows, also from 0",
                 got=f"{self.kind} of {self.column!r} with starts {starts}",
             )
 
-    def declaration(self, schema: Schema) -> Integer:
-        """Return the declaration of its codes."""
+    def declaration(self, schema: Schema, *, everyone: bool) -> Integer:
+        """Return the declaration of its codes; people without rows have no code of a column."""
         if self.kind in CLASSED:
             size = len(self.starts)
         elif self.kind in SHARES:
@@ -80,7 +85,8 @@ class Derived:
             size = len(DIFFERENCES_OF) + 1
         else:
             size = schema[self.column].size + (self.kind == "previous")
-        return Integer(name=self.name, min=0, max=size - 1, missing=False)
+        none = everyone and self.kind in OF_SOME_ROW
+        return Integer(name=self.name, min=0, max=size - 1, missing=none)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,25 +94,32 @@ class View:
     """A table of rows, or of people, with derived columns.
 
     A person's own columns (`Schema.own`) have the person's most common code in all of their rows.
-    A table of people has one row a person, with their own columns and the derived ones.
+    A table of people has one row a person, with their own columns and the derived ones.  With
+    ``everyone`` it also has people without rows, where people have a table of their own: their
+    number of rows is 0, they have no most common, first or last code, and of shares and differences
+    the class of people with a single row.
     """
 
     derived: tuple[Derived, ...] = ()
     people: bool = False
+    everyone: bool = False
 
     def __post_init__(self) -> None:
         """Raise on columns of rows in a table of people."""
         object.__setattr__(self, "derived", tuple(self.derived))
         object.__setattr__(self, "people", bool(self.people))
+        object.__setattr__(self, "everyone", bool(self.everyone))
         if any(type(each) is not Derived for each in self.derived):
             raise QuestionError("a view is made of the door's own derived columns")
         of_rows = [each.name for each in self.derived if each.kind in OF_ROW]
         if self.people and of_rows:
             raise QuestionError("a table of people has no columns of rows", got=", ".join(of_rows))
+        if self.everyone and not self.people:
+            raise QuestionError("people without rows are in no table of rows", got="everyone")
 
 
 def viewed_schema(schema: Schema, view: View) -> Schema:
     """Return the schema of a view: derived columns are integers."""
     kept = [c for c in schema.modelled if c.name in schema.own or not view.people]
-    columns = (*schema.ids, *kept, *(each.declaration(schema) for each in view.derived))
-    return replace(schema, columns=columns, order_by=())
+    derived = (each.declaration(schema, everyone=view.everyone) for each in view.derived)
+    return replace(schema, columns=(*schema.ids, *kept, *derived), order_by=())

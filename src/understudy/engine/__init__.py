@@ -4,7 +4,8 @@ from understudy.engine.choice import engine_for
 from understudy.engine.duckdb import DuckDB
 from understudy.engine.encoding import CodedTable
 from understudy.engine.engine import Columns, Engine
-from understudy.engine.sources import Database, SparkTable, check_apart
+from understudy.engine.sources import Database, SparkTable
+from understudy.engine.two_tables import check_apart, two_tables
 
 __all__ = [
     "CodedTable",
@@ -15,4 +16,5 @@ __all__ = [
     "SparkTable",
     "check_apart",
     "engine_for",
+    "two_tables",
 ]

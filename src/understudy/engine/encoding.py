@@ -1,42 +1,40 @@
 """A table as codes: every row encoded, each person known by a number.
 
 Tables made in the engine: ``rows`` (person, c0, c1, …: one code a modelled column), ``sizes``
-(person, n: rows kept) and ``people`` (person, id).  A person is a number where the engine can
-number ids, and else goes by the id itself.  Where each row is a person there is neither ``person``
-nor ``people``: a row has no name that a lost worker's successor would give to the same row again,
-and so all that is asked of it is worked out from the row itself.  Private and public tables are
-laid out alike; what may leave the engine is the business of `understudy.vault` and
-`understudy.public`.
+(person, n: rows kept, of people who have any) and ``people`` (person, id).  A person is a number
+where the engine can number ids, and else goes by the id itself.  Where each row is a person there
+is neither ``person`` nor ``people``: a row has no name that a lost worker's successor would give to
+the same row again, and so all that is asked of it is worked out from the row itself.  Private and
+public tables are laid out alike; what may leave the engine is the business of `understudy.vault`
+and `understudy.public`.
 
-Of the table's own columns those that are needed are taken once, as s0, s1, …; from there on all
-names are ours, so that nothing a column is called can stand for anything else.
+Of two tables, people and rows (`understudy.engine.two_tables`), a person's own columns come from
+the one and all others from the other.  A further table, ``everyone`` (person, codes of own
+columns), has each person of the table of people once; ``rows`` are then those of these people, with
+the person's own codes beside them, as in a table that has both.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from understudy.budget import resolve
-from understudy.errors import MissingColumnError
-from understudy.schema.columns import NULLS
-from understudy.schema.encoding.dialect import literal, quote
-from understudy.schema.encoding.expressions import number_of, part_of, seconds_of, text_of
-from understudy.schema.sql import encoder
+from understudy.engine.attached import NOTHING, Attached
+from understudy.engine.two_tables import HINT, check_two_tables, two_tables
+from understudy.schema.encoding.dialect import literal
 
 if TYPE_CHECKING:
     from understudy.budget import AnyUnit
     from understudy.engine.engine import Engine
+    from understudy.engine.two_tables import TwoTables
     from understudy.schema import Schema
-    from understudy.schema.encoding.dialect import Kind
-
-
-def _width(size: int) -> str:
-    return "TINYINT" if size <= 2**7 else "SMALLINT" if size <= 2**15 else "INTEGER"
 
 
 class CodedTable:
     """An encoded table in an engine, with numbered people."""
+
+    with_texts: ClassVar[bool] = False
+    """Whether columns of text, which have no codes, are read too."""
 
     def __init__(
         self,
@@ -45,13 +43,14 @@ class CodedTable:
         *,
         schema: Schema,
         unit: AnyUnit,
+        key: str = "",
         numbers: bool = False,
         rows: bool = True,
     ) -> None:
         """Attach, check the structure, encode every row, and number the people.
 
-        With ``numbers`` the rows keep the unbinned values of binned columns, as v0, v1, ….  Without
-        ``rows`` only the structure is checked.
+        Ties go by a hash with a key.  With ``numbers`` the rows keep the unbinned values of binned
+        columns, as v0, v1, ….  Without ``rows`` only the structure is checked.
         """
         self.engine = engine
         self.schema = schema
@@ -61,99 +60,139 @@ class CodedTable:
         self.number = {
             c.name: f"v{i}" for i, c in enumerate(schema.modelled) if numbers and c.is_binned
         }
-        kinds = engine.attach(
-            data, name="source", delimiter=schema.delimiter, quote_mark=schema.quote
+        self._key = literal(key)
+        self.text: dict[str, str] = {}
+        """The SQL of the texts of columns that have no codes, in the view ``taken``."""
+        both = two_tables(data)
+        self.two_tables = both is not None
+        """Whether people have a table of their own, so that some may have no rows."""
+        if both is not None:
+            check_two_tables(self.schema, self.unit)
+            people, held = self._attach_two(both)
+            if rows:
+                self._know_everyone(people.encode(self.code, self.number))
+                self._join(held.encode(self.code, self.number))
+            return
+        texts = schema.texts if self.with_texts else ()
+        held = Attached(
+            engine, data, schema=schema, unit=self.unit, columns=schema.modelled, texts=texts
         )
-        needed = [c.table_column for c in schema.modelled] + [p.column for p in self.unit.parts]
-        self._own = {name: f"s{i}" for i, name in enumerate(dict.fromkeys(needed))}
-        self._check_columns(kinds)
+        self.text, self.taken = held.text, held.taken
         if rows:
-            self._encode({own: kinds[name] for name, own in self._own.items()})
+            self._encode(held)
 
-    def _check_columns(self, kinds: dict[str, Kind]) -> None:
-        missing = sorted(set(self._own) - set(kinds))
-        if missing:
-            # The table's own column names are not listed: a file without a header has values there.
-            raise MissingColumnError(
-                "the table lacks columns that the schema or the unit names",
-                got="no " + ", ".join(map(repr, missing)),
-                hint="names must match exactly; check that the first line is the header",
-            )
-
-    def _unit_key(self, kinds: dict[str, Kind]) -> tuple[dict[str, str], str]:
-        """Compose the readings that identify a row's person, and their joint text, or NULL."""
-        dialect = self.engine.dialect
-        readings, texts = {}, []
-        for i, each in enumerate(self.unit.parts):
-            own, read = self._own[each.column], f"u{i}"
-            if each.part is None:
-                nulls = ", ".join(literal(n) for n in NULLS)
-                readings[read] = text_of(own, kinds[own], dialect)
-                texts.append(f"CASE WHEN {read} IN ({nulls}) THEN NULL ELSE {read} END")
-            else:
-                readings[read] = seconds_of(own, kinds[own], each.format, dialect)
-                taken = part_of(read, each.part, dialect)
-                texts.append(f"CAST(CAST({taken} AS BIGINT) AS STRING)")
-        if len(texts) > 1:
-            # Lengths keep ("1", "23") and ("12", "3") apart; || gives NULL if any part is.
-            texts = [" || ".join(f"CAST(length({t}) AS STRING) || ':' || {t}" for t in texts)]
-        # The empty text is itself a null id, so it can stand for the one person of all null ids.
-        return readings, f"coalesce({texts[0]}, '')" if self.unit.nulls == "one" else texts[0]
-
-    def _take(self, kinds: dict[str, Kind]) -> None:
-        """Create a view of the needed columns, and of the id if there is one."""
-        listed = ", ".join(f"s.{quote(name)} AS {own}" for name, own in self._own.items())
-        source = f"SELECT {listed} FROM source AS s"
-        if not self.unit.is_row:
-            readings, key = self._unit_key(kinds)
-            # Nested, so that a long expression is written once.
-            read = ", ".join(f"{sql} AS {name}" for name, sql in readings.items())
-            source = f"SELECT k.*, {key} AS id FROM (SELECT t.*, {read} FROM ({source}) AS t) AS k"
-        self.engine.view("taken", source, reading_input=True)
-
-    def _encode(self, kinds: dict[str, Kind]) -> None:
-        e = self.engine
-        self._take(kinds)
-        columns = [
-            replace(c, name=self.code[c.name], source=self._own[c.table_column])
-            for c in self.schema.modelled
-        ]
-        extra = {} if self.unit.is_row else {"id": "s.id"}
-        for column, name in zip(columns, self.code, strict=True):
-            if name in self.number:
-                x, kind = f"s.{column.source}", kinds[column.source]
-                text = text_of(x, kind, e.dialect)
-                extra[self.number[name]] = number_of(x, text, kind, e.dialect)
-        query = encoder(columns, kinds, table="taken", dialect=e.dialect, extra=extra)
-        for name, texts in query.lists.items():
-            e.declare(name, texts)
-        kept = ", ".join(
-            [f"CAST(e.{c.name} AS {_width(c.size)}) AS {c.name}" for c in columns]
-            + [f"e.{number}" for number in self.number.values()]
+    def _attach_two(self, both: TwoTables) -> tuple[Attached, Attached]:
+        schema, unit = self.schema, self.unit
+        own = [c for c in schema.modelled if c.name in schema.own]
+        others = [c for c in schema.modelled if c.name not in schema.own]
+        people = Attached(
+            self.engine,
+            both.people,
+            schema=schema,
+            unit=unit,
+            columns=own,
+            name="source_people",
+            called="the table of people",
+            hint=HINT,
         )
-        if self.unit.is_row:
-            e.table("rows", f"SELECT {kept} FROM ({query.sql}) AS e", reading_input=True)
-            e.view("sizes", "SELECT CAST(1 AS BIGINT) AS n FROM rows")
-        else:
-            self._known(kept, f"({query.sql}) AS e")
+        rows = Attached(
+            self.engine,
+            both.rows,
+            schema=schema,
+            unit=unit,
+            columns=others,
+            called="the table of rows",
+            hint=HINT,
+        )
+        return people, rows
 
-    def _known(self, codes: str, encoded: str) -> None:
-        """Store the rows of people who have an id."""
-        e = self.engine
+    def hash_sql(self, what: str) -> str:
+        """Compose the keyed hash of a person's id and a value of theirs, as text."""
+        who = "CAST(length(id) AS STRING) || ':' || id"
+        return f"md5({self._key} || ':' || {who} || ':' || {what})"
+
+    def _columns(self, *, own: bool) -> list[tuple[str, str | None]]:
+        """Return the codes, each with its unbinned values, of own columns or of all others."""
+        return [
+            (code, self.number.get(name))
+            for name, code in self.code.items()
+            if (name in self.schema.own) is own
+        ]
+
+    def _encode(self, held: Attached) -> None:
+        """Store the rows of one table."""
+        e, encoded = self.engine, held.encode(self.code, self.number)
+        names = (*self.code.values(), *self.number.values()) or (NOTHING,)
+        codes = ", ".join(f"e.{name}" for name in names)
+        if self.unit.is_row:
+            e.table("rows", f"SELECT {codes} FROM {encoded}", reading_input=True)
+            e.view("sizes", "SELECT CAST(1 AS BIGINT) AS n FROM rows")
+            return
         if e.dialect.numbers_people:
-            e.table(
-                "people",
-                "SELECT CAST(row_number() OVER () - 1 AS INTEGER) AS person, id "
-                "FROM (SELECT DISTINCT id FROM taken) AS i WHERE id IS NOT NULL",
-                reading_input=True,
-            )
+            self._number(held.taken)
             rows = f"SELECT p.person, {codes} FROM {encoded} JOIN people AS p ON p.id = e.id"
         else:
             rows = f"SELECT e.id AS person, {codes} FROM {encoded} WHERE e.id IS NOT NULL"
-        e.table("rows", rows, reading_input=True)
-        e.table("sizes", "SELECT person, count(*) AS n FROM rows GROUP BY person")
+        self._store(rows)
         if not e.dialect.numbers_people:
             e.view("people", "SELECT person, person AS id FROM sizes")
+
+    def _number(self, held: str) -> None:
+        """Number the people of a relation who have an id."""
+        self.engine.table(
+            "people",
+            "SELECT CAST(row_number() OVER () - 1 AS INTEGER) AS person, id "
+            f"FROM (SELECT DISTINCT id FROM {held}) AS i WHERE id IS NOT NULL",
+            reading_input=True,
+        )
+
+    def _store(self, rows: str) -> None:
+        self.engine.table("rows", rows, reading_input=True)
+        self.engine.table("sizes", "SELECT person, count(*) AS n FROM rows GROUP BY person")
+
+    def _know_everyone(self, encoded: str) -> None:
+        """Store each person of a table of people once.
+
+        Who is there several times has their most common code of each column, ties by the hash.
+        """
+        e, own = self.engine, self._columns(own=True)
+        e.table("lines", f"SELECT * FROM {encoded} WHERE e.id IS NOT NULL", reading_input=True)
+        counts = [f"count(*) OVER (PARTITION BY id, {c}) AS k_{c}" for c, _ in own]
+        turns = [
+            f"row_number() OVER (PARTITION BY id ORDER BY k_{c} DESC, "
+            f"{self.hash_sql(f'CAST({c} AS STRING)')}{f', {v}' if v else ''}) AS t_{c}"
+            for c, v in own
+        ]
+        firsts = [
+            f"max(CASE WHEN t_{c} = 1 THEN {each} END) AS {each}"
+            for c, v in own
+            for each in (c, v)
+            if each
+        ]
+        counted = f"SELECT *, {', '.join(counts)} FROM lines"
+        placed = f"SELECT *, {', '.join(turns)} FROM ({counted}) AS k"
+        each_once = f"SELECT id, {', '.join(firsts)} FROM ({placed}) AS t GROUP BY id"
+        codes = ", ".join(f"o.{each}" for pair in own for each in pair if each)
+        if e.dialect.numbers_people:
+            self._number("lines")
+            found = f"SELECT p.person, {codes} FROM ({each_once}) AS o JOIN people AS p USING (id)"
+            e.table("everyone", found)
+        else:
+            e.table("everyone", f"SELECT o.id AS person, {codes} FROM ({each_once}) AS o")
+            e.view("people", "SELECT person, person AS id FROM everyone")
+        e.drop("lines")
+
+    def _join(self, encoded: str) -> None:
+        """Store the rows of people who are in the table of people, with what is their own."""
+        taken = [f"o.{each}" for pair in self._columns(own=True) for each in pair if each]
+        taken += [f"e.{each}" for pair in self._columns(own=False) for each in pair if each]
+        joined = f"{encoded} JOIN everyone AS o ON o.person = e.id"
+        if self.engine.dialect.numbers_people:
+            joined = (
+                f"{encoded} JOIN people AS p ON p.id = e.id "
+                "JOIN everyone AS o ON o.person = p.person"
+            )
+        self._store(f"SELECT o.person, {', '.join(taken)} FROM {joined}")
 
     @property
     def sized(self) -> str:

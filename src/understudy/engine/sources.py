@@ -170,17 +170,6 @@ def is_same(one: object, other: object) -> bool:
     return one is other
 
 
-def check_apart(private: object, public: object) -> None:
-    """Raise if the public table is the private one: public data is used without noise."""
-    if public is not None and is_same(private, public):
-        raise UsageError(
-            "the private table is named as the public one",
-            allowed="another table, which anyone may see",
-            hint="public data is not protected, and its values may appear in the release; leave "
-            "out the public table if there is none",
-        )
-
-
 def lasting(data: str | Path | Database | SparkTable) -> str:
     """Return the string for a table, with an absolute path."""
     found = source(data) if isinstance(data, str) else data

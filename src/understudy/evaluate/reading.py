@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from understudy.budget import Unit
-from understudy.engine import CodedTable, engine_for
+from understudy.engine import CodedTable, engine_for, two_tables
 from understudy.engine.sources import PARQUET, source
 from understudy.errors import MissingColumnError, MissingFileError, UsageError
 from understudy.evaluate.table import Coded
@@ -34,7 +34,10 @@ EPSILON = "epsilon"
 
 
 def read_private(data: object, *, schema: Schema, unit: AnyUnit) -> Coded:
-    """Read a private table: its rows as codes, and the number of each row's person."""
+    """Read a private table: its rows as codes, and the number of each row's person.
+
+    Of two tables, people and rows, it has the rows with their people's own columns.
+    """
     return _read(data, schema, unit)
 
 
@@ -46,6 +49,8 @@ def read_synthetic(
     Of a submission, ``epsilon`` chooses the rows.  Rows without ids each count as a person.
     """
     file, released = _rows_of(path), schema.released()
+    people = _people_beside(path)
+    data = file if people is None else {"people": people, "rows": file}
     epsilons = [] if EPSILON in schema.domain else _epsilons(file)
     _check_epsilon(path, epsilons, epsilon)
     without = None
@@ -54,9 +59,9 @@ def read_synthetic(
         chosen = Categorical(name=EPSILON, values=(epsilon,), outside="drop", missing=False)
         released, without = released.with_columns(chosen), EPSILON
     try:
-        return _read(file, released, unit, without=without)
+        return _read(data, released, unit, without=without)
     except MissingColumnError:
-        if unit.is_row:
+        if unit.is_row or people is not None:
             raise
     return _read(file, released, Unit.each_row(), without=without)
 
@@ -98,6 +103,10 @@ def read_values(
     Of a submission, ``epsilon`` chooses the rows.
     """
     data = source(data) if isinstance(data, str) else data
+    if two_tables(data) is not None or (isinstance(data, Path) and _people_beside(data)):
+        raise UsageError(
+            "raw values are compared of one table", got="a table of people and one of rows"
+        )
     if isinstance(data, Path):
         data = _rows_of(data)
         if epsilon is not None:
@@ -213,6 +222,13 @@ def _rows_of(path: Path) -> Path:
     raise MissingFileError(
         f"{path} is not a release", allowed="a folder with rows.parquet or rows.csv"
     )
+
+
+def _people_beside(path: Path) -> Path | None:
+    """Return the file of people in a release's folder, if it has one beside that of its rows."""
+    rows = _rows_of(path)
+    people = rows.with_name(f"people{rows.suffix}")
+    return people if path.is_dir() and rows != path and people.is_file() else None
 
 
 def _epsilons(file: Path) -> list[float]:

@@ -7,7 +7,9 @@ total; questions are charged within the cap.  The order of a question is: check,
 
 Why that is enough (the fully adaptive Gaussian filter, arXiv 2210.17520; basic composition
 for pure ε): every answer that was ever handed over has a durable reservation of its exact
-cost, and reservations never exceed a cap, nor caps and spendings the total.  A reservation
+cost, and reservations never exceed a cap, nor caps and spendings the total.  Failure
+probabilities are reserved in the same way, beside the cost: they add up, and what a ledger promises
+at (ε, δ) is the Gaussian part at δ less its share for them.  A reservation
 without an answer is *open*: its draw was lost before anyone saw it, so the byte-identical
 question may be asked under it again, with fresh noise and no new charge.  Tied by
 ``tests/ledger`` and ``tests/session/test_kill.py``.  That nobody can read the lost draw off an
@@ -22,7 +24,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from understudy.budget import Budget, Charge, ResolvedUnit, epsilon_of
+from understudy.budget import Budget, Charge, ResolvedUnit, epsilon_of, failure_of
 from understudy.errors import (
     BudgetExhaustedError,
     LedgerDamagedError,
@@ -40,6 +42,10 @@ if TYPE_CHECKING:
     from understudy.ledger.verification import Verified
 
 
+NO_SHARE = (
+    "a ledger's share of delta for failure probabilities is set when it is created: "
+    "'understudy ledger FILE --create --failure F'"
+)
 NOTHING = 1e-6
 """Less epsilon than this is reported as nothing."""
 
@@ -153,6 +159,13 @@ class Ledger:
                     allowed=describe_left(state),
                     hint="lower epsilon, resume or abandon an open run, or request a larger total",
                 )
+            if budget.failure_grains > state.failure_left:
+                raise BudgetExhaustedError(
+                    "the ledger has less failure probability left than the run requests",
+                    got=f"{budget.failure:g}",
+                    allowed=f"{failure_of(state.failure_left):g}",
+                    hint=NO_SHARE,
+                )
             body = {"cap": str(budget.grains), "budget": budget.to_dict(), "request": request}
             number = len(state.runs) + 1
             self._journal.append("run", body, run=number)
@@ -181,11 +194,14 @@ class Ledger:
 
 def describe_left(state: State) -> str:
     """Describe what is left of a ledger in words."""
-    return _in_words(state, state.left)
+    told = _in_words(state, state.left)
+    if state.budget.failure:
+        told += f", and failure probability {failure_of(state.failure_left):.6g}"
+    return told
 
 
 def _in_words(state: State, grains: int) -> str:
-    delta = state.budget.delta
+    delta = state.budget.gaussian_delta
     epsilon = epsilon_of(max(0, grains), state.currency, delta)
     if epsilon < NOTHING:
         return "nothing"
@@ -200,10 +216,14 @@ class Run:
         self._journal = journal
         self.number = number
 
-    @sealed
     def state(self) -> RunState:
         """Read what the journal says of this run."""
-        return state_of(self._journal.entries()).runs[self.number]
+        return self.ledger().runs[self.number]
+
+    @sealed
+    def ledger(self) -> State:
+        """Read what the journal says of all runs."""
+        return state_of(self._journal.entries())
 
     @sealed
     def answer(self, ordinal: int, plan: str) -> bytes | None:
@@ -224,8 +244,10 @@ class Run:
         entries = self._journal.entries()
         self._affordable(state_of(entries), ordinal, plan, charge)
 
-    def _affordable(self, state: State, ordinal: int, plan: str, charge: Charge) -> int | None:
-        """Return the grains to book, or None where an open reservation already covers it."""
+    def _affordable(
+        self, state: State, ordinal: int, plan: str, charge: Charge
+    ) -> tuple[int, int] | None:
+        """Return the grains and failure to book, or None where an open reservation covers it."""
         run = state.runs[self.number]
         if ordinal in run.answers:
             raise LedgerLockedError(
@@ -235,27 +257,36 @@ class Run:
             raise LedgerMismatchError(f"run {self.number} is closed", hint="start a new run")
         if run.covers(ordinal, plan):
             return None
-        grains = charge.grains(state.currency)
+        grains, failure = charge.grains(state.currency), charge.failure
         if run.spent + grains > run.cap:
             raise BudgetExhaustedError(
                 f"run {self.number} has less budget left than question {ordinal} costs",
                 got=_in_words(state, grains),
                 allowed=_in_words(state, run.cap - run.spent),
             )
-        return grains
+        if run.failure + failure > run.budget.failure_grains:
+            raise BudgetExhaustedError(
+                f"run {self.number} has less failure probability left than question {ordinal} has",
+                got=f"{failure_of(failure):.6g}",
+                allowed=f"{failure_of(run.budget.failure_grains - run.failure):.6g}",
+                hint=NO_SHARE if not run.budget.failure else "raise the threshold",
+            )
+        return grains, failure
 
     @sealed
     def reserve(self, ordinal: int, plan: str, what: str, charge: Charge) -> None:
         """Book a charge on disk, unless the same question already has an open reservation."""
         with self._journal.transaction() as entries:
-            grains = self._affordable(state_of(entries), ordinal, plan, charge)
-            if grains is not None:
+            cost = self._affordable(state_of(entries), ordinal, plan, charge)
+            if cost is not None:
                 body = {
                     "plan": plan,
                     "what": what,
                     "charge": charge.to_dict(),
-                    "grains": str(grains),
+                    "grains": str(cost[0]),
                 }
+                if cost[1]:
+                    body["failure"] = str(cost[1])
                 self._journal.append("reserve", body, run=self.number, ordinal=ordinal)
 
     @sealed

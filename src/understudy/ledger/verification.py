@@ -34,6 +34,8 @@ class Verified:
     """How many of those are charges."""
     grains_since: int
     """What those charges cost, in grains."""
+    failure_since: int
+    """The failure probability of those charges, in grains."""
 
 
 def verified(
@@ -58,8 +60,9 @@ def verified(
                 hint="the manifest was edited: use the one written with the release",
             )
     after = entries[entry.number :]
-    charges = [int(e.body["grains"]) for e in after if e.kind == "reserve"]
-    return Verified(found["run"], entry.number, len(after), len(charges), sum(charges))
+    charges = [e.body for e in after if e.kind == "reserve"]
+    grains, failure = (sum(int(c.get(n, 0)) for c in charges) for n in ("grains", "failure"))
+    return Verified(found["run"], entry.number, len(after), len(charges), grains, failure)
 
 
 def _told(manifest: Mapping[str, Any]) -> tuple[str, object, dict[str, object]]:
@@ -73,10 +76,12 @@ def _told(manifest: Mapping[str, Any]) -> tuple[str, object, dict[str, object]]:
             "unit": promise["unit"],
             "epsilon": promise["epsilon"],
             "delta": promise["delta"],
+            "failure probability": promise.get("failure", 0.0),
             "total epsilon": ledger["total"]["epsilon"],
             "total delta": ledger["total"]["delta"],
+            "total failure probability": ledger["total"].get("failure", 0.0),
         }
-    except (LookupError, TypeError):
+    except (LookupError, TypeError, AttributeError):
         told = None
     if told is None or not isinstance(head, str):
         raise MalformedFileError(
@@ -92,14 +97,17 @@ def _found(state: State, number: int | None) -> dict[str, Any]:
     run = state.runs.get(number or 0)
     if run is None:
         return {}
+    promised = state.promised(run.number)
     return {
         "run": run.number,
         "table": state.name,
         "unit": str(state.unit),
-        "epsilon": run.budget.epsilon,
-        "delta": run.budget.delta,
+        "epsilon": promised.epsilon,
+        "delta": promised.delta,
+        "failure probability": promised.failure,
         "total epsilon": state.budget.epsilon,
         "total delta": state.budget.delta,
+        "total failure probability": state.budget.failure,
     }
 
 

@@ -9,7 +9,7 @@ from understudy.pages.page import Chart
 from understudy.pages.page import field_of as _field
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from understudy.pages.page import Table
 
@@ -20,6 +20,13 @@ TILE = 34
 COUNT = ",.0f"
 ORDER: dict[str, Any] = {"sort": None}
 """In the order of the table."""
+SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right")
+HUES = ("#007fcb", "#cd5502", "#008d3d", "#9f5dca", "#8b7a00", "#ca4c86", "#008889")
+"""A colour for each shape, of the same luminance, which is seen by day and by night."""
+RAMP = ("#008889", "#0081bf", "#636fe0", "#9f5dca", "#c24e9e", "#d04b60", "#cd5502")
+"""The same for what has an order."""
+LINE = 13
+"""The height of a line of words, in pixels."""
 
 
 def lines(title: str, about: str, data: Table, *, x: str, y: str, by: str) -> Chart:
@@ -199,6 +206,85 @@ def tiles(title: str, about: str, data: Table, *, place: str, time: str | None) 
         listed = json.dumps([f"{time}: {names[i]}" for i in range(last + 1)])
         spec["title"] = {"text": {"expr": f"{listed}[step]"}, "anchor": "start"}
     return Chart(title=title, about=about, data=data, spec=spec)
+
+
+def timelines(
+    title: str,
+    about: str,
+    data: Table,
+    *,
+    person: str,
+    time: str,
+    by: str | None = None,
+    kinds: Mapping[str, str] | None = None,
+) -> Chart:
+    """Draw a line for every person and a mark for each of their rows, along a time.
+
+    ``by`` gives marks their shape and colour; ``kinds`` has its values with their colours, in
+    order.  A person's name may have several lines.
+    """
+    most = max(name.count("\n") for name in data[person])
+    step = (most + 2) * LINE + 6
+    caption = {
+        "labelExpr": "split(datum.label, '\\n')",
+        "labelLineHeight": LINE,
+        "labelOffset": -most * LINE / 2,
+        "labelLimit": 260,
+    }
+    axis = {**caption, "grid": False, "ticks": False}
+    y = {"field": _field(person), "type": "nominal", "title": None, "axis": axis, **ORDER}
+    place: dict[str, Any] = {"field": "~place", "type": "quantitative"}
+    place["scale"] = {"domain": [-3, 3], "range": [0.1 * step, 0.9 * step], "clamp": True}
+    look = {"color": {"value": "$synthetic"}} if by is None else _kinds(by, kinds or {})
+    row = {
+        "transform": _stacked(_field(person), _field(time)),
+        "mark": {"type": "point", "filled": True, "size": 55, "opacity": 0.85},
+        "encoding": {"tooltip": _tooltip(dict.fromkeys(data)), "yOffset": place, **look},
+    }
+    line = {
+        "mark": {"type": "line", "strokeWidth": 1.5, "color": "$soft", "opacity": 0.5},
+        "encoding": {"detail": {"field": _field(person)}},
+    }
+    spec = {
+        "width": WIDE - 60,
+        "height": {"step": step, "for": "position"},
+        "encoding": {"x": _time(time, data[time]), "y": y},
+        "layer": [line, row],
+    }
+    return Chart(title=title, about=about, data=data, spec=spec)
+
+
+def _time(name: str, values: Sequence[object]) -> dict[str, Any]:
+    """Return the axis of a time: of numbers, or of moments, which are texts."""
+    x: dict[str, Any] = {"field": _field(name), "title": name, "type": "temporal"}
+    kinds = {type(value) for value in values} - {type(None)}
+    if str not in kinds:
+        x |= {"type": "quantitative", "scale": {"zero": False, "nice": False, "padding": 12}}
+    if kinds == {int}:
+        x["axis"] = {"format": "d", "tickMinStep": 1}
+    return x
+
+
+def _kinds(by: str, kinds: Mapping[str, str]) -> dict[str, Any]:
+    """Return the colour and the shape of every kind."""
+    look = {"field": _field(by), "type": "nominal", "title": by}
+    return {
+        channel: {
+            **look,
+            "scale": {"domain": list(kinds), "range": drawn},
+            "legend": {"orient": "top", "columns": 4},
+        }
+        for channel, drawn in (("color", list(kinds.values())), ("shape", SHAPES[: len(kinds)]))
+    }
+
+
+def _stacked(*fields: str) -> list[dict[str, Any]]:
+    """Place rows with the same fields above and below one another, around 0, as ``~place``."""
+    return [
+        {"window": [{"op": "row_number", "as": "~nth"}], "groupby": list(fields)},
+        {"joinaggregate": [{"op": "count", "as": "~count"}], "groupby": list(fields)},
+        {"calculate": "datum['~nth'] - (datum['~count'] + 1) / 2", "as": "~place"},
+    ]
 
 
 def _tile(place: str, most: int) -> list[dict[str, Any]]:

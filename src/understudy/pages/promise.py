@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from understudy.pages import charts
-from understudy.release.guarantee import rounded_up
+from understudy.release.guarantee import delta_words, rounded_up
 
 if TYPE_CHECKING:
     from understudy.pages.page import Chart, Page, Table
@@ -22,7 +22,7 @@ def add_promise(page: Page, promise: dict[str, Any]) -> None:
         {
             "who is protected": f"every {promise['unit']}, with all of its rows",
             "epsilon": promise["epsilon"],
-            "delta": promise["delta"],
+            "delta": delta_words(promise["delta"], promise.get("failure", 0.0)),
             **({"mu": rounded_up(promise["mu"], 6)} if "mu" in promise else {}),
             "accounting": promise["accounting"],
             "contribution bounding": promise["bounding"],
@@ -48,11 +48,14 @@ def _whole_person(page: Page, promise: dict[str, Any]) -> None:
     page.text(promise["whole_person_words"])
     points = promise["whole_person"]
     table: Table = {"units of one person": [point["parts"] for point in points]}
-    if "mu" in promise:
-        table["mu"] = [rounded_up(point["mu"], 4) for point in points]
-    table[f"epsilon at delta {promise['delta']:g}"] = [
-        rounded_up(point["epsilon"], 4) for point in points
-    ]
+    epsilons = [rounded_up(point["epsilon"], 4) for point in points]
+    if promise.get("failure"):
+        table["epsilon"] = epsilons
+        table["at delta"] = [rounded_up(point["delta"], 4) for point in points]
+    else:
+        if "mu" in promise:
+            table["mu"] = [rounded_up(point["mu"], 4) for point in points]
+        table[f"epsilon at delta {promise['delta']:g}"] = epsilons
     page.table(table, caption="The promise to a person with several units")
 
 

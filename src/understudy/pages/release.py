@@ -18,6 +18,7 @@ from understudy.door import Rows
 from understudy.errors import UsageError
 from understudy.pages import charts
 from understudy.pages.counts import Counted
+from understudy.pages.lives import add_lives
 from understudy.pages.page import Page
 from understudy.pages.places import maps, place_charts
 from understudy.pages.promise import add_promise
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from understudy.door import Measurement
     from understudy.pages.page import Chart, Table
     from understudy.release import Estimate
+    from understudy.schema import Array
 
 MOST_PAIRS = 24
 """The most pairs of columns that are shown."""
@@ -52,9 +54,12 @@ def report(release: Release | str | Path, path: str | Path) -> Path:
 def release_page(release: Release) -> Page:
     """Make the page of a release."""
     manifest = release.manifest
+    made = f"{manifest['rows']:,} synthetic rows"
+    if release.two_tables:
+        made = f"{manifest['people']:,} synthetic people and {made}"
     page = Page(
         title=f"Release report: {manifest['table']}",
-        about=f"{manifest['rows']:,} synthetic rows that stand in for a private table. "
+        about=f"{made} that stand in for a private table. "
         "Made from the release alone: this page reveals nothing that the release does not.",
     )
     if "coarser" in manifest["mechanism"]:
@@ -233,12 +238,13 @@ def _agreeing(table: Table) -> float:
 
 def _people(page: Page, release: Release) -> None:
     asked = [m for m in release.measurements if m.counted != "rows"]
-    ids = release.ids
-    if not ids and not asked:
+    if not release.ids and not asked:
         return
     page.section("People")
-    if ids:
-        page.chart(_rows_each(release, ids[0]))
+    if release.ids:
+        ids = np.concatenate([batch[release.ids[0]] for batch in release.decoded])
+        page.chart(_rows_each(release, ids))
+        add_lives(page, release, ids)
     if "crowd" in release.manifest["mechanism"]:
         _crowd(page, release.manifest["mechanism"]["crowd"])
     for measured in asked[:4]:
@@ -300,17 +306,18 @@ def _cells(release: Release, measured: Measurement) -> list[str]:
     return [f"{name} and {n} more" if n else name for name, n in zip(named, more, strict=True)]
 
 
-def _rows_each(release: Release, name: str) -> Chart:
-    """Chart how many rows synthetic people have."""
-    ids = np.concatenate([batch[name] for batch in release.decoded])
+def _rows_each(release: Release, ids: Array) -> Chart:
+    """Chart how many rows synthetic people have, given whose each row is."""
     _, sizes = np.unique(ids, return_counts=True)
     edges = np.unique(np.geomspace(1, max(sizes.max(initial=1) + 1, 2), 24).astype(np.int64))
     counts, _ = np.histogram(sizes, bins=edges)
     names = [f"{a:,}" if b - a == 1 else f"{a:,} to {b - 1:,}" for a, b in pairwise(edges)]
+    none = release.manifest["people"] - len(sizes) if release.two_tables else 0
     return charts.bars(
         "Rows per person",
-        f"{len(sizes):,} synthetic people have {len(ids):,} rows, "
-        f"{len(ids) / max(len(sizes), 1):.1f} on average.",
+        f"{len(sizes):,} synthetic people have {len(release):,} rows, "
+        f"{len(release) / max(len(sizes), 1):.1f} on average."
+        + (f" {none:,} more have none." if none else ""),
         {"rows": names, "people": counts.tolist()},
         label="rows",
         count="people",

@@ -13,24 +13,36 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from understudy.engine import engine_for
+from understudy.engine import engine_for, two_tables
 from understudy.engine.duckdb.in_memory import read_once
 from understudy.schema.encoding import reading
 from understudy.schema.encoding.dialect import quote
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from understudy.schema import Array, Schema, Timestamp
 
 
 def moved(data: object, schema: Schema) -> Schema:
     """Return the schema to read a public table with: as many months as declared, but its own."""
-    if not schema.timestamps or read_once(data):
+    both = two_tables(data)
+    if both is None:
+        return _shifted(data, schema, schema.timestamps)
+    own = [c for c in schema.timestamps if c.of == "person"]
+    others = [c for c in schema.timestamps if c.of == "row"]
+    return _shifted(both.rows, _shifted(both.people, schema, own), others)
+
+
+def _shifted(data: object, schema: Schema, columns: Sequence[Timestamp]) -> Schema:
+    """Return the schema with some columns of the months that a table has."""
+    if not columns or read_once(data):
         return schema
     with closing(engine_for(data)) as engine:
         kinds = engine.attach(
             data, name="source", delimiter=schema.delimiter, quote_mark=schema.quote
         )
-        there = [c for c in schema.timestamps if c.table_column in kinds]
+        there = [c for c in columns if c.table_column in kinds]
         return schema.with_columns(
             *(
                 _moved(

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from understudy.graph import Model
     from understudy.public.batches import Batches
     from understudy.public.within_bins import Within
+    from understudy.schema import Codes
 
 Progress = Callable[[str, float], None]
 """Called with a stage's name and how much of it is done, from 0 to 1."""
@@ -34,6 +35,9 @@ class Synthesis:
     """Public values to draw from within a column's bins; uniform where there are none."""
     details: Mapping[str, Any] = field(default_factory=dict)
     """What the mechanism did, as plain data for the manifest."""
+    people: Mapping[str, Codes] | None = None
+    """The own columns of each synthetic person, by number, with or without rows; None where they
+    follow from rows."""
     model: Model | None = None
     """The model that the rows were drawn from, where more rows can be drawn from it."""
     merged: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from understudy.budget import Unit
-from understudy.engine import CodedTable, engine_for
+from understudy.engine import CodedTable, engine_for, two_tables
 from understudy.errors import MissingColumnError, UsageError
 from understudy.public.periods import moved
 
@@ -52,12 +52,15 @@ class PublicTable:
 
     @classmethod
     def read(cls, data: object, *, schema: Schema, unit: AnyUnit) -> PublicTable:
-        """Read and encode a table; without the unit's columns its people are unknown."""
+        """Read and encode a table; without the unit's columns its people are unknown.
+
+        Of two tables, people and rows, it has the rows with their people's own columns.
+        """
         own = moved(data, schema)
         try:
             return replace(cls._read(data, own, unit, told=True), schema=schema)
         except MissingColumnError:
-            if unit.is_row:
+            if unit.is_row or two_tables(data) is not None:
                 raise
         return replace(cls._read(data, own, Unit.each_row(), told=False), schema=schema)
 

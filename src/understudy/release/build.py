@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import platform
+from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from understudy.budget import Charge, epsilon_of, resolve
+import numpy as np
+
+from understudy.budget import Charge, epsilon_of, failure_of, resolve
+from understudy.public import Batches
 from understudy.release.guarantee import guarantee
+from understudy.release.people import Apart, Joined, own_codes
 from understudy.release.release import Release
 from understudy.release.rows import Decoded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
-
     from understudy.budget import AnyUnit, Bounding, Budget
-    from understudy.public import Batches, Synthesis
+    from understudy.public import Synthesis
     from understudy.schema import Schema
 
 NEAR_ONE = 0.01
+ONLY_WITH_ROWS = (
+    "The mechanism drew rows, not people: every person of the table of people has rows, and of "
+    "their own columns what is most common in these. Lives also draws people without rows."
+)
 
 
 def build(
@@ -34,18 +41,38 @@ def build(
     charges: Sequence[tuple[str, Charge]],
     ledger: dict[str, Any],
     rng: np.random.Generator,
+    two_tables: bool = False,
+    promised: Budget | None = None,
+    discoveries: Sequence[int] = (),
 ) -> Release:
-    """Make a release: write the manifest, and leave the rows to be decoded when needed."""
+    """Make a release: write the manifest, and leave the rows to be decoded when needed.
+
+    Of two tables, people are those of the synthesis, or else have their rows' most common codes.
+    What is promised is the run's budget, or more, where ``discoveries`` told what the schema says.
+    """
     batches, person = synthesis.batches, resolve(unit, schema)
-    decoded = Decoded(batches, schema=schema, unit=person, within=synthesis.within, rng=rng)
+    decode = partial(Decoded, schema=schema, unit=person, within=synthesis.within, rng=rng)
+    flat = decode(batches)
+    decoded: Decoded | Joined = flat
+    people = batches.rows if batches.people is None else batches.people
+    if two_tables or (flat.ids and synthesis.people is not None):
+        lines = _people(synthesis, schema)
+        decoded = (Apart if two_tables else Joined).of(batches, lines, schema, decode)
+        people = lines.rows
     manifest = {
         "what": "synthetic rows made by Understudy; none of them is anybody's",
         "table": schema.name,
         "rows": batches.rows,
-        "guarantee": guarantee(budget, unit=person, bounding=bounding),
+        **({"people": people} if two_tables else {}),
+        "guarantee": guarantee(promised or budget, unit=person, bounding=bounding),
         "mechanism": {**mechanism, **synthesis.details},
         "charges": [_charge(what, charge, budget) for what, charge in charges],
-        "notes": [*synthesis.notes, *_warnings(batches, budget)],
+        "notes": [
+            *synthesis.notes,
+            *_warnings(people, promised or budget),
+            *_discovered(discoveries),
+            *([ONLY_WITH_ROWS] if two_tables and synthesis.people is None else []),
+        ],
         "ledger": ledger,
         "versions": {
             "python": platform.python_version(),
@@ -62,14 +89,33 @@ def _charge(what: str, charge: Charge, budget: Budget) -> dict[str, Any]:
     return {
         "asked": what,
         "share": grains / budget.grains,
-        "epsilon_alone": epsilon_of(grains, budget.currency, budget.delta),
+        "epsilon_alone": epsilon_of(grains, budget.currency, budget.gaussian_delta),
+        **({"failure": failure_of(charge.failure)} if charge.failure else {}),
         "events": charge.to_dict(),
     }
 
 
-def _warnings(batches: Batches, budget: Budget) -> list[str]:
+def _people(synthesis: Synthesis, schema: Schema) -> Batches:
+    """Return the table of people: their own columns, and their numbers."""
+    if synthesis.people is None:
+        return Batches.held(*own_codes(synthesis.batches, schema))
+    count = len(next(iter(synthesis.people.values())))
+    return Batches.held(synthesis.people, np.arange(count))
+
+
+def _discovered(runs: Sequence[int]) -> list[str]:
+    """Say that the promise covers the discoveries that told what the schema says."""
+    if not runs:
+        return []
+    numbers = " and ".join(", ".join(map(str, runs)).rsplit(", ", 1))
+    return [
+        f"The schema may hold what run {numbers} of the ledger discovered: the promise is that of "
+        "this run and that one together, and is more than this run's own budget."
+    ]
+
+
+def _warnings(people: int, budget: Budget) -> list[str]:
     """Warn where δ times a noisy number of people is not far below 1."""
-    people = batches.rows if batches.people is None else batches.people
     expected = people * budget.delta
     if expected <= NEAR_ONE:
         return []

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from understudy.errors import UsageError
+from understudy.release.people import Apart, own_values
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -14,6 +17,7 @@ if TYPE_CHECKING:
     from understudy.door import Measurement
     from understudy.graph import Model
     from understudy.release.from_disk import Stored
+    from understudy.release.people import Joined
     from understudy.release.rows import Decoded
     from understudy.schema import Array, Schema
 
@@ -23,7 +27,7 @@ class Contents:
     """All that a release holds; `Release` says what can be done with it."""
 
     schema: Schema
-    decoded: Decoded | Stored
+    decoded: Decoded | Stored | Joined
     """The synthetic rows, batch by batch."""
     measurements: tuple[Measurement, ...]
     manifest: dict[str, Any]
@@ -40,9 +44,37 @@ class Contents:
     def columns(self) -> dict[str, Array]:
         """The synthetic rows, column by column, the person's id first where there is one.
 
-        After the first access, all rows are kept in memory.
+        After the first access, all rows are kept in memory.  Where people have a table of their
+        own, these are the rows with their person's own columns.
         """
         return self.decoded.columns
+
+    @property
+    def two_tables(self) -> bool:
+        """Whether it is a table of people and one of rows, as the private data is."""
+        return isinstance(self.decoded, Apart)
+
+    @property
+    def row_columns(self) -> dict[str, Array]:
+        """The table of rows, column by column; all columns, where there is no other table."""
+        return self.decoded.rows.columns if isinstance(self.decoded, Apart) else self.columns
+
+    @property
+    def people_columns(self) -> dict[str, Array]:
+        """One line for each synthetic person: the id, and their own columns.
+
+        Where people have no table of their own, it has those with rows, each with the most common
+        value of their rows.
+        """
+        if isinstance(self.decoded, Apart):
+            return self.decoded.people.columns
+        if not self.schema.own or not self.ids:
+            raise UsageError(
+                "this release has no people with columns of their own",
+                got='no column with of = "person"' if not self.schema.own else "no ids of people",
+                hint='declare of = "person" in the schema for what is a person\'s own',
+            )
+        return own_values(self.columns, self.schema, self.ids)
 
     @property
     def ids(self) -> tuple[str, ...]:

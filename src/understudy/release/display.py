@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from understudy.errors import MissingPackageError
+from understudy.release.guarantee import delta_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -147,10 +148,12 @@ def _facts(release: Contents) -> dict[str, str]:
     shares = [charge["share"] for charge in manifest.get("charges", ())]
     return {
         "table": shortened(manifest["table"]),
+        **({"people": f"{manifest['people']:,} synthetic people"} if release.two_tables else {}),
         "rows": f"{len(release):,} synthetic rows",
         "columns": f"{len(domain)}: {named(list(domain))}",
         "promise": shortened(
-            f"epsilon = {promise['epsilon']:g}, delta = {promise['delta']:g} "
+            f"epsilon = {promise['epsilon']:g}, "
+            f"delta = {delta_words(promise['delta'], promise.get('failure', 0.0))} "
             f"for {promise['neighbours']}",
             200,
         ),

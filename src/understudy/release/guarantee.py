@@ -7,6 +7,7 @@ them, and the report prints them.  Figures for people are rounded up.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from decimal import ROUND_CEILING, Context, Decimal
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
@@ -44,6 +45,7 @@ def guarantee(budget: Budget, *, unit: ResolvedUnit, bounding: Bounding) -> dict
         "neighbours": f"one {unit} more or less, with all of its rows",
         "epsilon": budget.epsilon,
         "delta": budget.delta,
+        **({"failure": budget.failure} if budget.failure else {}),
         "accounting": "Gaussian differential privacy" if budget.delta else "pure epsilon",
         "bounding": str(bounding),
         "attacker": [
@@ -56,7 +58,14 @@ def guarantee(budget: Budget, *, unit: ResolvedUnit, bounding: Bounding) -> dict
         promise["mu"] = mu_upper(budget.grains)
         promise["probabilistic_delta"] = _probabilistic_delta(budget)
         promise["curve"] = [
-            {"delta": d, "epsilon": epsilon_of(budget.grains, budget.currency, d)} for d in DELTAS
+            {
+                "delta": d,
+                "epsilon": epsilon_of(
+                    budget.grains, budget.currency, replace(budget, delta=d).gaussian_delta
+                ),
+            }
+            for d in DELTAS
+            if d > budget.failure
         ]
     if unit.is_part:
         promise["whole_person"] = whole_person(budget, unit)
@@ -65,32 +74,42 @@ def guarantee(budget: Budget, *, unit: ResolvedUnit, bounding: Bounding) -> dict
 
 
 def true_positives(budget: Budget, rate: float) -> float:
-    """Return the best true-positive rate of any attack with this false-positive rate."""
+    """Return the best true-positive rate of any attack with this false-positive rate.
+
+    A failure adds at most its probability to it.
+    """
     if not budget.delta:
         factor = _factor(budget)
         return _share_upper(min(factor * rate, 1 - (1 - rate) / factor))
     normal = NormalDist()
-    return _share_upper(normal.cdf(normal.inv_cdf(rate) + mu_upper(budget.grains)))
+    found = normal.cdf(normal.inv_cdf(rate) + mu_upper(budget.grains))
+    return _share_upper(found + budget.failure)
 
 
 def best_accuracy(budget: Budget) -> float:
     """Return the best accuracy of any attack on people half of whom are in the table."""
     if not budget.delta:
         return _share_upper(1 / (1 + 1 / _factor(budget)))
-    return _share_upper(NormalDist().cdf(mu_upper(budget.grains) / 2))
+    return _share_upper(NormalDist().cdf(mu_upper(budget.grains) / 2) + budget.failure / 2)
 
 
 def whole_person(budget: Budget, unit: ResolvedUnit) -> list[dict[str, Any]]:
     """Return the group privacy of a person with several units: k of them have k·μ, or k·ε.
 
     k neighbours in a row lead from the table with all of them to the one without, which is
-    the group privacy of μ-GDP (Dong, Roth, Su, thm 2.14) and of pure ε.
+    the group privacy of μ-GDP (Dong, Roth, Su, thm 2.14) and of pure ε.  With a failure probability
+    the answers are not μ-GDP, and k steps of (ε, δ) are (kε, δ·(e^(kε) − 1)/(e^ε − 1)).
     """
     if not unit.is_part:
         return []
     if not budget.delta:
         return [
             {"parts": k, "epsilon": epsilon_of(budget.grains * k, budget.currency, 0)}
+            for k in _counts(unit)
+        ]
+    if budget.failure:
+        return [
+            {"parts": k, "epsilon": k * budget.epsilon, "delta": _group_delta(budget, k)}
             for k in _counts(unit)
         ]
     squared = {k: budget.grains * k**2 for k in _counts(unit)}
@@ -108,16 +127,36 @@ def whole_person(budget: Budget, unit: ResolvedUnit) -> list[dict[str, Any]]:
 def whole_person_words(budget: Budget, unit: ResolvedUnit) -> str:
     """Return the guarantee for a person with several units, in words."""
     many = "rows" if unit.is_row else "of them"
-    price = "k·mu" if budget.delta else "k·epsilon"
-    each = ", ".join(
-        f"{rounded_up(point['epsilon'])} for {point['parts']:,}"
-        for point in whole_person(budget, unit)
-    )
-    at = f", each at delta = {_exact(budget.delta)}" if budget.delta else ""
+    price = "k·mu" if budget.delta and not budget.failure else "k·epsilon"
+    points, at = whole_person(budget, unit), ""
+    if budget.failure:
+        each = ", ".join(
+            f"{rounded_up(p['epsilon'])} at delta = {rounded_up(p['delta'])} for {p['parts']:,}"
+            for p in points
+        )
+    else:
+        each = ", ".join(f"{rounded_up(p['epsilon'])} for {p['parts']:,}" for p in points)
+        at = f", each at delta = {_exact(budget.delta)}" if budget.delta else ""
     return (
         f"The promise is for one {_who(unit)}, which may be only a part of a person. For a person "
         f"with k {many} it is weaker, and costs {price}: epsilon = {each}{at}."
     )
+
+
+def delta_words(delta: float, failure: float) -> str:
+    """Return a δ as text, with its part for failure probabilities, if it has one.
+
+    >>> delta_words(1e-7, 0.0), delta_words(1e-7, 2e-8)
+    ('1e-07', '1e-07 (2e-08 of it for failure probabilities)')
+    """
+    return f"{delta:g}" + (f" ({failure:g} of it for failure probabilities)" if failure else "")
+
+
+def _group_delta(budget: Budget, count: int) -> float:
+    """Return the δ of a group, rounded up; at most 1."""
+    log = math.log(budget.delta) + (count - 1) * budget.epsilon
+    ratio = -math.expm1(-count * budget.epsilon) / -math.expm1(-budget.epsilon)
+    return min(1.0, math.exp(min(log, 1.0)) * ratio * (1 + 1e-9))
 
 
 def rounded_up(value: float, digits: int = 3) -> str:
@@ -158,12 +197,23 @@ def _words(budget: Budget, unit: ResolvedUnit) -> str:
         f"e^epsilon is {about}. {test} This does not say that the odds change by at most "
         "e^epsilon except with probability delta: for Gaussian noise of this strength "
         f"(mu = {rounded_up(mu_upper(budget.grains))}) that probability is "
-        f"{rounded_up(_probabilistic_delta(budget))}."
+        f"{rounded_up(_probabilistic_delta(budget))}.{_failure_words(budget, who)}"
+    )
+
+
+def _failure_words(budget: Budget, who: str) -> str:
+    """Say what the part of δ for failure probabilities is for."""
+    if not budget.failure:
+        return ""
+    return (
+        f" Of delta, {_exact(budget.failure)} bounds the probability that a value which only one "
+        f"{who} has is told; the rest is for Gaussian noise."
     )
 
 
 def _probabilistic_delta(budget: Budget) -> float:
-    return probabilistic_delta_upper(mu_upper(budget.grains), budget.epsilon)
+    noise = probabilistic_delta_upper(mu_upper(budget.grains), budget.epsilon)
+    return min(1.0, noise + budget.failure)
 
 
 def _counts(unit: ResolvedUnit) -> tuple[int, ...]:

@@ -24,7 +24,8 @@ from understudy.release.estimates import estimate, part_labels
 from understudy.release.evidence import load_evidence, save_evidence
 from understudy.release.files import check_target, checksum, new_folder
 from understudy.release.from_disk import MANIFEST, Stored, read_manifest
-from understudy.release.sampling import sampled
+from understudy.release.people import Apart
+from understudy.release.sampling import Amount, sampled
 from understudy.schema import Schema
 
 if TYPE_CHECKING:
@@ -58,9 +59,9 @@ _TEXTS = {name: "VARCHAR" for name, kind in _NOISY.items() if kind is object}
 class Release(Contents):
     """A synthetic table that anyone may see, the noisy numbers behind it, and its guarantee.
 
-    `rows`, `columns`, `to_arrow` and `to_polars` are the synthetic rows, `sample` draws more of
-    them, and `histogram` counts them.  `estimate` returns what was measured, with standard errors.
-    `save` writes all of it as a folder, which `read` reads.
+    `rows`, `columns`, `to_arrow` and `to_polars` are the synthetic rows, `people` has one line for
+    each person, `sample` draws more rows, and `histogram` counts them.  `estimate` returns what was
+    measured, with standard errors.  `save` writes all of it as a folder, which `read` reads.
 
     >>> import tempfile, understudy as us
     >>> from understudy.schema import Categorical, Schema
@@ -82,12 +83,15 @@ class Release(Contents):
         where = Path(folder)
         manifest = read_manifest(where)
         schema = Schema.read(where / SCHEMA)
-        (rows,) = (
-            where / f"rows.{form}" for form in FORMATS if f"rows.{form}" in manifest["files"]
-        )
+        files = {Path(name).stem: where / name for name in manifest["files"] if _is_table(name)}
         measurements, merged = load_evidence(where / EVIDENCE)
         model = load(where / MODEL) if MODEL in manifest["files"] else None
-        stored = Stored(rows, manifest["rows"], types=sql_types(schema))
+        types = sql_types(schema)
+        rows = Stored(files["rows"], manifest["rows"], types=types)
+        stored: Stored | Apart = rows
+        if "people" in files:
+            people = Stored(files["people"], int(manifest["people"]), types=types)
+            stored = Apart(rows, people, columns=list(types))
         return cls(schema, stored, measurements, manifest, model, merged)
 
     def __repr__(self) -> str:
@@ -100,16 +104,27 @@ class Release(Contents):
 
     @property
     def rows(self) -> Any:  # noqa: ANN401  a pandas DataFrame, which is not required
-        """The synthetic rows as a pandas DataFrame."""
-        return to_pandas(self.columns, what="release.rows", instead="release.columns")
+        """The synthetic rows as a pandas DataFrame.
 
-    def to_arrow(self) -> Any:  # noqa: ANN401  an Arrow table, which is not required
-        """Return the synthetic rows as an Arrow table."""
-        return to_arrow(self.columns, sql_types(self.schema))
+        Where people have a table of their own, these are their ids and the columns of rows.
+        """
+        return to_pandas(self.row_columns, what="release.rows", instead="release.columns")
 
-    def to_polars(self) -> Any:  # noqa: ANN401  a polars DataFrame, which is not required
-        """Return the synthetic rows as a polars DataFrame."""
-        return to_polars(self.columns, sql_types(self.schema))
+    @property
+    def people(self) -> Any:  # noqa: ANN401  a pandas DataFrame, which is not required
+        """The synthetic people as a pandas DataFrame: their ids, and what is their own."""
+        found = self.people_columns
+        return to_pandas(found, what="release.people", instead="release.people_columns")
+
+    def to_arrow(self, *, people: bool = False) -> Any:  # noqa: ANN401  an Arrow table, which is not required
+        """Return the synthetic rows, or people, as an Arrow table."""
+        columns = self.people_columns if people else self.row_columns
+        return to_arrow(columns, sql_types(self.schema))
+
+    def to_polars(self, *, people: bool = False) -> Any:  # noqa: ANN401  a polars DataFrame, which is not required
+        """Return the synthetic rows, or people, as a polars DataFrame."""
+        columns = self.people_columns if people else self.row_columns
+        return to_polars(columns, sql_types(self.schema))
 
     def estimate(self, *columns: str, counted: str | None = None) -> Estimate:
         """Estimate a marginal of some columns, with standard errors.
@@ -135,18 +150,21 @@ class Release(Contents):
         self,
         rows: int | None = None,
         *,
+        people: int | None = None,
         seed: int | None = None,
         where: Mapping[str, object] | None = None,
     ) -> dict[str, Array]:
         """Draw new rows at no privacy cost, by default as many as the release has.
 
-        ``where`` maps columns to the value, or the list of values, that all rows must have.  The
-        same seed gives the same rows; without a seed they differ every time.
+        ``people`` draws whole people in place of a number of rows.  ``where`` maps columns to the
+        value, or the list of values, that all rows must have; people are chosen by their own
+        columns only.  The same seed gives the same rows; without a seed they differ every time.
         """
         if seed is not None and seed < 0:
             raise UsageError("seed must be at least 0", got=seed)
-        rng = np.random.default_rng(seed)
-        return sampled(self, len(self) if rows is None else rows, where=where or {}, rng=rng)
+        asked = len(self) if rows is None and people is None else rows
+        amount = Amount(rows=asked, people=people)
+        return sampled(self, amount, where=where or {}, rng=np.random.default_rng(seed))
 
     def save(
         self,
@@ -170,8 +188,11 @@ class Release(Contents):
     def _write(self, folder: Path, form: Format, progress: Progress) -> None:
         engine = DuckDB()
         try:
-            rows = folder / f"rows.{form}"
-            write_batches(engine, self._told(progress), rows, types=sql_types(self.schema))
+            types = sql_types(self.schema)
+            write_batches(engine, self._told(progress), folder / f"rows.{form}", types=types)
+            if isinstance(self.decoded, Apart):
+                people = folder / f"people.{form}"
+                write_batches(engine, iter(self.decoded.people), people, types=types)
             engine.write(self._noisy_table(), folder / f"measurements.{form}", types=_TEXTS)
         finally:
             engine.close()
@@ -186,7 +207,8 @@ class Release(Contents):
     def _told(self, progress: Progress) -> Iterator[dict[str, Array]]:
         """Yield the rows batch by batch, and report progress."""
         done = 0
-        for size, batch in zip(self.decoded.sizes, self.decoded, strict=True):
+        rows = self.decoded.rows if isinstance(self.decoded, Apart) else self.decoded
+        for size, batch in zip(rows.sizes, rows, strict=True):
             progress("writing the release", done / max(len(self), 1))
             yield batch
             done += size
@@ -238,6 +260,10 @@ class Release(Contents):
             for labels, codes in zip(named, np.unravel_index(cells, shape), strict=True)
         )
         return reduce(lambda whole, labels: whole + " × " + labels, others, first)
+
+
+def _is_table(name: str) -> bool:
+    return name in {f"{table}.{form}" for table in ("people", "rows") for form in FORMATS}
 
 
 def sql_types(schema: Schema) -> dict[str, str]:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from understudy.budget import ResolvedUnit
     from understudy.public import Batch, Batches, Within
     from understudy.schema import Array, Codes, Column, Schema
+    from understudy.schema.columns.column import Of
 
 
 class Decoded:
@@ -25,13 +26,16 @@ class Decoded:
         unit: ResolvedUnit,
         within: Mapping[str, Within],
         rng: np.random.Generator,
+        of: Of | None = None,
     ) -> None:
-        """Decode nothing yet."""
+        """Decode nothing yet; with ``of`` only columns of people, or only those of rows."""
         self.sizes = batches.sizes
         """The rows of each batch."""
         self._batches: Batches | None = batches
-        self._schema, self._within = schema, within
-        self._ids = _first_ids(schema, unit)
+        self._released = [c for c in schema.released_columns if of in {None, c.of}]
+        self._within = within
+        self.ids = _first_ids(schema, unit)
+        """The first synthetic person's id, in each of the unit's columns that are ids."""
         self._seed = int(rng.integers(2**63))
         self._columns: dict[str, Array] = {}
 
@@ -66,8 +70,8 @@ class Decoded:
 
         columns: dict[str, Array] = {}
         if batch.people is not None:
-            columns = {name: batch.people + first for name, first in self._ids.items()}
-        for column in self._schema.released_columns:
+            columns = {name: batch.people + first for name, first in self.ids.items()}
+        for column in self._released:
             columns[column.name] = column.joined(batch.codes, draw, rng)
         return columns
 

@@ -1,13 +1,14 @@
-"""More rows of a release, at no privacy cost: everything used is public already.
+"""More rows or people of a release, at no privacy cost: everything used is public already.
 
 Where the release has a model, new rows are drawn from it independently; merged codes, values within
 a bin, and the number of rows per person follow the released rows.  Where it has none, released
-people are resampled, each with all of their rows.
+people are resampled, each with all of their rows, in the declared order.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy as np
 from understudy.budget import ResolvedUnit
 from understudy.errors import UsageError
 from understudy.public import Batches, PublicTable, bins_within
+from understudy.release.people import Joined, own_codes
 from understudy.release.rows import Decoded
 
 if TYPE_CHECKING:
@@ -32,30 +34,72 @@ if TYPE_CHECKING:
 SHOWN = 10
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Amount:
+    """How much is drawn: a number of rows, or a number of people with all of their rows."""
+
+    rows: int | None
+    people: int | None
+
+    def __post_init__(self) -> None:
+        """Raise unless exactly one is given, and is not negative."""
+        if (self.rows is None) == (self.people is None):
+            raise UsageError(
+                "sample draws a number of rows or a number of people",
+                got=f"rows={self.rows} and people={self.people}",
+                allowed="one of the two",
+            )
+        for name, count in (("rows", self.rows), ("people", self.people)):
+            if count is not None and count < 0:
+                raise UsageError(f"{name} must be at least 0", got=count)
+
+    def drawn(self, sizes: Ints, rng: np.random.Generator) -> Ints:
+        """Draw people with replacement, given how many rows each one has."""
+        if self.people is not None:
+            return rng.integers(len(sizes), size=self.people)
+        rows, found = self.rows or 0, np.zeros(0, dtype=np.int64)
+        while sizes[found].sum() < rows:
+            more = rng.integers(len(sizes), size=1 + rows // int(sizes.mean() + 1))
+            found = np.append(found, more)
+        return found
+
+
 def sampled(
-    release: Contents, rows: int, *, where: Mapping[str, object], rng: np.random.Generator
+    release: Contents, amount: Amount, *, where: Mapping[str, object], rng: np.random.Generator
 ) -> dict[str, Array]:
-    """Draw rows like a release's that all have the wanted values."""
-    if rows < 0:
-        raise UsageError("rows must be at least 0", got=rows)
+    """Draw rows or people like a release's that all have the wanted values."""
+    if amount.people is not None:
+        _check_own(release, where)
     if not len(release):
         raise UsageError("cannot draw rows from a release that has none")
     wanted = {name: _wanted(release.schema, name, given) for name, given in where.items()}
     unit = ResolvedUnit.of(*release.ids)
     known = PublicTable.read(release.columns, schema=release.schema.released(), unit=unit)
     if release.model is None:
-        codes, people = _again(known, rows, wanted, rng)
+        codes, people = _again(known, amount, wanted, rng)
     else:
+        people = _dealt(known, amount, rng)
+        rows = len(people)
         codes = _drawn(release.model, known, rows, merged=release.merged, wanted=wanted, rng=rng)
-        people = _dealt(known, rows, rng)
-    decoded = Decoded(
-        Batches.held(codes, people if release.ids else None),
-        schema=release.schema,
-        unit=unit,
-        within=bins_within(known),
-        rng=rng,
-    )
-    return decoded.columns
+    schema, batches = release.schema, Batches.held(codes, people if release.ids else None)
+    decode = partial(Decoded, schema=schema, unit=unit, within=bins_within(known), rng=rng)
+    if release.model is None and release.ids and schema.own:
+        lines = Batches.held(*own_codes(batches, schema))
+        return Joined.of(batches, lines, schema, decode).columns
+    return decode(batches).columns
+
+
+def _check_own(release: Contents, where: Mapping[str, object]) -> None:
+    """Raise on columns that are not people's own; where each row is a person, all of them are."""
+    own = release.schema.own if release.ids else tuple(release.schema.domain)
+    others = [name for name in where if name not in own]
+    if others:
+        raise UsageError(
+            "people are chosen by columns of their own",
+            got=", ".join(others),
+            allowed=", ".join(own) or 'none: the schema declares no column of = "person"',
+            hint="ask for a number of rows to choose rows by any column",
+        )
 
 
 def _wanted(schema: Schema, name: str, given: object) -> NDArray[np.bool_]:
@@ -81,24 +125,25 @@ def _code(column: Column, value: object) -> int:
 
 
 def _again(
-    known: PublicTable, rows: int, wanted: Wanted, rng: np.random.Generator
+    known: PublicTable, amount: Amount, wanted: Wanted, rng: np.random.Generator
 ) -> tuple[dict[str, Codes], Ints]:
-    """Resample released people, with their wanted rows, until there are enough."""
+    """Resample released people, with their wanted rows in order, until there are enough."""
     kept = np.ones(len(known), dtype=bool)
     for name, mask in wanted.items():
         kept &= mask[known.codes[name]]
     _check_possible(kept.sum(), wanted)
-    some = known.take(kept)
-    people = np.arange(len(some)) if some.people is None else some.people
-    starts = np.flatnonzero(np.diff(people, prepend=-1))
-    sizes = np.diff(np.append(starts, len(people)))
-    turns = np.zeros(0, dtype=np.int64)
-    while sizes[turns].sum() < rows:
-        turns = np.append(turns, rng.integers(len(sizes), size=1 + rows // int(sizes.mean() + 1)))
-    whose = np.repeat(np.arange(len(turns)), sizes[turns])[:rows]
-    place = np.arange(rows) - np.repeat(np.cumsum(sizes[turns]) - sizes[turns], sizes[turns])[:rows]
-    found = starts[turns[whose]] + place
-    return {name: codes[found] for name, codes in some.codes.items()}, whose
+    people = np.arange(len(known)) if known.people is None else known.people
+    ordered = [known.codes[name] for name in reversed(known.schema.ordering)]
+    order = np.lexsort([*ordered, people])
+    some = order[kept[order]]
+    starts = np.flatnonzero(np.diff(people[some], prepend=-1))
+    sizes = np.diff(np.append(starts, len(some)))
+    turns = amount.drawn(sizes, rng)
+    each = sizes[turns]
+    whose = np.repeat(np.arange(len(turns)), each)
+    place = np.arange(len(whose)) - np.repeat(np.cumsum(each) - each, each)
+    found = some[starts[turns[whose]] + place][: amount.rows]
+    return {name: codes[found] for name, codes in known.codes.items()}, whose[: amount.rows]
 
 
 def _drawn(
@@ -157,14 +202,11 @@ class _Spread:
         return self._order[place].astype(np.int32)
 
 
-def _dealt(known: PublicTable, rows: int, rng: np.random.Generator) -> Ints:
-    """Assign rows to people, whose numbers of rows are drawn from the released people."""
-    if known.people is None:
-        return np.arange(rows)
-    sizes, dealt = known.sizes(), np.zeros(0, dtype=np.int64)
-    while dealt.sum() < rows:
-        dealt = np.append(dealt, rng.choice(sizes, size=1 + rows // int(sizes.mean() + 1)))
-    return rng.permutation(np.repeat(np.arange(len(dealt)), dealt)[:rows])
+def _dealt(known: PublicTable, amount: Amount, rng: np.random.Generator) -> Ints:
+    """Return whose each new row is; numbers of rows are drawn from the released people's."""
+    sizes = np.ones(1, dtype=np.int64) if known.people is None else known.sizes()
+    each = sizes[amount.drawn(sizes, rng)]
+    return rng.permutation(np.repeat(np.arange(len(each)), each)[: amount.rows])
 
 
 def _check_possible(mass: float, wanted: Wanted) -> None:

@@ -14,6 +14,7 @@ from understudy.schema.columns import (
     Released,
     Remainder,
     Split,
+    Text,
     Timestamp,
 )
 from understudy.schema.columns.edges import ladder_edges, regular_edges
@@ -43,6 +44,7 @@ __all__ = [
     "Scalar",
     "Schema",
     "Split",
+    "Text",
     "Timestamp",
     "ladder_edges",
     "regular_edges",

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from understudy.errors import MissingColumnError, SchemaError
-from understudy.schema.columns import Id, Released, Timestamp
+from understudy.schema.columns import Id, Released, Text, Timestamp
 from understudy.schema.domain import Domain
 from understudy.schema.importers.draft import draft
 from understudy.schema.importers.files import read_schema, write_toml
@@ -64,7 +64,7 @@ class Schema:
                 got=", ".join(twice),
                 hint="names that differ only in case count as the same",
             )
-        if not self.modelled:
+        if not self.modelled and not self.texts:
             raise SchemaError("no column to model", allowed="at least one column that is not an id")
         for mark in (self.delimiter, self.quote):
             if len(mark) != 1 or mark in "\r\n\x00" or self.delimiter == self.quote:
@@ -129,6 +129,11 @@ class Schema:
     def ids(self) -> tuple[Id, ...]:
         """The columns that identify a person."""
         return tuple(c for c in self.columns if isinstance(c, Id))
+
+    @property
+    def texts(self) -> tuple[Text, ...]:
+        """The columns whose values are yet to be discovered."""
+        return tuple(c for c in self.columns if isinstance(c, Text))
 
     @property
     def timestamps(self) -> tuple[Timestamp, ...]:

@@ -117,6 +117,7 @@ class Session:
                 "mechanism": mechanism_to_dict(mechanism),
                 "bounding": bounding_to_dict(self.bounding),
                 "schema": self.schema.to_dict(),
+                **({"tables": 2} if table.two_tables else {}),
                 # Seeds the drawing of rows, so that a resumed run draws the same ones.
                 "sampling_seed": str(secrets.randbits(128)),
                 "note": note or {},
@@ -137,6 +138,7 @@ class Session:
             for what, asked, found in (
                 ("schema", self.schema.to_dict(), request["schema"]),
                 ("bounding", bounding_to_dict(self.bounding), request["bounding"]),
+                ("number of private tables", 1 + table.two_tables, request.get("tables", 1)),
             ):
                 # As text: the order of columns decides what a mechanism asks.
                 if json.dumps(asked) != json.dumps(found):
@@ -190,28 +192,38 @@ class Session:
     ) -> Release:
         state = run.state()
         rng = np.random.default_rng(int(state.request["sampling_seed"]))
-        try:
+        with closed_unless_charged(run):
             synthesis = mechanism.run(
                 self._door(table, run), public=public, rng=rng, progress=progress
             )
-        except Exception:
-            # A run that failed before its first charge keeps nothing reserved.
-            if not run.state().reservations:
-                run.close()
-            raise
         run.close()
-        state = run.state()
+        whole = run.ledger()
+        state = whole.runs[run.number]
         return build(
             synthesis,
             schema=self.schema,
             unit=self.person,
             bounding=self.bounding,
             budget=state.budget,
+            promised=whole.promised(run.number),
+            discoveries=whole.discoveries(run.number),
             mechanism=mechanism_to_dict(mechanism),
             charges=[(r.what, r.charge) for r in state.reservations],
             ledger={"run": run.number, "total": state.total.to_dict(), "head": state.head},
             rng=rng,
+            two_tables=table.two_tables,
         )
+
+
+@contextmanager
+def closed_unless_charged(run: Run) -> Iterator[None]:
+    """Close a run that fails before its first charge: it keeps nothing reserved."""
+    try:
+        yield
+    except Exception:
+        if not run.state().reservations:
+            run.close()
+        raise
 
 
 def open_session(
@@ -227,8 +239,9 @@ def open_session(
     """Open a session; nothing is read or spent before `Session.run`.
 
     ``private`` and ``public`` are paths of CSV or Parquet files, tables in memory (pandas, polars,
-    Arrow, a dict of columns), a `Database` or a `SparkTable`.  The ledger is created if it does
-    not exist, with this budget as the table's total.
+    Arrow, a dict of columns), a `Database` or a `SparkTable`.  Either may be two of these, a table
+    of people and one of their rows: ``private={"people": "patients.csv", "rows": "visits.csv"}``.
+    The ledger is created if it does not exist, with this budget as the table's total.
 
         session = us.open(
             private="trips-2020.parquet",

@@ -1,8 +1,9 @@
 """Auto: a mechanism and its settings, chosen by what there is; and why, in words.
 
 Public people show, at no privacy cost, which columns are correlated and how large users'
-contributions are: then adaptive granularity makes the most of them.  Without them `Pairs` measures
-as much as the number of people allows, which it decides from its own noisy answers
+contributions are: then adaptive granularity makes the most of them.  Without them `Lives` draws
+people where the schema says what is a person's own or what orders their rows; and elsewhere `Pairs`
+measures as much as the number of people allows, which both decide from their own noisy answers
 (`docs/auto.md`).
 
 Privacy: the choice follows from the schema, the unit and the public table.  Then the run is that of
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from understudy.synth.adagrid import AdaGrid
+from understudy.synth.lives import Lives
 from understudy.synth.pairs import Pairs
 
 if TYPE_CHECKING:
@@ -67,6 +69,13 @@ def auto(schema: Schema, *, unit: AnyUnit, public: PublicTable | None = None) ->
         told += " and no public table"
     else:
         told += ", and the public table does not show people with several rows"
+    if not unit.is_row and (schema.own or schema.ordering):
+        known = "what is a person's own" if schema.own else "what orders a person's rows"
+        return Choice(
+            mechanism=Lives(within=within),
+            why=f"{told}, and the schema says {known}: people are drawn first, then their rows "
+            "(lives).",
+        )
     return Choice(
         mechanism=Pairs(within=within),
         why=f"{told}: a tree of pairs is measured, and as many further pairs as are worth their "

@@ -10,12 +10,16 @@ import numpy as np
 from understudy.budget import Norm, Sample, Weights
 from understudy.door import (
     Candidate,
+    Discover,
     Distances,
+    Kinds,
     Measure,
     Merge,
     Query,
     Rows,
+    Search,
     Select,
+    Spread,
     Total,
     UnitCounts,
     UnitMode,
@@ -27,24 +31,28 @@ from understudy.door import (
 from understudy.errors import QuestionError
 from understudy.vault.candidates import distances
 from understudy.vault.derivation import viewed
+from understudy.vault.discovery import kinds, spread
 from understudy.vault.marginals import cells, marginals
 from understudy.vault.norm import normed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from understudy.door import Question
+    from understudy.door import AnyQuestion, Question
     from understudy.schema import Schema
     from understudy.vault.table import PrivateTable
 
     Whole = NDArray[np.int64]
 
-OWN_TYPES = {Query, Rows, Candidate, Merge, View, Weights, Sample, Norm, NoneType}
+OWN_TYPES = {Query, Rows, Candidate, Merge, View, Search, Weights, Sample, Norm, NoneType}
 
 
-def check(schema: Schema, question: Question) -> None:
+def check(schema: Schema, question: AnyQuestion) -> None:
     """Raise if a question does not fit the schema, before anything is spent."""
     _check_types(question)
+    if isinstance(question, (Discover, Spread, Kinds)):
+        _check_texts(schema, question)
+        return
     _check_merged(schema, question)
     schema = seen(schema, question)
     match question:
@@ -78,6 +86,25 @@ def check(schema: Schema, question: Question) -> None:
                     )
 
 
+def _check_texts(schema: Schema, question: Discover | Spread | Kinds) -> None:
+    """Raise if a discovery names a column that is not text."""
+    texts = [column.name for column in schema.texts]
+    match question:
+        case Discover():
+            asked = [search.column for search in question.searches]
+        case Spread():
+            asked = [question.column]
+        case Kinds():
+            asked = [*question.columns]
+    unknown = [column for column in asked if column not in texts]
+    if unknown:
+        raise QuestionError(
+            "a discovery names columns that the schema does not declare as text",
+            got=", ".join(unknown),
+            allowed=", ".join(texts) or "none",
+        )
+
+
 def _check_merged(schema: Schema, question: Question) -> None:
     """Raise unless merged codes cover a modelled column, each column only once."""
     if not isinstance(question, (Measure, Select, Distances)):
@@ -96,7 +123,7 @@ def _check_merged(schema: Schema, question: Question) -> None:
             )
 
 
-def _check_types(question: Question) -> None:
+def _check_types(question: AnyQuestion) -> None:
     """Raise on a caller's own subclasses: their methods would receive exact counts."""
     parts: list[object] = []
     match question:
@@ -105,12 +132,14 @@ def _check_types(question: Question) -> None:
             parts += [q.rows for q in question.queries if q.rows is not None]
         case Select() | Distances():
             parts = [question.bounding, *question.candidates, *question.merged, question.view]
+        case Discover():
+            parts = [*question.searches]
     for part in parts:
         if type(part) not in OWN_TYPES:
             raise QuestionError("a question must be made of the door's own types", got=type(part))
 
 
-def exact(question: Question, table: PrivateTable) -> Whole:
+def exact(question: Question, table: PrivateTable) -> Whole:  # noqa: PLR0911  one a kind
     """Return a question's exact answer, in whole steps of its bounding's unit weight."""
     match question:
         case Measure():
@@ -125,6 +154,10 @@ def exact(question: Question, table: PrivateTable) -> Whole:
             return _total(question, table)
         case Units():
             return table.engine.fetch("SELECT count(*) AS n FROM sizes")["n"].astype(np.int64)
+        case Spread():
+            return spread(question, table)
+        case Kinds():
+            return kinds(question, table)
 
 
 def _measure(question: Measure, source: PrivateTable) -> Whole:

@@ -44,12 +44,13 @@ def _derive(table: PrivateTable, view: View, name: str) -> None:
     """Make the table of a view's rows, or of its people."""
     codes = {each.name: f"d{i}" for i, each in enumerate(view.derived)}
     own = {column: f"o{i}" for i, column in enumerate(table.schema.own)}
+    everyone = view.everyone and table.two_tables
     rows = "rows"
     if any(each.kind in IN_ORDER for each in view.derived):
         rows = f"placed_{name}"
         table.engine.table(rows, _placed(table, view))
     of_people = [each for each in view.derived if each.kind not in OF_ROW]
-    people = _people(table, of_people, rows)
+    people = _people(table, of_people, rows, everyone=everyone)
     taken = [f"p.{own[c]} AS {table.code[c]}" for c in own]
     taken += [
         f"{_of_person(each, i, table)} AS {codes[each.name]}" for i, each in enumerate(of_people)
@@ -92,11 +93,15 @@ def _placed(table: PrivateTable, view: View) -> str:
     return f"SELECT {', '.join(['q.*', *lags])} FROM ({placed}) AS q"
 
 
-def _people(table: PrivateTable, derived: Sequence[Derived], rows: str) -> str:
-    """Compose the relation p of people: their number of rows, and what is derived from them."""
-    joins = [
-        _tallied(table, column, f"o{i}", f"oy{i}") for i, column in enumerate(table.schema.own)
-    ]
+def _people(table: PrivateTable, derived: Sequence[Derived], rows: str, *, everyone: bool) -> str:
+    """Compose the relation p of people: their number of rows, and what is derived from them.
+
+    Of everyone, own codes are those of the table of people; who has no rows has NULLs of all that
+    is derived from rows.
+    """
+    joins = []
+    if not everyone:
+        joins = [_tallied(table, c, f"o{i}", f"oy{i}") for i, c in enumerate(table.schema.own)]
     joins += [
         _tallied(table, each.column, f"x{i}", f"y{i}")
         for i, each in enumerate(derived)
@@ -112,8 +117,18 @@ def _people(table: PrivateTable, derived: Sequence[Derived], rows: str) -> str:
     ]
     if sums:
         joins.append(f"SELECT person, {', '.join(sums)} FROM {rows} GROUP BY person")
-    joined = " ".join(f"JOIN ({sql}) AS j{i} USING (person)" for i, sql in enumerate(joins))
-    return f"(SELECT * FROM sizes {joined}) AS p"
+    join = "LEFT JOIN" if everyone else "JOIN"
+    joined = " ".join(f"{join} ({sql}) AS j{i} USING (person)" for i, sql in enumerate(joins))
+    return f"(SELECT * FROM {_everyone(table) if everyone else 'sizes'} {joined}) AS p"
+
+
+def _everyone(table: PrivateTable) -> str:
+    """Compose the relation of all people of the table of people, with their number of rows."""
+    own = "".join(f", o.{table.code[c]} AS o{i}" for i, c in enumerate(table.schema.own))
+    return (
+        f"(SELECT o.person{own}, coalesce(s.n, 0) AS n "
+        "FROM everyone AS o LEFT JOIN sizes AS s ON s.person = o.person) AS e"
+    )
 
 
 def _tallied(table: PrivateTable, column: str, mode: str, agreeing: str) -> str:
@@ -167,7 +182,7 @@ def _of_person(each: Derived, i: int, table: PrivateTable) -> str:
         most = max(1, table.schema[each.column].size - 1)
         pairs = "CAST(p.n AS DOUBLE)" if each.kind == "spread" else "CAST(2 AS DOUBLE)"
         return _difference(f"p.x{i}", f"{pairs} * (p.n - 1) * {most}")
-    return f"CAST(p.x{i} AS INTEGER)"
+    return f"CAST(coalesce(p.x{i}, {table.schema[each.column].size}) AS INTEGER)"
 
 
 def _of_row(each: Derived, table: PrivateTable) -> str:
@@ -188,7 +203,7 @@ def _share(part: str, whole: str) -> str:
     """Compose the class of a share: none, tenths, all, and one for people with a single row."""
     tenth = f"1 + floor({TENTHS} * CAST({part} AS DOUBLE) / ({whole}))"
     return (
-        f"CAST(CASE WHEN {whole} = 0 THEN {len(SHARES_OF)} WHEN {part} = 0 THEN 0 "
+        f"CAST(CASE WHEN {whole} <= 0 THEN {len(SHARES_OF)} WHEN {part} = 0 THEN 0 "
         f"WHEN {part} = {whole} THEN {TENTHS + 1} ELSE {tenth} END AS INTEGER)"
     )
 
@@ -198,6 +213,6 @@ def _difference(part: str, whole: str) -> str:
     value = f"2 * CAST({part} AS DOUBLE) / ({whole})"
     cases = [f"WHEN {value} > CAST({b!r} AS DOUBLE) THEN {k}" for k, b in enumerate(BORDERS, 2)]
     return (
-        f"CAST(CASE WHEN {whole} = 0 THEN {len(DIFFERENCES_OF)} WHEN {part} = 0 THEN 0 "
+        f"CAST(CASE WHEN {whole} <= 0 THEN {len(DIFFERENCES_OF)} WHEN {part} = 0 THEN 0 "
         f"{' '.join(reversed(cases))} ELSE 1 END AS INTEGER)"
     )

@@ -11,6 +11,7 @@ behind it from which a count or a draw could be read.
 
 from __future__ import annotations
 
+import json
 import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -20,10 +21,15 @@ import numpy as np
 from understudy.budget import Norm, Weights
 from understudy.budget.bounding import FRACTION_BITS
 from understudy.door import (
+    KINDS_OF_VALUE,
+    Discover,
     Distances,
+    Found,
+    Kinds,
     Measure,
     Measurement,
     Select,
+    Spread,
     Total,
     UnitCounts,
     UnitMode,
@@ -34,6 +40,7 @@ from understudy.door import (
 from understudy.errors import QuestionError, sealed
 from understudy.noise import SYSTEM, choose, draw, steps_per_unit
 from understudy.vault.counts import check, exact
+from understudy.vault.discovery import present, thresholds, told
 from understudy.vault.sensitivity import charge
 
 if TYPE_CHECKING:
@@ -42,13 +49,23 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from understudy.budget import Bounding, Budget, Capped, Charge, Currency, ResolvedUnit
-    from understudy.door import Candidate, Clique, Merge, Query, Question, View
+    from understudy.door import (
+        AnyQuestion,
+        Candidate,
+        Clique,
+        Merge,
+        Query,
+        Question,
+        Reading,
+        Search,
+        View,
+    )
     from understudy.ledger import Run
     from understudy.noise import Entropy
     from understudy.schema import Schema
     from understudy.vault.table import PrivateTable
 
-    Noised = UnitMode | UnitCounts | Distances | Total | Units
+    Noised = UnitMode | UnitCounts | Distances | Total | Units | Spread | Kinds
     """Questions whose numbers all have noise of one scale."""
     Part = tuple[int, float, int, int]
     Whole = NDArray[np.int64]
@@ -89,6 +106,11 @@ class PrivateDoor:
     def unit(self) -> ResolvedUnit:
         """Who is protected."""
         return self._table.unit
+
+    @property
+    def two_tables(self) -> bool:
+        """Whether people have a table of their own, so that some may have no rows."""
+        return self._table.two_tables
 
     @property
     def bounding(self) -> Bounding:
@@ -218,8 +240,39 @@ class PrivateDoor:
         return float(self._values(Total(cap=cap, scale=scale), "number of rows")[0])
 
     def units(self, *, scale: float) -> float:
-        """Count the people."""
+        """Count the people who have rows."""
         return float(self._values(Units(scale=scale), "number of people")[0])
+
+    def discover(self, searches: Sequence[Search]) -> tuple[Found, ...]:
+        """Tell which values of columns of text many people have, with noisy weights."""
+        question = Discover(searches=tuple(searches))
+        names = ", ".join(search.asked for search in question.searches)
+        answers = json.loads(self._stored(question, f"values of {names}"))
+        return tuple(
+            Found(
+                column=search.column,
+                values=tuple(value for value, _ in answer),
+                weights=np.array([weight for _, weight in answer]) / event.steps,
+            )
+            for search, event, answer in zip(
+                question.searches, thresholds(question), answers, strict=True
+            )
+        )
+
+    def spread(
+        self, column: str, *, reading: Reading, edges: Sequence[float], most: int, scale: float
+    ) -> Noisy:
+        """Weigh people by the cells between edges in which they have numbers or moments."""
+        question = Spread(
+            column=column, reading=reading, edges=tuple(edges), most=most, scale=scale
+        )
+        return self._values(question, f"{column} by {len(question.edges) + 1} cells")
+
+    def kinds(self, columns: Sequence[str], *, scale: float) -> Noisy:
+        """Count the people all of whose values are of a kind: an array columns × kinds."""
+        question = Kinds(columns=tuple(columns), scale=scale)
+        noisy = self._values(question, f"kinds of {', '.join(question.columns)}")
+        return noisy.reshape(len(question.columns), len(KINDS_OF_VALUE))
 
     def close(self) -> None:
         """End the queries: the private table is released before the answers are processed."""
@@ -232,10 +285,16 @@ class PrivateDoor:
         return noisy / self._lattice(question)[0][-1]
 
     def _ask(self, question: Question, what: str) -> Whole:
+        """Ask a question whose answer is numbers."""
+        return np.frombuffer(self._stored(question, what), dtype="<i8").astype(np.int64)
+
+    def _stored(self, question: AnyQuestion, what: str) -> bytes:
+        """Return an answer as the ledger stores it."""
         if self._closed:
             raise QuestionError("the door is closed", hint="ask all questions before door.close()")
         check(self.schema, question)
-        self._lattice(question)
+        if not isinstance(question, Discover):
+            self._lattice(question)
         cost = charge(question, self.schema, self.currency)
         try:
             stored = self._answer(question, self._asked, plan(question), what, cost)
@@ -244,22 +303,30 @@ class PrivateDoor:
             raise
         self._asked += 1
         self._left -= cost.grains(self.currency)
-        return np.frombuffer(stored, dtype="<i8").astype(np.int64)
+        return stored
 
     @sealed
     def _answer(
-        self, question: Question, ordinal: int, digest: str, what: str, cost: Charge
+        self, question: AnyQuestion, ordinal: int, digest: str, what: str, cost: Charge
     ) -> bytes:
         """Count, book, draw, store: the one place where an exact count is held."""
         stored = self._run.answer(ordinal, digest)
         if stored is not None:
             return stored
         self._run.check(ordinal, digest, cost)
-        counted = exact(question, self._table)
+        drawn = self._counted(question)
         self._run.reserve(ordinal, digest, what, cost)
-        stored = self._noisy(question, counted).astype("<i8").tobytes()
+        stored = drawn()
         self._run.store(ordinal, digest, stored)
         return stored
+
+    def _counted(self, question: AnyQuestion) -> Callable[[], bytes]:
+        """Count, and return what draws the noise and gives the answer as it is stored."""
+        if isinstance(question, Discover):
+            there = present(question, self._table)
+            return lambda: told(question, there, self._table, self._entropy)
+        counted = exact(question, self._table)
+        return lambda: self._noisy(question, counted).astype("<i8").tobytes()
 
     def _lattice(self, question: Question) -> list[Part]:
         """Return the parts of an answer, each of one scale; raise if a scale is out of range.
@@ -277,7 +344,7 @@ class PrivateDoor:
             ]
             scales = [q.scale for q in question.queries]
         else:
-            unit = 2**FRACTION_BITS if isinstance(question, Distances) else 1
+            unit = 2**FRACTION_BITS if isinstance(question, (Distances, Spread)) else 1
             sizes, scales = [-1], [question.scale]
         return [
             (size, scale, unit, steps_per_unit(scale, at_least=unit))

@@ -20,6 +20,12 @@ that differ by one person and all of their rows:
 - **Total, Units.**  One number, moved by at most the cap, or by 1.
 - **Select.**  |‖x − e‖₁ − ‖x′ − e‖₁| ≤ ‖x − x′‖₁ ≤ C for each candidate, so scores move
   by at most Δ = max w·C, up or down; exp(ε·score/2Δ) is then ε-DP with range ε.
+- **Discover.**  Weights of a person's values have squares that sum to at most 1: the noisy weights
+  are 1/σ-GDP, and values that nobody else has are told with a failure probability
+  (`understudy.vault.discovery`, `understudy.budget.threshold`).
+- **Spread.**  The cells of a person weigh as their values do: L2 = 1, and L1 the largest sum of
+  weights of up to k cells.
+- **Kinds.**  Each person adds at most 1 to each of n numbers: L1 = n, L2 = √n.
 - **Distances.**  The same k distances as numbers: each moves by at most C, so L1 = k·C and
   L2 = √k·C.
 
@@ -44,25 +50,43 @@ from understudy.budget import (
     mu_upper,
     noise_charge,
     price_grains,
+    value_weight,
 )
-from understudy.door import Distances, Measure, Select, Total, UnitCounts, UnitMode, Units, seen
+from understudy.budget.bounding import FRACTION_BITS
+from understudy.door import (
+    KINDS_OF_VALUE,
+    Discover,
+    Distances,
+    Kinds,
+    Measure,
+    Select,
+    Spread,
+    Total,
+    UnitCounts,
+    UnitMode,
+    Units,
+    seen,
+)
 from understudy.errors import BudgetError
+from understudy.vault.discovery import thresholds
 from understudy.vault.marginals import cells
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from understudy.budget import Event
-    from understudy.door import Query, Question
+    from understudy.door import AnyQuestion, Query
     from understudy.schema import Schema
 
-    Noised = UnitMode | UnitCounts | Distances | Total | Units
+    Noised = UnitMode | UnitCounts | Distances | Total | Units | Spread | Kinds
 
 
-def charge(question: Question, schema: Schema, currency: Currency) -> Charge:
+def charge(question: AnyQuestion, schema: Schema, currency: Currency) -> Charge:
     """Return the exact cost of a question."""
     if isinstance(question, Measure):
         return _measure_charge(question, seen(schema, question), currency)
+    if isinstance(question, Discover):
+        return Charge(thresholds(question))
     if isinstance(question, Select):
         return Charge((Selection(epsilon=float(question.epsilon)),))
     return noise_charge(question.scale, currency, bound=_bound(question, currency.power))
@@ -80,6 +104,11 @@ def _bound(question: Noised, power: int) -> Fraction:
             return Fraction(question.cap) ** power
         case UnitMode() | Units():
             return Fraction(1)
+        case Spread():
+            sums = (count * value_weight(count) for count in range(1, question.most + 1))
+            return Fraction(1) if power == 2 else Fraction(max(sums), 2**FRACTION_BITS)
+        case Kinds():
+            return Fraction(len(KINDS_OF_VALUE) * len(question.columns))
 
 
 def _measure_charge(question: Measure, schema: Schema, currency: Currency) -> Charge:

@@ -23,7 +23,6 @@ import numpy as np
 from understudy.budget import Unit, Weights, resolve
 from understudy.door import merged_schema, viewed_schema
 from understudy.engine import CodedTable
-from understudy.schema.encoding.dialect import literal
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -58,22 +57,24 @@ MOST_HELD = 2**25
 class PrivateTable(CodedTable):
     """A private table in an engine, behind its unit."""
 
+    with_texts = True
+
     def __init__(
         self, engine: Engine, data: object, *, schema: Schema, unit: AnyUnit, key: str
     ) -> None:
         """Encode every row, and number the people."""
-        super().__init__(engine, data, schema=schema, unit=unit)
-        self._key = literal(key)
+        super().__init__(engine, data, schema=schema, unit=unit, key=key)
         self._bounded: dict[Capped, str] = {}
         self._merged: dict[str, NDArray[np.int64]] = {}
         self.views: dict[View | tuple[tuple[str, bytes], ...], PrivateTable] = {}
+        self.texts: dict[str, str] = {}
+        """The relation of people's distinct texts, by column."""
         self._place = "0"
         self._kept: dict[tuple[str, str], Kept] = defaultdict(lambda: ({}, WeakKeyDictionary()))
 
-    def hash_sql(self, what: str) -> str:
-        """Compose the keyed hash of a person's id and a value of theirs, as text."""
-        who = "CAST(length(id) AS STRING) || ':' || id"
-        return f"md5({self._key} || ':' || {who} || ':' || {what})"
+    def keyed_sql(self, what: str) -> str:
+        """Compose the keyed hash of a value, whoever has it, as text."""
+        return f"md5({self._key} || '::' || {what})"
 
     def packed(self, clique: Clique) -> str:
         """Compose the index of a row's cell, the last column fastest."""

@@ -285,6 +285,7 @@ def lists(draw: st.DrawFn) -> Categorical:
         other=draw(st.sampled_from(["somewhere else", *values])),
         missing_value=draw(st.sampled_from([None, *values])),
         nulls=(),
+        prefixes=draw(st.sampled_from([(), (3, 1), (2,)])),
     )
 
 

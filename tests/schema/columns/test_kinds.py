@@ -21,19 +21,21 @@ from understudy.schema import (
     Numeric,
     Remainder,
     Split,
+    Text,
     Timestamp,
 )
 from understudy.schema.plain import from_plain, to_plain
 
 DOCS = Path(__file__).parents[3] / "docs" / "schema.md"
 EXAMPLES: tuple[Declaration, ...] = (
-    Categorical(name="x", values=("a", "b")),
+    Categorical(name="x", values=("a", "b"), prefixes=(3, 1)),
     Integer(name="x", min=3, max=9),
     Numeric(name="x", edges=(0.0, 1.0, 5.0), special=(99.0,)),
     DateTime(name="x", part="hour"),
     Timestamp(name="x", min="2020-01-01", max="2020-12-31"),
     Split(name="x", parts=("high", "low"), step=10, max=95, special=(99,)),
     Id(name="x", min=7),
+    Text(name="x", nulls=("?",), prefixes=(3, 1)),
     Ignored(name="x"),
 )
 PARTS = (Remainder(name="x", step=10, min=0, max=95, special=(99,)),)

@@ -22,6 +22,7 @@ from understudy.schema import (
     Numeric,
     Schema,
     Split,
+    Text,
     Timestamp,
 )
 from understudy.schema.columns import KINDS
@@ -95,6 +96,8 @@ def declarations(draw: st.DrawFn, name: str) -> Declaration:
     kind = draw(st.sampled_from(sorted(KINDS.values(), key=str)))
     if kind is Ignored:
         return Ignored(name=name)
+    if kind is Text:
+        return Text(name=name, source=draw(words), nulls=tuple(draw(st.lists(words, max_size=3))))
     if kind is Id:
         end = st.none() | st.integers()
         return Id(name=name, min=draw(end), max=draw(end))

@@ -205,14 +205,116 @@ def test_sdv_says_what_a_column_is(tmp_path: Path) -> None:
     assert schema["zip"] == Categorical(name="zip", values=("02134", "10001"))
 
 
-def test_sdv_of_several_tables(tmp_path: Path) -> None:
-    tables: dict[str, Any] = {name: {"columns": {}} for name in ("users", "events")}
+# Two tables: people and their rows
+
+
+PATIENTS: dict[str, Any] = {
+    "patient_id": {"sdtype": "id", "regex_format": "P[0-9]{5}"},
+    "sex": {"sdtype": "categorical"},
+    "born": {"sdtype": "datetime", "datetime_format": "%Y-%m-%d"},
+    "name": {"sdtype": "name", "pii": True},
+    "smoker": {"sdtype": "boolean"},
+}
+VISITS: dict[str, Any] = {
+    "visit_id": {"sdtype": "id"},
+    "patient": {"sdtype": "id", "regex_format": "P[0-9]{5}"},
+    "ward": {"sdtype": "categorical"},
+    "cost": {"sdtype": "numerical", "computer_representation": "Float"},
+}
+SEEN = {
+    "sex": np.array(["F", "M"], dtype=object),
+    "born": np.array(["1950-02-01", "1999-12-31"], dtype=object),
+    "ward": np.array(["eyes", "heart"], dtype=object),
+    "cost": np.array([1.5, 20.25]),
+}
+
+
+def clinic(version: str, **changes: Any) -> dict[str, Any]:
+    """Write what SDV writes of two tables."""
+    link = {
+        "parent_table_name": "patients",
+        "child_table_name": "visits",
+        "parent_primary_key": "patient_id",
+        "child_foreign_key": "patient",
+    }
+    tables = {
+        "patients": {"columns": PATIENTS, "primary_key": "patient_id"},
+        "visits": {"columns": VISITS, "primary_key": "visit_id"},
+    }
+    return {
+        "tables": changes.get("tables", tables),
+        "relationships": changes.get("relationships", [link | changes.get("link", {})]),
+        "METADATA_SPEC_VERSION": version,
+    }
+
+
+@pytest.mark.parametrize("version", ["MULTI_TABLE_V1", "V1"])
+def test_sdv_of_people_and_their_rows(tmp_path: Path, version: str) -> None:
+    schema = Schema.read(sdv(tmp_path, clinic(version)), public=SEEN)
+    assert schema.name == "visits"
+    assert schema.ids == (Id(name="patient_id"),)
+    assert [c.name for c in schema.released_columns if c.of == "person"] == [
+        "sex",
+        "born",
+        "smoker",
+    ]
+    assert [c.name for c in schema.released_columns if c.of == "row"] == ["ward", "cost"]
+    assert [c for c in schema.columns if isinstance(c, Ignored)] == [
+        Ignored(name="name"),
+        Ignored(name="visit_id"),
+    ]
+    assert Schema.from_dict(schema.to_dict()) == schema
+
+
+def test_sdv_keys_of_the_same_name_and_the_children_first(tmp_path: Path) -> None:
+    visits = {("patient_id" if n == "patient" else n): facts for n, facts in VISITS.items()}
+    tables = {"visits": {"columns": visits}, "patients": {"columns": PATIENTS}}
+    link = {"child_foreign_key": "patient_id"}
+    schema = Schema.read(sdv(tmp_path, clinic("V1", tables=tables, link=link)), public=SEEN)
+    assert schema.ids == (Id(name="patient_id"),)
+    assert schema.own == ("sex", "born_month", "born_weekday", "smoker")
+
+
+def test_sdv_of_two_tables_leaves_as_much_unsaid(tmp_path: Path) -> None:
     with pytest.raises(SchemaError) as caught:
-        Schema.read(sdv(tmp_path, {"tables": tables, "METADATA_SPEC_VERSION": "V1"}))
-    assert caught.value.what == "SDV metadata has several tables"
-    assert caught.value.got == "events, users"
-    assert caught.value.allowed == "one table"
-    assert caught.value.hint == "save the metadata of the event table only"
+        Schema.read(sdv(tmp_path, clinic("V1")), public={"sex": SEEN["sex"]})
+    assert caught.value.got == "born, ward, cost"
+
+
+TWO = {"patients": {"columns": PATIENTS}, "visits": {"columns": VISITS}}
+
+
+@pytest.mark.parametrize(
+    ("changes", "got"),
+    [
+        ({"relationships": []}, "tables patients, visits; relationships: 0"),
+        ({"relationships": None}, "tables patients, visits; relationships: 0"),
+        ({"relationships": ["patients"]}, "tables patients, visits; relationships: 1"),
+        ({"relationships": [{}, {}]}, "tables patients, visits; relationships: 2"),
+        ({"link": {"child_table_name": "patients"}}, "tables patients, visits; relationships: 1"),
+        ({"link": {"parent_primary_key": "id"}}, "tables patients, visits; relationships: 1"),
+        ({"link": {"child_table_name": 3}}, "tables patients, visits; relationships: 1"),
+        (
+            {"tables": {**TWO, "bills": {"columns": {}}}},
+            "tables bills, patients, visits; relationships: 1",
+        ),
+    ],
+    ids=str,
+)
+def test_sdv_of_other_tables(tmp_path: Path, changes: dict[str, Any], got: str) -> None:
+    with pytest.raises(SchemaError) as caught:
+        Schema.read(sdv(tmp_path, clinic("V1", **changes)), public=SEEN)
+    assert caught.value.what == "SDV metadata is neither of one table nor of people and their rows"
+    assert caught.value.got == got
+    assert caught.value.allowed is not None
+    assert caught.value.allowed.startswith("one table; or two, and one relationship")
+
+
+def test_sdv_of_two_tables_with_a_name_in_common(tmp_path: Path) -> None:
+    tables = {**TWO, "visits": {"columns": {**VISITS, "Sex": {"sdtype": "categorical"}}}}
+    with pytest.raises(SchemaError, match="have columns of the same name") as caught:
+        Schema.read(sdv(tmp_path, clinic("V1", tables=tables)), public=SEEN)
+    assert caught.value.got == "Sex"
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 PATIENCE = 10
 """The connection timeout in seconds, unless the address sets one."""
-_NAME = "opened"
 _TAKEN = "bool date float4 float8 int2 int4 int8 text timestamp timestamptz varchar".split()  # noqa: SIM905  for readability
 """PostgreSQL types that DuckDB reads correctly.  A numeric NaN, for one, it reads as 0."""
 _REFUSED = ("authentication failed", "no password supplied", "role ", "pg_hba.conf")
@@ -45,28 +44,28 @@ def packed(name: str, version: str) -> Path | None:
     return None
 
 
-def opening(database: Database) -> list[str]:
-    """Compose the statements that open a database."""
+def opening(database: Database, name: str) -> list[str]:
+    """Compose the statements that open a database under a name."""
     if database.is_sqlite:
         if not os.path.isfile(database.path):  # noqa: PTH113  Path.is_file fails for a name that is too long
             raise MissingFileError(f"there is no file {database.path}")
         where = str(database.path.absolute())
         # An SQLite column may hold anything, whatever its declared type: all is read as text.
         settings = ["SET GLOBAL sqlite_all_varchar = true"]
-        return [*settings, f"ATTACH {literal(where)} AS {_NAME} (TYPE sqlite, READ_ONLY)"]
+        return [*settings, f"ATTACH {literal(where)} AS {name} (TYPE sqlite, READ_ONLY)"]
     given = {name for name, _ in parse_qsl(database.address.partition("?")[2])}
     added = ["client_encoding=UTF8"]
     if "connect_timeout" not in given:
         added.append(f"connect_timeout={PATIENCE}")
     where = f"{database.address}{'&' if '?' in database.address else '?'}{'&'.join(added)}"
-    return [f"ATTACH {literal(where)} AS {_NAME} (TYPE postgres, READ_ONLY)"]
+    return [f"ATTACH {literal(where)} AS {name} (TYPE postgres, READ_ONLY)"]
 
 
-def columns(database: Database) -> str:
+def columns(database: Database, opened: str) -> str:
     """Compose the query of a table's columns: no rows if there is no such table."""
     if database.is_sqlite:
         asked = f"SELECT name, type FROM pragma_table_info({literal(database.table)})"
-        return f"SELECT * FROM sqlite_query('{_NAME}', {literal(asked)})"
+        return f"SELECT * FROM sqlite_query('{opened}', {literal(asked)})"
     own = "CASE t.typnamespace WHEN 'pg_catalog'::regnamespace THEN t.typname::text END"
     asked = (
         f"SELECT a.attname::text AS name, {own} AS type FROM pg_catalog.pg_attribute AS a "
@@ -74,17 +73,17 @@ def columns(database: Database) -> str:
         f"WHERE a.attrelid = to_regclass({literal(_quoted(database))})::oid "
         "AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum"
     )
-    return f"SELECT * FROM postgres_query('{_NAME}', {literal(asked)})"
+    return f"SELECT * FROM postgres_query('{opened}', {literal(asked)})"
 
 
-def relation(database: Database, found: Iterable[tuple[str, str | None]]) -> str:
+def relation(database: Database, opened: str, found: Iterable[tuple[str, str | None]]) -> str:
     """Compose the relation of a table with these columns, by name and type."""
     if database.is_sqlite:
-        return f"{_NAME}.{quote(database.table)}"
+        return f"{opened}.{quote(database.table)}"
     # The server converts other types to text itself, as it would for a CSV file.
     listed = (quote(n) if t in _TAKEN else f"{quote(n)}::text AS {quote(n)}" for n, t in found)
     asked = f"SELECT {', '.join(listed)} FROM {_quoted(database)}"
-    return f"postgres_query('{_NAME}', {literal(asked)})"
+    return f"postgres_query('{opened}', {literal(asked)})"
 
 
 def _quoted(database: Database) -> str:

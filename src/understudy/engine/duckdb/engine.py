@@ -111,6 +111,7 @@ class DuckDB:
             "python_enable_replacements": "false",
         }
         self._database: Database | None = None
+        self._open: dict[str, str] = {}
         try:
             self._connection: duckdb.DuckDBPyConnection = self._try(
                 lambda: duckdb.connect(":memory:", config=config), reading_input=False
@@ -165,12 +166,18 @@ class DuckDB:
         """Open a database read-only, and compose the SQL that reads its table."""
         self._extend(databases.extension(database))
         self._database = database
-        for statement in databases.opening(database):
-            self.run(statement, reading_input=True)
-        found = self._fetch(databases.columns(database), reading_input=True)
+        # Two tables may be of one database, which is opened once.
+        if database.address not in self._open:
+            new = f"opened_{len(self._open)}"
+            for statement in databases.opening(database, new):
+                self.run(statement, reading_input=True)
+            self._open[database.address] = new
+        opened = self._open[database.address]
+        found = self._fetch(databases.columns(database, opened), reading_input=True)
         if not len(found["name"]):
             raise databases.absent(database)
-        return databases.relation(database, zip(found["name"], found["type"], strict=True))
+        listed = zip(found["name"], found["type"], strict=True)
+        return databases.relation(database, opened, listed)
 
     def _extend(self, name: str) -> None:
         """Load an extension from this machine; nothing is ever downloaded."""

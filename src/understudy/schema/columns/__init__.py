@@ -23,7 +23,7 @@ from understudy.schema.columns.integer import Integer
 from understudy.schema.columns.numeric import Numeric
 from understudy.schema.columns.split import Remainder, Split
 from understudy.schema.columns.timestamp import DateTime, Timestamp
-from understudy.schema.columns.unmodelled import Id, Ignored
+from understudy.schema.columns.unmodelled import Id, Ignored, Text
 
 __all__ = [
     "DROP",
@@ -43,6 +43,7 @@ __all__ = [
     "Released",
     "Remainder",
     "Split",
+    "Text",
     "Timestamp",
     "ladder_edges",
     "regular_edges",
@@ -50,6 +51,6 @@ __all__ = [
 
 KINDS: dict[str, type[Declaration]] = {
     kind.kind: kind
-    for kind in (Categorical, Integer, Numeric, DateTime, Timestamp, Split, Id, Ignored)
+    for kind in (Categorical, Integer, Numeric, DateTime, Timestamp, Split, Id, Text, Ignored)
 }
 """Every kind of column that a schema may declare, by its name in schema files."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from understudy.errors import SchemaError
+from understudy.schema.columns import prefixes as lengths
 from understudy.schema.columns.column import Column, Outside, check_outside
 from understudy.schema.encoding import reading
 
@@ -23,6 +24,9 @@ class Categorical(Column):
     >>> colour = Categorical(name="colour", values=("red", "blue"))
     >>> colour.encode(np.array(["blue", "green", None], dtype=object)).tolist()
     [1, 3, 2]
+    >>> code = Categorical(name="code", values=("E11.9", "E11", "E"), prefixes=(3, 1))
+    >>> code.encode(np.array(["E11.9", "E11.8", "E78.0", "I10"], dtype=object)).tolist()
+    [0, 1, 2, 4]
     """
 
     kind: ClassVar[str] = "categorical"
@@ -36,11 +40,15 @@ class Categorical(Column):
     groups: tuple[str, ...] = ()
     """The group of each value, as the state of a city; an empty string for none.  Public
     knowledge: where a table is all of one group, the group tells which values it can have."""
+    prefixes: tuple[int, ...] = ()
+    """Lengths of prefixes, the longest first: a value that is not listed is read as its longest
+    listed prefix of one of these lengths, before the rule ``outside`` applies."""
     keys: tuple[str, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Raise on lists that are empty, ambiguous or contradict the rules."""
         check_outside(self.name, self.outside, ("other", "drop"))
+        object.__setattr__(self, "prefixes", lengths.checked(self.name, self.prefixes))
         keys = [reading.text(v) for v in self.values]
         if not keys or None in keys:
             raise SchemaError(
@@ -67,6 +75,8 @@ class Categorical(Column):
     def spellings(self) -> dict[str, int]:
         """The code of every spelling of a declared value; true is also True, TRUE and 1.
 
+        What *other* is written as is other again, whatever its prefixes are.
+
         >>> Categorical(name="x", values=("False", "True")).encode(np.array([1.0, 0.0])).tolist()
         [1, 0]
         """
@@ -75,6 +85,9 @@ class Categorical(Column):
             for spelled, number in ((reading.TRUE, "1"), (reading.FALSE, "0")):
                 for other in (*spelled, number) if key in spelled else ():
                     codes.setdefault(other, codes[key])
+        written = reading.text(self._written_other) if self.prefixes else None
+        if self.outside == "other" and written not in {None, *self.null_keys}:
+            codes.setdefault(str(written), self.if_invalid)
         return codes
 
     @property
@@ -127,13 +140,18 @@ class Categorical(Column):
     def encode(self, values: Array) -> Codes:
         """Look every value up; undeclared values follow the rule ``outside``."""
         texts = reading.texts(values)
-        codes = self.spellings
-        nulls = {None, *self.null_keys} - set(codes)
-        table = {text: codes.get(text) for text in set(texts.tolist())}
-        table = {
-            text: (self.if_missing if text in nulls else self.if_invalid) if code is None else code
-            for text, code in table.items()
-        }
+        codes, own = self.spellings, {key: code for code, key in enumerate(self.keys)}
+        nulls = set(self.null_keys)
+
+        def code(text: str | None) -> int:
+            if text in codes:
+                return codes[text]
+            if text is None or text in nulls:
+                return self.if_missing
+            shortened = (own.get(reading.prefix(text, length)) for length in self.prefixes)
+            return next((found for found in shortened if found is not None), self.if_invalid)
+
+        table = {text: code(text) for text in set(texts.tolist())}
         return np.fromiter((table[t] for t in texts.tolist()), np.int32, len(texts))
 
     def encode_sql(self, cell: Cell) -> str:
@@ -147,9 +165,13 @@ class Categorical(Column):
         if again:
             other = " ".join(f"WHEN {len(self.values) + i} THEN {c}" for i, c in enumerate(again))
             found = f"CASE {place} {other} ELSE {place} END"
+        listed = "".join(
+            f"WHEN {prefix} < {len(self.values)} THEN {prefix} "
+            for prefix in (cell.take(cell.prefix_place(length)) for length in self.prefixes)
+        )
         return (
             f"CASE WHEN {place} IS NOT NULL THEN {found} "
-            f"WHEN {absent} THEN {self.if_missing} ELSE {self.if_invalid} END"
+            f"WHEN {absent} THEN {self.if_missing} {listed}ELSE {self.if_invalid} END"
         )
 
     def decode(self, codes: Codes, rng: np.random.Generator) -> Array:
@@ -159,12 +181,15 @@ class Categorical(Column):
         if self.missing and self.missing_value is None:
             shown.append(None)
         if self.outside == "other" and self._shared_other is None:
-            shown.append(self.other if self.other is not None else self._other_label())
+            shown.append(self._written_other)
         return reading.narrow(shown, codes)
 
-    def _other_label(self) -> str | None:
-        # A list of numbers keeps its type: an undeclared value is written as missing.
-        return "(other)" if all(isinstance(v, str) for v in self.values) else None
+    @property
+    def _written_other(self) -> reading.Scalar | None:
+        if self.other is not None or not all(isinstance(v, str) for v in self.values):
+            # A list of numbers keeps its type: an undeclared value is written as missing.
+            return self.other
+        return "(other)"
 
     def labels(self) -> list[str]:
         """Return readable labels of all codes; a declared value may stand for missing or other."""

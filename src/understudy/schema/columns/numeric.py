@@ -13,11 +13,9 @@ from understudy.errors import SchemaError
 from understudy.schema.columns.column import LARGEST, Column, check_outside
 from understudy.schema.columns.edges import as_float, regular_edges
 from understudy.schema.encoding import reading
-from understudy.schema.encoding.expressions import double
+from understudy.schema.encoding.expressions import bin_of, double
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from understudy.schema.encoding.cell import Cell
     from understudy.schema.encoding.reading import Array, Codes
 
@@ -127,7 +125,7 @@ class Numeric(Column):
         """Find the bin of every number by exact comparison with the edges."""
         read, absent = map(cell.take, cell.number(self.null_keys))
         low, high = map(double, self.span)
-        inside = _bin(read, self.edges[1:-1], 0)
+        inside = bin_of(read, self.edges[1:-1])
         code = self.in_range_sql(read, inside, low=low, high=high, last=self.bins - 1)
         if self.special:
             listed = [
@@ -187,16 +185,6 @@ class Numeric(Column):
 def _shown(value: float) -> str:
     # An integer beyond all floats has no short form.
     return f"{value:g}" if abs(value) <= 2**53 or isinstance(value, float) else "a huge number"
-
-
-def _bin(number: str, edges: Sequence[float], first: int) -> str:
-    """Compose a binary search for the bin among the inner edges, by exact comparison."""
-    if not edges:
-        return str(first)
-    middle = len(edges) // 2
-    below = _bin(number, edges[:middle], first)
-    above = _bin(number, edges[middle + 1 :], first + middle + 1)
-    return f"CASE WHEN {number} < {double(edges[middle])} THEN {below} ELSE {above} END"
 
 
 def _expand_bins(name: str, given: dict[str, Any]) -> None:

@@ -1,11 +1,12 @@
-"""Columns that are declared and never modelled: ids of people, and what is left out."""
+"""Columns that are declared and not modelled: ids, texts to be discovered, what is left out."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import ClassVar
 
-from understudy.schema.columns.column import Declaration
+from understudy.schema.columns import prefixes as lengths
+from understudy.schema.columns.column import NULLS, Declaration
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +22,37 @@ class Id(Declaration):
     def summary(self) -> str:
         """What happens to the column, for the comments of a drafted schema."""
         return "Tells people apart: never modelled, given anew in the output."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Text(Declaration):
+    """A column whose values are not declared yet: only its common values can be asked for.
+
+    It is read as text, and neither modelled nor released.
+    """
+
+    kind: ClassVar[str] = "text"
+    source: str = ""
+    """The column's name in the table; the same as here where it is empty."""
+    nulls: tuple[str, ...] = NULLS
+    """Strings that mean a missing value."""
+    prefixes: tuple[int, ...] = ()
+    """Lengths of the prefixes to ask for where values are too rare to be told, the longest first.
+    A column that has them is one of codes, even if these look like numbers."""
+
+    def __post_init__(self) -> None:
+        """Raise on invalid prefixes."""
+        object.__setattr__(self, "prefixes", lengths.checked(self.name, self.prefixes))
+
+    @property
+    def table_column(self) -> str:
+        """The name of the column in the table, which may differ."""
+        return self.source or self.name
+
+    @property
+    def summary(self) -> str:
+        """What happens to the column, for the comments of a drafted schema."""
+        return "Its values are not declared yet: neither counted nor released."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

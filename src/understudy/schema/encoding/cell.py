@@ -18,6 +18,7 @@ from understudy.schema.encoding.expressions import (
     double,
     group,
     number_of,
+    prefix_of,
     seconds_at,
     seconds_in,
     text_of,
@@ -135,16 +136,35 @@ class Cell:
         itself, so that both ways lead to the same place.
         """
         self.lists[self.list_name] = texts
+        t = self._unlisted
+        place = self._find(t)
         if self.kind == "text":
-            written = f"CAST({self.raw} AS STRING)"
-            plain = self.layers.put(TEXT, self._find(written))
-            read = text_of(self.raw, self.kind, self.dialect)
-            t = self.layers.put(FIELD, f"CASE WHEN {plain} IS NULL THEN {read} END")
-            place = f"coalesce({plain}, CASE WHEN {t} <> {written} THEN {self._find(t)} END)"
-        else:
-            t = self.text
-            place = self._find(t)
+            place = f"coalesce({self._listed}, CASE WHEN {t} <> {self._cast} THEN {place} END)"
         return place, f"{t} IS NULL OR {among(t, nulls)}"
+
+    def prefix_place(self, length: int) -> str:
+        """Look up the position of the text's first characters in the list of `place`.
+
+        It is NULL where the text itself is listed as it is: that needs no prefix.
+        """
+        return self._find(self.layers.put(READING, prefix_of(self._unlisted, length)))
+
+    @property
+    def _cast(self) -> str:
+        return f"CAST({self.raw} AS STRING)"
+
+    @property
+    def _listed(self) -> str:
+        """The position of a text that is listed as it is."""
+        return self.layers.put(TEXT, self._find(self._cast))
+
+    @property
+    def _unlisted(self) -> str:
+        """The cell's text; of a column of texts, NULL where it is listed as it is."""
+        if self.kind != "text":
+            return self.text
+        read = text_of(self.raw, self.kind, self.dialect)
+        return self.layers.put(FIELD, f"CASE WHEN {self._listed} IS NULL THEN {read} END")
 
     def _find(self, text: str) -> str:
         return self.dialect.place.format(text, name=self.list_name)

@@ -40,6 +40,14 @@ def text_of(x: str, kind: Kind, dialect: Dialect) -> str:
     }[kind]
 
 
+def prefix_of(t: str, length: int) -> str:
+    """Read the first characters of a text as a text, as `understudy.schema.encoding.reading` does.
+
+    A text that is no longer than that is its own prefix.
+    """
+    return _plain_text(f"substr({t}, 1, {length})")
+
+
 def _plain_text(x: str) -> str:
     t = _trimmed(x)
     # Most texts have no decimal point, and need no more work.
@@ -214,3 +222,13 @@ def part_of(s: str, name: str, dialect: Dialect) -> str:
 def double(value: float) -> str:
     """Return the SQL literal of a DOUBLE."""
     return f"CAST({literal(repr(float(value)))} AS DOUBLE)"
+
+
+def bin_of(number: str, edges: Sequence[float], first: int = 0) -> str:
+    """Compose a binary search for the bin of a number among inner edges, by exact comparison."""
+    if not edges:
+        return str(first)
+    middle = len(edges) // 2
+    below = bin_of(number, edges[:middle], first)
+    above = bin_of(number, edges[middle + 1 :], first + middle + 1)
+    return f"CASE WHEN {number} < {double(edges[middle])} THEN {below} ELSE {above} END"

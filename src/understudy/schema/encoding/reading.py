@@ -131,6 +131,15 @@ def _whole(plain: str) -> str:
     return "0" if whole == "-0" else whole
 
 
+def prefix(plain: str, length: int) -> str:
+    """Return the first characters of a value's text, read as a text of their own.
+
+    >>> prefix("E11.9", 3), prefix("ab c", 3), prefix("2.01", 3), prefix("E", 3)
+    ('E11', 'ab', '2', 'E')
+    """
+    return _whole(plain[:length])
+
+
 def texts(values: Array) -> Array:
     """Read a column as texts, None where a value is absent."""
     if values.dtype.kind in "iu":

@@ -5,7 +5,8 @@
 - dpsynth's ``domain.yaml``: ranges, and lists whose ``out_of_domain_index`` names the value
   that takes everything else.
 - SDV's JSON names types but neither lists nor ranges: those come from a public table, and
-  without one an error names the columns that need them.
+  without one an error names the columns that need them.  Two tables, of people and of their
+  rows, are read as the one that joins them: the columns of the first are a person's own.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from understudy.schema.importers.draft import draft
 from understudy.schema.plain import to_plain
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from understudy.schema.encoding.reading import Array
 
@@ -84,16 +85,23 @@ def _dpsynth_column(name: str, value: object) -> Plain:
 
 
 def from_sdv(data: Mapping[str, Any], *, name: str, public: Mapping[str, Array] | None) -> Plain:
-    """Read SDV's metadata of a single table."""
-    name, declared = _sdv_table(data, name)
+    """Read SDV's metadata of a table, or of a table of people and one of their rows."""
+    tables = _sdv_tables(data, name)
+    if len(tables) == 1:
+        ((name, declared),) = tables.items()
+        own: Collection[str] = ()
+    else:
+        name, declared, own = _sdv_joined(tables, data.get("relationships"))
     columns: Plain = {}
     unsaid = []
     for column, facts in declared.items():
         read = _sdv_column(column, facts, public)
         if read is None:
             unsaid.append(column)
+        elif column in own and read["kind"] not in {"id", "ignored"}:
+            columns[column] = {**read, "of": "person"}
         else:
-            columns |= read
+            columns[column] = read
     if unsaid:
         raise SchemaError(
             "SDV metadata does not declare the values of some columns",
@@ -103,21 +111,64 @@ def from_sdv(data: Mapping[str, Any], *, name: str, public: Mapping[str, Array] 
     return {"name": name, "columns": columns}
 
 
-def _sdv_table(data: Mapping[str, Any], name: str) -> tuple[str, dict[str, dict[str, Any]]]:
-    """Find the name and the columns of the one table."""
+def _sdv_tables(data: Mapping[str, Any], name: str) -> dict[str, Plain]:
+    """Return the columns of every table, by its name."""
     tables = data.get("tables", {name: data})
-    if isinstance(tables, dict) and len(tables) > 1:
-        raise SchemaError(
-            "SDV metadata has several tables",
-            got=", ".join(sorted(tables)),
-            allowed="one table",
-            hint="save the metadata of the event table only",
-        )
-    for found, table in tables.items() if isinstance(tables, dict) else ():
-        declared = table.get("columns") if isinstance(table, dict) else None
+    found: dict[str, Plain] = {}
+    for table, facts in tables.items() if isinstance(tables, dict) else ():
+        declared = facts.get("columns") if isinstance(facts, dict) else None
         if isinstance(declared, dict) and all(isinstance(f, dict) for f in declared.values()):
-            return found, declared
-    raise SchemaError("SDV metadata has no table of columns", allowed="one table with columns")
+            found[table] = declared
+    if not found or len(found) < len(tables):
+        raise SchemaError("SDV metadata has no table of columns", allowed="one table with columns")
+    return found
+
+
+def _sdv_joined(
+    tables: Mapping[str, Plain], relationships: object
+) -> tuple[str, Plain, Collection[str]]:
+    """Join people and their rows: the name of the latter, all columns, and those of people.
+
+    The only id is the people's primary key; other ids mean nothing in a synthetic table.
+    """
+    links = relationships if isinstance(relationships, list) else []
+    ends = _sdv_link(tables, links[0]) if len(links) == 1 else []
+    if len(tables) != 2 or not ends:
+        raise SchemaError(
+            "SDV metadata is neither of one table nor of people and their rows",
+            got=f"tables {', '.join(sorted(tables))}; relationships: {len(links)}",
+            allowed="one table; or two, and one relationship from a table's primary key to the "
+            "other table",
+            hint="save the metadata of the people's table and of one table of their rows",
+        )
+    (parent, key), (child, foreign) = ends
+    of_people, of_rows = dict(tables[parent]), dict(tables[child])
+    of_rows.pop(foreign)
+    taken = {column.lower() for column in of_people}
+    twice = sorted(column for column in of_rows if column.lower() in taken)
+    if twice:
+        raise SchemaError(
+            f"SDV metadata: the tables {parent!r} and {child!r} have columns of the same name",
+            got=", ".join(twice),
+            allowed="the key only",
+            hint="rename them in one of the tables: both are read as one",
+        )
+    others = {
+        column: {"sdtype": "unknown"} if facts.get("sdtype") == "id" else facts
+        for column, facts in (of_people | of_rows).items()
+    }
+    return child, others | {key: {"sdtype": "id"}}, set(of_people)
+
+
+def _sdv_link(tables: Mapping[str, Plain], link: object) -> list[tuple[str, str]]:
+    """Return the table and the column at both ends of a relationship between two tables."""
+    facts = link if isinstance(link, dict) else {}
+    ends = [
+        (str(facts.get("parent_table_name")), str(facts.get("parent_primary_key"))),
+        (str(facts.get("child_table_name")), str(facts.get("child_foreign_key"))),
+    ]
+    known = [(table, column) for table, column in ends if column in tables.get(table, {})]
+    return known if len({table for table, _ in known}) == 2 else []
 
 
 def _sdv_column(
@@ -125,12 +176,13 @@ def _sdv_column(
 ) -> Plain | None:
     sdtype = facts.get("sdtype")
     if sdtype == "id" or facts.get("pii"):
-        return {name: {"kind": "id" if sdtype == "id" else "ignored"}}
+        return {"kind": "id" if sdtype == "id" else "ignored"}
     if sdtype == "boolean":
-        return {name: {"kind": "categorical", "values": [False, True]}}
+        return {"kind": "categorical", "values": [False, True]}
     if sdtype not in {"categorical", "numerical", "datetime"}:
-        return {name: {"kind": "ignored"}}
+        return {"kind": "ignored"}
     if public is None or name not in public:
         return None
-    drafted = draft({name: public[name]}, ids=(), written=facts.get("datetime_format"), kind=sdtype)
-    return {column.name: to_plain(column) for column in drafted}
+    written = facts.get("datetime_format")
+    (drafted,) = draft({name: public[name]}, ids=(), written=written, kind=sdtype)
+    return to_plain(drafted)

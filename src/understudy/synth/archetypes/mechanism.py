@@ -360,7 +360,7 @@ class Archetypes:
 def _published_scales(budget: Budget) -> list[float]:
     """Calibrate as the document's code does: each share by the classical formula."""
     parts = [
-        Budget(epsilon=share * budget.epsilon, delta=share * budget.delta)
+        Budget(epsilon=share * budget.epsilon, delta=share * budget.gaussian_delta)
         for share in PUBLISHED_SHARES
     ]
     return [RULES["classical"](part, 1) for part in parts]

@@ -4,9 +4,9 @@ Neighbours differ by whole people, so what is computed from a person's own rows 
 other, and a marginal that counts each person once has sensitivity 1 (`understudy.door.views`).  A
 model of *people* has their own columns, their number of rows, and the times of their first and last
 row.  *Habits* are two numbers of every other column, averaged over people: how far apart two rows
-of a person are, and how far a row is from the one before.  A model of *rows* is that of `Pairs`.
-Then people are drawn from the first model, and their rows from the second, given what is the
-person's own; rows of a person share their luck, as much as their habits say
+of a person are, and how far a row is from the one before.  A model of *rows* is that of `Pairs`;
+and *transitions* say what follows what.  Then people are drawn from the first model, and their rows
+from the second, given what is the person's own, so that habits and transitions come out too
 (`lives.histories`).  `docs/lives.md` has the derivation.
 
 Privacy: people and habits are measured with each person counted once, rows as in `Pairs`; all of it
@@ -18,9 +18,9 @@ The config, the plan, the run.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from understudy.budget import split
+from understudy.budget import price_grains, split
 from understudy.door import View, ViewDoor
 from understudy.errors import UsageError
 from understudy.public import Batches, Synthesis, bins_within
@@ -28,6 +28,7 @@ from understudy.synth.generate.rounding import check_rows
 from understudy.synth.lives.habits import Habits
 from understudy.synth.lives.histories import Histories
 from understudy.synth.lives.persons import Persons
+from understudy.synth.lives.transitions import Transitions
 from understudy.synth.measure.population import bound_notes, check_public
 from understudy.synth.pairs import Pairs
 from understudy.synth.settings import check_shares
@@ -37,6 +38,17 @@ if TYPE_CHECKING:
 
     from understudy.door import Door
     from understudy.public import Progress, PublicTable
+    from understudy.synth.pairs.looks import Looks
+
+
+class Told(NamedTuple):
+    """What was measured."""
+
+    habits: Habits
+    persons: Persons
+    looks: Looks
+    transitions: Transitions | None
+    """None where rows have no order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,12 +68,14 @@ class Lives(Pairs):
     """The share of the budget for the model of people."""
     habits_share: float = 0.04
     """The share of the budget for how often rows of a person agree."""
+    transitions_share: float = 0.15
+    """The share of the budget for what follows what, where rows have an order."""
 
     def __post_init__(self) -> None:
         """Raise on settings out of bounds."""
         # Dataclasses with slots are made anew, so that super() without arguments is of another.
         super(Lives, self).__post_init__()
-        check_shares(self, "persons_share", "habits_share")
+        check_shares(self, "persons_share", "habits_share", "transitions_share")
         if self.ids_by:
             raise UsageError(
                 "ids_by is for rows that are assigned to people; lives draws each person's rows",
@@ -83,35 +97,58 @@ class Lives(Pairs):
         if door.unit.is_row or not events:
             return rows.run(door, public=public, rng=rng, progress=progress)
         check_public(public, self)
-        prices = self._prices_of_people(door)
-        persons = Persons.ask(door, rows, price=prices["persons"], progress=progress)
-        progress("measuring habits", 0)
-        habits = Habits.ask(door, price=prices["habits"])
-        looks = rows.look(ViewDoor(door, View()) if door.schema.own else door, public, progress)
+        told = self._ask(door, rows, public, progress)
         door.close()
-        model, of_rows = looks.settle(progress), looks.columns
+        looks, of_rows = told.looks, told.looks.columns
+        model = looks.settle(progress)
         count = check_rows(model.total)
         if not count:
             return of_rows.synthesis(model, looks.measured, settings=self, rng=rng)
         progress("drawing people and their rows", 0)
-        each = of_rows.crowd.each(count, door, public=public, most=self.most_each)
-        people = persons.draw(each, rng, progress)
-        codes, who = Histories(looks, model, schema=door.schema, habits=habits).draw(people, rng)
+        crowd = told.persons.counted(of_rows.crowd)
+        each = crowd.each(count, door, public=public, most=self.most_each)
+        people = told.persons.draw(each, of_rows, rng, progress)
+        follows = {}
+        if told.transitions is not None:
+            follows = told.transitions.tables(model, told.habits, people=len(people.sizes))
+        histories = Histories(looks, model, schema=door.schema, habits=told.habits)
+        codes, who = histories.draw(people, follows, rng)
         return Synthesis(
             batches=Batches.held(codes, who),
+            people=people.everyone or None,
             measurements=(*of_rows.measured, *looks.measured),
             notes=(*(() if looks.coarser is None else (looks.coarser,)), *bound_notes(door)),
             within={} if public is None or self.within == "evenly" else bins_within(public),
             details={
                 **looks.to_dict(),
                 **of_rows.to_dict(looks.measured),
-                "people": persons.to_dict(),
-                "habits": habits.to_dict(),
+                "people": told.persons.to_dict(),
+                "habits": told.habits.to_dict(),
             },
             # No model: more rows are those of released people, each with all of theirs.
         )
 
+    def _ask(self, door: Door, rows: Pairs, public: PublicTable | None, progress: Progress) -> Told:
+        """Ask for habits, people, rows and, where rows have an order, what follows what."""
+        prices = self._prices_of_people(door)
+        progress("measuring habits", 0)
+        habits = Habits.ask(door, price=prices["habits"])
+        persons = Persons.ask(
+            door, rows, distinct=habits.distinct, price=prices["persons"], progress=progress
+        )
+        transitions, kept = None, 0
+        if door.schema.ordering:
+            kept = price_grains(prices["transitions"], door.currency)
+        looks = rows.look(ViewDoor(door, View(), reserve=kept), public, progress)
+        if door.schema.ordering:
+            progress("measuring what follows what", 0)
+            transitions = Transitions.ask(door, looks, price=prices["transitions"])
+        return Told(habits, persons, looks, transitions)
+
     def _prices_of_people(self, door: Door) -> dict[str, float]:
-        shares = [self.persons_share, self.habits_share]
-        prices = split(door.grains, door.currency, [*shares, 1 - sum(shares)])
-        return dict(zip(("persons", "habits"), prices, strict=False))
+        shares = {"persons": self.persons_share, "habits": self.habits_share}
+        if door.schema.ordering:
+            shares["transitions"] = self.transitions_share
+        left = 1 - sum(shares.values())
+        prices = split(door.grains, door.currency, [*shares.values(), left])
+        return dict(zip(shares, prices, strict=False))

@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import math
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from understudy.budget import price_grains
 from understudy.door import Derived, View, ViewDoor
-from understudy.synth.measure.sizes import LARGEST, class_starts
+from understudy.synth.measure.compression import joined
+from understudy.synth.measure.sizes import LARGEST, RATIO, Noisy, class_starts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from understudy.door import Door
+    from understudy.budget import Currency
+    from understudy.door import Door, Measurement
+    from understudy.graph import Model
     from understudy.public import Progress
     from understudy.schema import Codes, Schema
+    from understudy.synth.measure.compression import Compressed
+    from understudy.synth.measure.population import Crowd
+    from understudy.synth.measure.support import Support
     from understudy.synth.pairs import Pairs
     from understudy.synth.pairs.looks import Looks
 
+    Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
 ROWS, FIRST, LAST = "(number of rows)", "(first row)", "(last row)"
+SIZED, FEW = 8, 0.01
+"""How often people's numbers of rows are adjusted; a code of few rows says little."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,55 +44,183 @@ class People:
     first: NDArray[Any] | None
     """The time of each person's first row, and of the last; None if rows have no order."""
     last: NDArray[Any] | None
+    """None too where times are distinct: then the number of rows and what follows what say it."""
+    rowless: dict[str, Codes] = field(default_factory=dict)
+    """The own columns of further people, who have no rows."""
+
+    @property
+    def everyone(self) -> dict[str, Codes]:
+        """The own columns of all people, those with rows first."""
+        return {n: np.concatenate((codes, self.rowless[n])) for n, codes in self.own.items()}
+
+    def begun(self, rows: int) -> People:
+        """Return the first people, with about as many rows."""
+        count = max(1, int(np.searchsorted(np.cumsum(self.sizes), rows, side="right")))
+        return People(
+            self.sizes[:count],
+            {name: codes[:count] for name, codes in self.own.items()},
+            None if self.first is None else self.first[:count],
+            None if self.last is None else self.last[:count],
+            self.rowless,
+        )
 
 
 class Persons:
     """A model of people over own columns, size class, and the times of first and last row."""
 
-    def __init__(self, looks: Looks, schema: Schema) -> None:
-        """Take what was measured of people."""
-        self._looks, self._schema = looks, schema
+    def __init__(self, looks: Looks, schema: Schema, *, everyone: bool) -> None:
+        """Take what was measured of people, or of everyone, also those without rows."""
+        self._looks, self._schema, self._everyone = looks, schema, everyone
 
     @classmethod
-    def ask(cls, door: Door, rows: Pairs, *, price: float, progress: Progress) -> Persons:
+    def ask(
+        cls, door: Door, rows: Pairs, *, distinct: bool, price: float, progress: Progress
+    ) -> Persons:
         """Measure a model of people at a price, as `Pairs` does of rows, each person once."""
         reserve = door.grains - price_grains(price, door.currency)
-        view = View(derived=cls.derived(door.schema), people=True)
+        everyone = door.two_tables
+        derived = cls.derived(door.schema, distinct=distinct, everyone=everyone)
+        view = View(derived=derived, people=True, everyone=everyone)
         pairs = replace(rows, ids_by=(), most_each=None, within="evenly")
         looks = pairs.look(ViewDoor(door, view, reserve=reserve), None, progress)
-        return cls(looks, door.schema)
+        return cls(looks, door.schema, everyone=everyone)
 
     @staticmethod
-    def derived(schema: Schema) -> tuple[Derived, ...]:
+    def derived(schema: Schema, *, distinct: bool, everyone: bool) -> tuple[Derived, ...]:
         """Return what the model has besides people's own columns."""
-        starts = tuple(class_starts(LARGEST).tolist())
+        starts = (*((0,) if everyone else ()), *class_starts(LARGEST).tolist())
         found = [Derived(name=ROWS, kind="rows", starts=starts)]
         if schema.ordering:
             time = schema.ordering[0]
-            found += [
-                Derived(name=FIRST, kind="first", column=time),
-                Derived(name=LAST, kind="last", column=time),
-            ]
+            found.append(Derived(name=FIRST, kind="first", column=time))
+            if not distinct:
+                found.append(Derived(name=LAST, kind="last", column=time))
         return tuple(found)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the pairs that were chosen, as plain data."""
         return self._looks.to_dict()
 
-    def draw(self, sizes: Ints, rng: np.random.Generator, progress: Progress) -> People:
-        """Draw people, one for each size; the larger their class, the larger their size."""
-        model = self._looks.settle(progress)
-        merged = model.sample(len(sizes), rng)
+    def draw(
+        self, sizes: Ints, of_rows: Compressed, rng: np.random.Generator, progress: Progress
+    ) -> People:
+        """Draw people, one for each size; the larger their class, the larger their size.
+
+        Of everyone, as many more are drawn as have no rows: those of the smallest classes.
+        """
+        model = self._looks.settle(progress, self._of_rows(of_rows))
         supports = {s.column: s for s in self._looks.columns.supports}
+        rowless = _without_rows(model, supports[ROWS]) if self._everyone else 0
+        merged = model.sample(rowless + len(sizes), rng)
         codes = {name: supports[name].spread(merged[name], rng) for name in merged}
         # Ties within a class are broken at random.
-        by_class = np.argsort(codes[ROWS] + rng.random(len(sizes)))
-        given = np.empty(len(sizes), dtype=np.int64)
-        given[by_class] = np.sort(sizes)
-        first = last = None
-        if FIRST in codes:
-            # Noise may put the last row before the first one.
-            first = np.minimum(codes[FIRST], codes[LAST])
-            last = np.maximum(codes[FIRST], codes[LAST])
+        places = codes[ROWS] + rng.random(rowless + len(sizes))
+        by_class = np.argsort(places)
+        nobody, some = by_class[:rowless], by_class[rowless:]
+        given = np.empty(rowless + len(sizes), dtype=np.int64)
+        own_of_some = {name: codes[name][some] for name in self._schema.own}
+        given[some] = self._sized(np.sort(sizes), places[some], own_of_some, of_rows)
+        first, last = self._times(codes, some)
+        # As they were drawn, so that nobody's number tells how many rows they have.
+        some = np.sort(some)
         own = {name: codes[name] for name in self._schema.own}
-        return People(given, own, first, last)
+        return People(
+            given[some],
+            {name: each[some] for name, each in own.items()},
+            None if first is None else first[some],
+            None if last is None else last[some],
+            {name: each[nobody] for name, each in own.items()},
+        )
+
+    def _times(self, codes: dict[str, Codes], some: Ints) -> tuple[Codes | None, Codes | None]:
+        """Return the times of the first and the last row, as far as they are drawn.
+
+        Of those who have rows, in the order of their class, who by noise has no such time has those
+        of the person before.
+        """
+        times = [codes[name] for name in (FIRST, LAST) if name in codes]
+        if times and self._everyone:
+            size = self._schema.domain[self._schema.ordering[0]]
+            sound = np.logical_and.reduce([each[some] < size for each in times])
+            before = np.maximum.accumulate(np.where(sound, np.arange(len(some)), -1))
+            source = some[np.where(before >= 0, before, np.argmax(sound))]
+            for each in times:
+                each[some] = np.minimum(each[source], size - 1)
+        if len(times) == 2:
+            # Noise may put the last row before the first one.
+            return np.minimum(*times), np.maximum(*times)
+        return (times[0] if times else None), None
+
+    def _sized(
+        self, sizes: Ints, places: Floats, own: dict[str, Codes], of_rows: Compressed
+    ) -> Ints:
+        """Give the larger sizes to the larger places, so that own columns have their rows.
+
+        Whose code has too few rows moves up by as many classes as the rows are too few, as far as
+        what rows say is more precise than what people do.
+        """
+        given, places = np.empty_like(sizes), places.copy()
+        wanted = {name: self._both(name, of_rows) for name in own}
+        for _ in range(SIZED):
+            given[np.argsort(places)] = sizes
+            for name, codes in own.items():
+                (shares, variance), (_, of_people) = wanted[name]
+                there = np.bincount(codes, weights=given, minlength=len(shares)) / given.sum()
+                trust = of_people / (of_people + variance)
+                few = np.maximum(shares, 0) + FEW
+                places += (trust * np.log(few / (there + FEW)) / (2 * math.log(RATIO)))[codes]
+        given[np.argsort(places)] = sizes
+        return given
+
+    def _both(self, name: str, of_rows: Compressed) -> list[tuple[Floats, float]]:
+        """Return an own column's noisy shares by rows and by people, and their variances."""
+        mine = self._looks.columns
+        return [
+            _shares(joined(each.door.schema.domain, each.measured)[name], mine.door.currency)
+            for each in (of_rows, mine)
+        ]
+
+    def counted(self, crowd: Crowd) -> Crowd:
+        """Return what is known of people's sizes, from the model of people too."""
+        if crowd.classes is None or crowd.rows is None:
+            return crowd
+        mine = self._looks.columns
+        found = joined(mine.door.schema.domain, mine.measured)[ROWS]
+        error = mine.door.currency.deviation(found.scale)
+        # People without rows are in none of its classes.
+        values = found.values[1:] if self._everyone else found.values
+        classes = crowd.classes.joined(values, error)
+        sizes = classes.sizes(Noisy(crowd.rows, crowd.error))
+        return replace(crowd, classes=classes, sizes=sizes)
+
+    def _of_rows(self, of_rows: Compressed) -> list[Measurement]:
+        """Return what was measured of own columns by rows, as far as people agree with it.
+
+        Who has more rows counts more there.  How far that moves a column is seen from both answers,
+        less their noise, and is added to the noise.
+        """
+        supports = {s.column: s for s in self._looks.columns.supports}
+        found = []
+        for name in self._schema.own:
+            (by_rows, noisy_rows), (by_people, noisy_people) = self._both(name, of_rows)
+            apart = float(np.mean((by_rows - by_people) ** 2)) - noisy_rows - noisy_people
+            for m in of_rows.measured:
+                if m.clique == (name,):
+                    bias = math.sqrt(max(0.0, apart)) * max(1.0, float(m.values.sum()))
+                    noisier = replace(m, scale=math.hypot(m.scale, bias), group=m.group or "rows")
+                    found.append(supports[name].restated(noisier))
+        return found
+
+
+def _shares(measured: Measurement, currency: Currency) -> tuple[Floats, float]:
+    """Return a column's noisy shares, and the variance of their noise."""
+    total = max(1.0, float(measured.values.sum()))
+    return measured.values / total, (currency.deviation(measured.scale) / total) ** 2
+
+
+def _without_rows(model: Model, support: Support) -> int:
+    """Return the model's number of people of class 0."""
+    there = support.codes == support.codes[0]
+    whole = max(float(support.likely[there].sum()), 1e-300)
+    people = float(model.marginal((ROWS,))[support.codes[0]]) * float(support.likely[0]) / whole
+    return max(0, round(people))

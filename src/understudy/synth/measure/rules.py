@@ -36,7 +36,7 @@ def gdp(budget: Budget, questions: int) -> float:
     4290.24
     """
     _check(budget, questions)
-    return math.sqrt(questions) / mu_lower(budget.epsilon, budget.delta) * SLACK
+    return math.sqrt(questions) / mu_lower(budget.epsilon, budget.gaussian_delta) * SLACK
 
 
 def rdp(budget: Budget, questions: int) -> float:
@@ -46,7 +46,7 @@ def rdp(budget: Budget, questions: int) -> float:
     5739.36
     """
     _check(budget, questions)
-    log = -math.log(budget.delta)
+    log = -math.log(budget.gaussian_delta)
     root = math.sqrt(log + budget.epsilon) - math.sqrt(log)
     return math.sqrt(questions / 2) / root * SLACK
 
@@ -58,7 +58,7 @@ def rdp_integer(budget: Budget, questions: int) -> float:
     1.385
     """
     _check(budget, questions)
-    log, epsilon = -math.log(budget.delta), budget.epsilon
+    log, epsilon = -math.log(budget.gaussian_delta), budget.epsilon
     # ρ = (ε − log/(α−1))/α has one peak, at this α; the best whole order is beside it.
     peak = 1 + (log + math.sqrt(log * (log + epsilon))) / epsilon
     orders = (max(2, math.floor(peak)), max(2, math.ceil(peak)))
@@ -73,14 +73,14 @@ def classical(budget: Budget, questions: int) -> float:
     51.23
     """
     _check(budget, questions)
-    epsilon, delta = min(1.0, budget.epsilon / questions), budget.delta / questions
+    epsilon, delta = min(1.0, budget.epsilon / questions), budget.gaussian_delta / questions
     return math.sqrt(2 * math.log(1.25 / delta)) / epsilon * SLACK
 
 
 def basic(budget: Budget, questions: int) -> float:
     """Calibrate each query exactly at (ε/k, δ/k): basic composition."""
     _check(budget, questions)
-    return SLACK / mu_lower(budget.epsilon / questions, budget.delta / questions)
+    return SLACK / mu_lower(budget.epsilon / questions, budget.gaussian_delta / questions)
 
 
 RULES: dict[RuleName, Callable[[Budget, int], float]] = {

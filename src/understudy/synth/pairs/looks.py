@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from understudy.door import Clique, Measurement
+    from understudy.door import Clique, Door, Measurement, MergedDoor
     from understudy.graph import Model
     from understudy.public import Progress
     from understudy.synth.measure.compression import Compressed
@@ -96,7 +96,8 @@ class Looks:
         self._currency = self._door.currency
         self._ones, self._public = columns.evidence(), columns.small_public()
         # Two rows agree in two columns with about the product of the probabilities for each.
-        self._crowd = replace(columns.crowd, repeats=columns.crowd.repeats**2)
+        self.crowd = replace(columns.crowd, repeats=columns.crowd.repeats**2)
+        """The people, and how often their rows agree in two columns."""
         self._bounding, self._kept = columns.crowd.bounding, 1.0
         pairs = itertools.combinations(self._domain, 2)
         self._pairs = [pair for pair in pairs if self._domain.cells(pair) <= most_cells]
@@ -130,21 +131,21 @@ class Looks:
             progress("measuring all pairs", 0)
             self._measure(self._last(tree), self._left)
 
-    def settle(self, progress: Progress) -> Model:
-        """Fit the final model to convergence."""
+    def settle(self, progress: Progress, more: Iterable[Measurement] = ()) -> Model:
+        """Fit the final model to convergence, to ``more`` measurements too."""
         progress("fitting the model", 0)
-        return self._fitted(self._model, MOST_ITERATIONS)
+        return self._fitted(self._model, MOST_ITERATIONS, more)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the pairs that were chosen, as plain data."""
         told: dict[str, Any] = {"pairs": [list(pair) for pair in self.chosen]}
         return told if self.coarser is None else {**told, "coarser": self.coarser}
 
-    def _fitted(self, start: Model | None, most: int) -> Model:
+    def _fitted(self, start: Model | None, most: int, more: Iterable[Measurement] = ()) -> Model:
         return estimate(
             self._domain,
-            [*self._ones, *self.measured],
-            total=self._crowd.rows,
+            [*self._ones, *self.measured, *more],
+            total=self.crowd.rows,
             start=start,
             most=most,
         ).model
@@ -216,7 +217,7 @@ class Looks:
         price = self._currency.norm(looks) / self._currency.root(share)
         cells = np.array([self._domain.cells(p) for p in self._pairs], dtype=np.float64)
         weights = cells**self._currency.weight_power
-        length, kept = self._crowd.typical_of(1 / weights, cells, price=price)
+        length, kept = self.crowd.typical_of(1 / weights, cells, price=price)
         level = self._currency.norm(weights.tolist())
         off = MEAN_SIZE * length * level / (price * weights * kept)
         return length, dict(zip(self._pairs, off.tolist(), strict=True))
@@ -312,16 +313,22 @@ class Looks:
 
     def _measure(self, shares: Mapping[Clique, float], price: float) -> None:
         """Measure marginals, each with a share of the precision of the largest."""
-        asked = []
-        for clique, share in shares.items():
-            # Under `Norm` cells count in any case, and σ scales with the power ⅔ of a weight.
-            weight = share ** (3 / 4)
-            if not isinstance(self._door.bounding, Norm):
-                cells = self._domain.cells(clique)
-                weight = math.sqrt(share) * cells**self._currency.weight_power
-            asked.append(WeightedMarginal(clique=clique, weight=weight))
+        asked = [
+            WeightedMarginal(
+                clique=clique, weight=pair_weight(self._door, self._domain.cells(clique), share)
+            )
+            for clique, share in shares.items()
+        ]
         found = weighted_round(
-            self._door, asked, price=price, crowd=self._crowd, public=self._public
+            self._door, asked, price=price, crowd=self.crowd, public=self._public
         )
-        self._crowd = self._crowd.told(found, price=price)
+        self.crowd = self.crowd.told(found, price=price)
         self.measured += found
+
+
+def pair_weight(door: Door | MergedDoor, cells: int, share: float = 1.0) -> float:
+    """Return the weight in a round of a marginal with a share of the precision of the largest."""
+    if isinstance(door.bounding, Norm):
+        # Under `Norm` cells count in any case, and σ scales with the power ⅔ of a weight.
+        return math.pow(share, 3 / 4)
+    return math.sqrt(share) * math.pow(cells, door.currency.weight_power)

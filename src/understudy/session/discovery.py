@@ -1,0 +1,173 @@
+"""Discovery on a private table: a session whose door goes to the program that asks for a schema."""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import closing
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from understudy.budget import Norm, bounding_to_dict
+from understudy.engine import engine_for
+from understudy.engine.two_tables import two_tables
+from understudy.errors import MissingColumnError, UsageError, sealed
+from understudy.ledger import DISCOVERY
+from understudy.schema import Id, Schema, Text
+from understudy.session.session import Session, closed_unless_charged
+from understudy.synth.discovery import Discovered, Discovery
+
+if TYPE_CHECKING:
+    from understudy.budget import AnyUnit, Budget
+    from understudy.engine import Engine
+    from understudy.ledger import Ledger, Run
+    from understudy.public import Progress
+
+
+def discover(
+    *,
+    private: object,
+    unit: AnyUnit,
+    budget: Budget,
+    ledger: str | Path,
+    name: str,
+    schema: Schema | str | Path | None = None,
+    total: Budget | None = None,
+    settings: Discovery | None = None,
+) -> Schema:
+    """Discover a schema from a private table, under a ledger's promise.
+
+    Column names are public; nothing else is.  Columns that ``schema`` declares are not asked about.
+    The budget needs a share for failure probabilities: ``us.Budget(epsilon=0.2, delta=1e-7,
+    failure=5e-8)``.  A ledger that does not exist is created with ``total``, which other runs
+    will share.  A discovery that was interrupted is continued by the same call.
+
+        schema = us.discover(
+            private="visits.csv",
+            unit=us.Unit("patient_id"),
+            budget=us.Budget(epsilon=0.2, delta=1e-7, failure=5e-8),
+            ledger="visits.ledger",
+            name="visits",
+            total=us.Budget(epsilon=1.0, delta=1e-6, failure=5e-8),
+        )
+    """
+    return discovered(
+        private=private,
+        unit=unit,
+        budget=budget,
+        ledger=ledger,
+        name=name,
+        schema=schema,
+        total=total,
+        settings=settings,
+    ).schema
+
+
+def discovered(
+    *,
+    private: object,
+    unit: AnyUnit,
+    budget: Budget,
+    ledger: str | Path,
+    name: str,
+    schema: Schema | str | Path | None = None,
+    total: Budget | None = None,
+    settings: Discovery | None = None,
+    progress: Progress = lambda stage, done: None,  # noqa: ARG005
+) -> Discovered:
+    """Discover a schema, and return it with a reason and a cost for each column."""
+    path = Path(ledger)
+    _check(private, path, total)
+    known = Schema.read(schema) if isinstance(schema, (str, Path)) else schema
+    progress("reading the private table's header", 0)
+    with closing(engine_for(private)) as engine:
+        header = _header(engine, private, known)
+    session = Discovering(
+        private=private,
+        schema=_with_texts(header, known, unit, name),
+        unit=unit,
+        bounding=Norm(),
+        budget=budget,
+        ledger=path,
+        total=total,
+    )
+    return session.discover(settings or Discovery(), progress)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Discovering(Session):
+    """A session that gives its door to a discovery in place of a mechanism."""
+
+    def discover(self, program: Discovery, progress: Progress) -> Discovered:
+        """Begin a discovery, or continue one that was interrupted."""
+        with self._vault(progress, create=True) as (table, ledger):
+            ledger.bind(name=self.schema.name, unit=self.person)
+            run = _run(ledger, self.budget, self.schema, program)
+            with closed_unless_charged(run):
+                found = program.run(self._door(table, run), progress=progress)
+            run.close()
+            return replace(found, run=run.number)
+
+
+def _check(private: object, path: Path, total: Budget | None) -> None:
+    """Raise if there are two tables, or a ledger that does not exist and has no total."""
+    if two_tables(private) is not None:
+        raise UsageError(
+            "discovery asks one table",
+            got="a table of people and one of rows",
+            hint="declare the columns of both, and leave discovery out",
+        )
+    if total is None and not os.path.exists(path):  # noqa: PTH110  it raises for no name
+        raise UsageError(
+            f"the ledger {path} does not exist, and needs a total",
+            allowed="total=us.Budget(…), or --total EPSILON, for this and later runs",
+            hint="'understudy ledger FILE --create' creates one",
+        )
+
+
+@sealed
+def _header(engine: Engine, private: object, known: Schema | None) -> list[str]:
+    """Return the names of the private table's columns, which are public."""
+    marks = (",", '"') if known is None else (known.delimiter, known.quote)
+    return list(engine.attach(private, name="source", delimiter=marks[0], quote_mark=marks[1]))
+
+
+def _with_texts(header: list[str], known: Schema | None, unit: AnyUnit, name: str) -> Schema:
+    """Declare the columns of a header as text that are neither declared nor the unit's."""
+    own = [part.partition(":")[0] for part in unit.columns]
+    declared = () if known is None else known.columns
+    named = {column.table_column for column in declared}
+    absent = sorted((named | set(own)) - set(header) - {"(each row)"})
+    if absent:
+        raise MissingColumnError(
+            "the table lacks columns that the schema or the unit names",
+            got="no " + ", ".join(map(repr, absent)),
+            hint="names must match exactly; check that the first line is the header",
+        )
+    taken = {column.name for column in declared}
+    ids = [
+        Id(name=part)
+        for part in unit.columns
+        if ":" not in part and part in header and part not in taken
+    ]
+    texts = [Text(name=n) for n in header if n not in named | taken | set(own)]
+    columns = (*ids, *declared, *texts)
+    marks = {} if known is None else {"delimiter": known.delimiter, "quote": known.quote}
+    order = () if known is None else known.order_by
+    return Schema(name, columns, order_by=order, **marks)
+
+
+def _run(ledger: Ledger, budget: Budget, schema: Schema, program: Discovery) -> Run:
+    """Begin a run, or continue an open one that asks the very same."""
+    request: dict[str, Any] = {
+        "mechanism": {"name": DISCOVERY, "settings": asdict(program)},
+        "bounding": bounding_to_dict(Norm()),
+        "schema": schema.to_dict(),
+        "note": {"discovery": schema.name},
+    }
+    for number, run in ledger.state().runs.items():
+        same = json.dumps(run.request) == json.dumps(request) and run.budget == budget
+        if same and not run.closed:
+            return ledger.reopen(number)
+    return ledger.begin(budget, request)

@@ -1,0 +1,323 @@
+"""Discovery: which columns are numbers, moments or codes; their ranges, bins and values.
+
+A program over a door, as mechanisms are; every question depends on the schema, the settings and
+earlier answers alone.  First it asks how many people have values of which kind; then, for every
+column by its kind, either twice for the spread of its numbers or moments (a fixed public grid, then
+finer where weights are large), or in rounds for its values, where values that are told leave the
+weight of people to others.  Where prefixes are declared, those of values that were not told are
+asked for after that, the longest first.  A twentieth of the budget is for kinds; the rest is shared
+by columns, of which those of codes, whose lists may be long, have eight times as much as others.
+These shares are the best of those tried in ``benchmarks/discovery.py``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from understudy.budget import (
+    MOST_VALUES,
+    Currency,
+    price_grains,
+    scale_upper,
+    split,
+    threshold_upper,
+)
+from understudy.door import KINDS_OF_VALUE, Search
+from understudy.errors import BudgetError, UsageError
+from understudy.schema import Categorical, Integer, Numeric, Text, Timestamp
+from understudy.synth.discovery import ranges
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from understudy.door import Door
+    from understudy.public import Progress
+    from understudy.schema import Declaration, Schema
+
+    Counted = dict[str, float]
+
+KINDS_SHARE = 0.05
+PARTS = {"none": 0, "whole": 1, "number": 1, "moment": 1, "code": 8}
+"""The parts of the rest of the budget that a column has, by its kind."""
+MOST_PEOPLE = 0.75
+"""A column is of a kind if at least this share of its people have all of their values of it."""
+MOST_BINS, MOST_ROUNDS = 500, 10
+LEAST_FAILURE = 1e-15
+"""A search with less of the failure probability could be charged more than that, by rounding."""
+MOST_INTEGERS = 100
+"""A range of more whole numbers has bins."""
+COARSE_SHARE, FIRST_SHARE = 0.3, 0.2
+"""The shares of a column's budget for its coarse spread, and for the first round of its values."""
+PREFIX_SHARE, PREFIX_FALL = 0.4, 0.5
+"""The share of a column's budget for prefixes, where they are declared, and how much of it each
+length has beside the one before: shorter prefixes have more people."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What was found of a column, why it is declared so, and what that cost."""
+
+    column: Declaration
+    reason: str
+    share: float
+    """Its share of the run's budget."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Discovered:
+    """A schema, with what was found of each column that was asked about."""
+
+    schema: Schema
+    findings: tuple[Finding, ...]
+    run: int = 0
+    """The number of the run in its ledger."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Discovery:
+    """Settings of a discovery."""
+
+    most: int = 10
+    """At most so many values of a person count in a column."""
+    bins: int = 20
+    """About so many bins of equal weight a column of numbers gets."""
+    rounds: int = 2
+    """Values are asked for so often: what was told before leaves people's weight to others."""
+
+    def __post_init__(self) -> None:
+        """Raise on settings out of bounds, before anything is spent."""
+        for name, most in (("most", MOST_VALUES), ("bins", MOST_BINS), ("rounds", MOST_ROUNDS)):
+            value = getattr(self, name)
+            if type(value) is not int or not 1 <= value <= most:
+                raise UsageError(
+                    f"{name} is out of bounds",
+                    got=repr(value),
+                    allowed=f"a number from 1 to {most}",
+                )
+
+    def run(self, door: Door, *, progress: Progress) -> Discovered:
+        """Ask for kinds, then for ranges and values, and declare the columns."""
+        names = [column.name for column in door.schema.texts]
+        if not names:
+            return Discovered(schema=door.schema, findings=())
+        searches = self.rounds + max(len(column.prefixes) for column in door.schema.texts)
+        least = LEAST_FAILURE * searches * len(names)
+        if door.currency != Currency.GDP or door.budget.failure < least:
+            raise BudgetError(
+                "discovery needs a budget with a share for failure probabilities",
+                got=f"delta {door.budget.delta:g}, failure {door.budget.failure:g}",
+                allowed=f"a delta above 0, and a part of it as failure, {least:.0e} or more",
+            )
+        progress("asking for kinds", 0)
+        asked = _Asked(door=door, settings=self)
+        kinds = asked.kinds(names)
+        progress("asking for ranges and values", 0.3)
+        codes = [name for name, (kind, _) in kinds.items() if kind == "code"]
+        for name, (kind, reason) in kinds.items():
+            if kind in {"whole", "number"}:
+                asked.numbers(name, reason, whole=kind == "whole")
+            elif kind == "moment":
+                asked.moments(name, reason)
+            elif kind == "none":
+                asked.leave(name, reason)
+        if codes:
+            asked.values(codes, {name: kinds[name][1] for name in codes})
+        door.close()
+        findings = tuple(
+            Finding(column=column, reason=reason, share=asked.spent[name] / door.budget.grains)
+            for name in names
+            for column, reason in (asked.found[name],)
+        )
+        columns = {finding.column.name: finding.column for finding in findings}
+        schema = door.schema.with_columns(*columns.values())
+        return Discovered(schema=schema, findings=findings)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Asked:
+    """The questions of one run, and what was found by them."""
+
+    door: Door
+    settings: Discovery
+    grains: dict[str, int] = field(default_factory=dict)
+    """The grains for each column that is asked about."""
+    found: dict[str, tuple[Declaration, str]] = field(default_factory=dict)
+    spent: dict[str, float] = field(default_factory=dict)
+    """The grains that were spent on each column."""
+
+    def shared(self, name: str) -> dict[str, Any]:
+        """Return what a column keeps of its declaration as text."""
+        text = self.declared(name)
+        return {"name": name, "source": text.source, "nulls": text.nulls}
+
+    def declared(self, name: str) -> Text:
+        """Return a column's declaration as text."""
+        (text,) = (column for column in self.door.schema.texts if column.name == name)
+        return text
+
+    def leave(self, name: str, reason: str) -> None:
+        """Leave a column as it is declared: text, neither modelled nor released."""
+        self.found[name] = (self.declared(name), reason)
+
+    def scales(self, name: str, shares: Sequence[float]) -> list[float]:
+        """Return the noise of a column's questions, which share its budget."""
+        prices = split(self.grains[name], self.door.currency, shares)
+        self.spent[name] += sum(price_grains(price, self.door.currency) for price in prices)
+        return [scale_upper(price, self.door.currency, bound=Fraction(1)) for price in prices]
+
+    def kinds(self, names: Sequence[str]) -> dict[str, tuple[str, str]]:
+        """Ask for the kinds of columns; return each with a reason."""
+        door, numbers = self.door, len(KINDS_OF_VALUE) * len(names)
+        price, _ = split(door.grains, door.currency, [KINDS_SHARE, 1 - KINDS_SHARE])
+        scale = scale_upper(price, door.currency, bound=Fraction(numbers))
+        self.spent = dict.fromkeys(names, price_grains(price, door.currency) / len(names))
+        noisy = door.kinds(names, scale=scale)
+        kinds = {
+            name: _kind(
+                dict(zip(KINDS_OF_VALUE, row.tolist(), strict=True)),
+                scale,
+                codes=bool(self.declared(name).prefixes),
+            )
+            for name, row in zip(names, noisy, strict=True)
+        }
+        parts = {name: PARTS[kind] for name, (kind, _) in kinds.items()}
+        whole = max(1, sum(parts.values()))
+        self.grains = {name: door.grains * part // whole for name, part in parts.items()}
+        return kinds
+
+    def numbers(self, name: str, reason: str, *, whole: bool) -> None:
+        """Declare a column of numbers: a range of whole numbers, or bins of about equal weight."""
+        coarse, fine = self.scales(name, [COARSE_SHARE, 1 - COARSE_SHARE])
+        edges = ranges.powers(whole=whole)
+        most = self.settings.most
+        weights = self.door.spread(name, reading="number", edges=edges, most=most, scale=coarse)
+        finer = ranges.halved(edges, weights, coarse, whole=whole)
+        if finer is None:
+            self.leave(name, f"{reason}; no range stands out of the noise")
+            return
+        weights = self.door.spread(name, reading="number", edges=finer, most=most, scale=fine)
+        first, last = ranges.trimmed(finer, weights, fine)
+        low, high = finer[first], finer[last + 1]
+        reason += (
+            f"; its range stands out of noise of {fine:.3g} people, outliers count as its ends"
+        )
+        if whole and high - low <= MOST_INTEGERS:
+            column: Declaration = Integer(min=int(low), max=int(high) - 1, **self.shared(name))
+        else:
+            bins = ranges.equal_mass(finer, weights, fine, bins=self.settings.bins)
+            column = Numeric(edges=bins, whole=whole, **self.shared(name))
+        self.found[name] = (column, reason)
+
+    def moments(self, name: str, reason: str) -> None:
+        """Declare a column of date-times, by the months between which people have them."""
+        coarse, fine = self.scales(name, [COARSE_SHARE, 1 - COARSE_SHARE])
+        edges, most = ranges.years(), self.settings.most
+        weights = self.door.spread(name, reading="moment", edges=edges, most=most, scale=coarse)
+        finer = ranges.months(weights, coarse)
+        if finer is None:
+            self.leave(name, f"{reason}; no year stands out of the noise")
+            return
+        weights = self.door.spread(name, reading="moment", edges=finer, most=most, scale=fine)
+        low, high = ranges.days(finer, weights, fine)
+        reason += f"; its months stand out of noise of {fine:.3g} people"
+        column = Timestamp(min=low, max=high, **self.shared(name))
+        # Its modelled columns must not have the names of others.
+        taken = {c.name.lower() for c in (*self.door.schema.columns, *self.door.schema.modelled)}
+        parts = column.part_names
+        while any(part.lower() in taken for part in parts):
+            parts = tuple(f"{part}_" for part in parts)
+        if parts != column.part_names:
+            column = replace(column, parts=parts)
+        self.found[name] = (column, reason)
+
+    def values(self, names: Sequence[str], reasons: dict[str, str]) -> None:
+        """Declare columns of codes, by the values and prefixes that many people have."""
+        failure = self.door.budget.failure / len(names) * (1 - 1e-9)
+        planned = {name: self.searches(name, failure=failure) for name in names}
+        told: dict[str, list[tuple[str, ...]]] = {name: [] for name in names}
+        for turn in range(max(map(len, planned.values()))):
+            asked = [
+                replace(searches[turn], known=tuple(sorted(chain(*told[name]))))
+                for name, searches in planned.items()
+                if turn < len(searches)
+            ]
+            for found in self.door.discover(asked):
+                told[found.column].append(found.values)
+        for name, searches in planned.items():
+            why = f"{reasons[name]}; {self.told(searches, told[name])}"
+            values = tuple(sorted(chain(*told[name])))
+            if not values:
+                self.leave(name, why)
+                continue
+            prefixes = self.declared(name).prefixes
+            column = Categorical(values=values, prefixes=prefixes, **self.shared(name))
+            self.found[name] = (column, why)
+
+    def searches(self, name: str, *, failure: float) -> list[Search]:
+        """Plan the searches of a column: rounds for its values, then one for each prefix."""
+        prefixes, rounds = self.declared(name).prefixes, self.settings.rounds
+        later = (1 - FIRST_SHARE) / max(1, rounds - 1)
+        shares = [FIRST_SHARE, *[later] * (rounds - 1)] if rounds > 1 else [1.0]
+        if prefixes:
+            shares = [share * (1 - PREFIX_SHARE) for share in shares]
+            parts = [PREFIX_FALL**i for i in range(len(prefixes))]
+            shares += [PREFIX_SHARE * part / sum(parts) for part in parts]
+        lengths = [()] * rounds + [prefixes[: i + 1] for i in range(len(prefixes))]
+        each, most = failure / len(shares), self.settings.most
+        return [
+            Search(
+                column=name,
+                most=most,
+                scale=scale,
+                threshold=threshold_upper(each, sigma=scale, most=most),
+                prefixes=asked,
+            )
+            for scale, asked in zip(self.scales(name, shares), lengths, strict=True)
+        ]
+
+    def told(self, searches: Sequence[Search], found: Sequence[tuple[str, ...]]) -> str:
+        """Say what searches told, from which weight on, and of prefixes at which cost."""
+        rounds = self.settings.rounds
+        least = f"{min(search.threshold for search in searches[:rounds]):.3g}"
+        told = "these are the values that reach" if any(found[:rounds]) else "no value reaches"
+        parts = [f"{told} a weight of {least} people"]
+        cost = sum(search.scale**-2 for search in searches)
+        for search, prefixes in zip(searches[rounds:], found[rounds:], strict=True):
+            share, least = search.scale**-2 / cost, f"{search.threshold:.3g}"
+            of = f"of length {search.prefixes[-1]}"
+            reach = (
+                f"{len(prefixes)} prefixes {of} reach" if prefixes else f"no prefix {of} reaches"
+            )
+            parts.append(f"of others {reach} {least} people at {share:.0%} of the column's cost")
+        return "; ".join(parts)
+
+
+def _kind(counted: Counted, scale: float, *, codes: bool) -> tuple[str, str]:
+    """Decide what a column is by noisy numbers of people, and say why; one may be known as codes.
+
+    >>> _kind({"any": 90.0, "boolean": 0.0, "whole": 88.0}, 1.0, codes=False)[0]
+    'whole'
+    >>> _kind({"any": 90.0, "boolean": 0.0, "whole": 88.0}, 1.0, codes=True)[0]
+    'code'
+    """
+    people = counted["any"]
+    about = f"about {max(0, round(people)):,} people have values (give or take {scale:.3g})"
+    if people < ranges.STANDS_OUT * scale:
+        return "none", f"too few people have a value for anything to be told: {about}"
+    if codes:
+        return "code", f"{about}; prefixes are declared, so they are codes"
+    for kind, called in (
+        ("boolean", "booleans"),
+        ("whole", "whole numbers"),
+        ("number", "numbers"),
+        ("moment", "date-times"),
+        ("code", "short texts"),
+    ):
+        share = min(1.0, counted[kind] / people)
+        if share >= MOST_PEOPLE:
+            told = f"{about}; of about {share:.0%} all are {called}"
+            return ("code" if kind == "boolean" else kind), told
+    return "none", f"{about}, and they are neither numbers, date-times nor short: free text"

@@ -1,0 +1,151 @@
+"""Ranges and bins of numbers and moments, from noisy weights over cells of a public grid.
+
+The grid is fixed: numbers by sign and binary exponent, moments by years.  Cells that stand out of
+their noise are cut in halves, or into months, and asked about again.  All here is post-processing.
+"""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    Noisy = NDArray[np.float64]
+
+STANDS_OUT = 4.0
+"""A cell stands out of its noise if it weighs this many times as much."""
+MOST_TOGETHER = 4
+"""Beside a range, as many cells are looked at together."""
+NEAR_ZERO = 1 / 16
+"""A range that begins at a smaller share of its end begins at 0."""
+EXPONENTS = range(-20, 51)
+MOST_HALVES = 5
+"""A cell is cut in halves at most so many times: 32 parts."""
+MOST_CELLS = 600
+"""As many cells are asked about at most; a long range has coarser ones."""
+YEARS = range(1900, 2101)
+
+
+def powers(*, whole: bool) -> tuple[float, ...]:
+    """Return the coarse grid of numbers: 0, and powers of two on both sides of it.
+
+    >>> powers(whole=True)[48:54]
+    (-4.0, -2.0, -1.0, 0.0, 1.0, 2.0)
+    """
+    sizes = [2.0**e for e in EXPONENTS if e >= 0 or not whole]
+    return (*(-size for size in reversed(sizes)), 0.0, *sizes)
+
+
+def span(weights: Noisy, scale: float) -> tuple[int, int] | None:
+    """Return the first and the last cell between edges that stands out; None if none does.
+
+    Cell i lies between edge i − 1 and edge i; what lies beyond all edges counts as the outermost.
+    """
+    inner = weights[1:-1].copy()
+    inner[0] += weights[0]
+    inner[-1] += weights[-1]
+    (found,) = np.nonzero(inner > STANDS_OUT * scale)
+    if len(found) == 0:
+        return None
+    low, high = int(found[0]), int(found[-1])
+    return low - _beside(inner[:low][::-1], scale), high + _beside(inner[high + 1 :], scale)
+
+
+def _beside(weights: Noisy, scale: float) -> int:
+    """Return how many cells beside a range belong to it: those that stand out together."""
+    reached = 0
+    for count in range(1, len(weights) + 1):
+        here = weights[reached:count]
+        if len(here) > MOST_TOGETHER:
+            break
+        if float(here.sum()) > STANDS_OUT * scale * math.sqrt(len(here)):
+            reached = count
+    return reached
+
+
+def halved(
+    edges: Sequence[float], weights: Noisy, scale: float, *, whole: bool
+) -> tuple[float, ...] | None:
+    """Cut the cells that stand out in halves, as often as their parts still would; None if none."""
+    ends = span(weights, scale)
+    if ends is None:
+        return None
+    near = 0 < edges[ends[0]] <= NEAR_ZERO * edges[ends[1] + 1]
+    finer: set[float] = set()
+    for most in range(MOST_HALVES, -1, -1):
+        finer = {0.0} if near else set()
+        for cell in range(ends[0], ends[1] + 1):
+            worth = float(weights[cell + 1]) / (STANDS_OUT * scale)
+            halves = min(most, int(math.log2(max(1.0, worth))))
+            cuts = np.linspace(edges[cell], edges[cell + 1], 2**halves + 1).tolist()
+            finer |= {cut for cut in cuts if not whole or cut == int(cut)}
+        if len(finer) <= MOST_CELLS:
+            break
+    return tuple(sorted(finer))
+
+
+def trimmed(edges: Sequence[float], weights: Noisy, scale: float) -> tuple[int, int]:
+    """Return the first and the last cell of a range: those that stand out, or else all.
+
+    A range that begins near 0 begins at 0: that costs nothing, and loses nobody.
+    """
+    first, last = span(weights, scale) or (0, len(edges) - 2)
+    near = edges[0] == 0 < edges[first] <= NEAR_ZERO * edges[last + 1]
+    return (0 if near else first), last
+
+
+def equal_mass(
+    edges: Sequence[float], weights: Noisy, scale: float, *, bins: int
+) -> tuple[float, ...]:
+    """Return edges of bins of about equal weight, within the range that stands out.
+
+    >>> equal_mass((0.0, 1.0, 2.0, 3.0, 4.0), np.array([0, 10, 10, 10, 10, 0.0]), 0.1, bins=2)
+    (0.0, 2.0, 4.0)
+    """
+    first, last = trimmed(edges, weights, scale)
+    inner = np.maximum(weights[1:-1], 0.0)[first : last + 1]
+    cut = np.asarray(edges[first : last + 2], dtype=np.float64)
+    reached = np.concatenate(([0.0], np.cumsum(inner)))
+    whole = max(float(reached[-1]), np.finfo(float).tiny)
+    wanted = [int(np.searchsorted(reached, whole * i / bins - 1e-9)) for i in range(1, bins)]
+    kept = sorted({0, len(cut) - 1, *(min(place, len(cut) - 1) for place in wanted)})
+    return tuple(float(cut[place]) for place in kept)
+
+
+def years() -> tuple[float, ...]:
+    """Return the coarse grid of moments: the first second of each year."""
+    return tuple(_second(year, 1) for year in YEARS)
+
+
+def months(weights: Noisy, scale: float) -> tuple[float, ...] | None:
+    """Cut the years between the first and the last that stands out into months; None if none.
+
+    Many years are cut into quarters, halves, or not at all.
+    """
+    ends = span(weights, scale)
+    if ends is None:
+        return None
+    first, last = (YEARS[0] + place for place in ends)
+    step = next(n for n in (1, 3, 6, 12) if 12 / n * (last - first + 1) <= MOST_CELLS)
+    starts = [
+        _second(year, month) for year in range(first, last + 1) for month in range(1, 13, step)
+    ]
+    return (*starts, _second(last + 1, 1))
+
+
+def days(edges: Sequence[float], weights: Noisy, scale: float) -> tuple[str, str]:
+    """Return the first day of the first cell that stands out, and the last of the last."""
+    first, last = trimmed(edges, weights, scale)
+    low, high = (datetime.fromtimestamp(s, UTC) for s in (edges[first], edges[last + 1] - 1))
+    return f"{low:%Y-%m-%d}", f"{high:%Y-%m-%d}"
+
+
+def _second(year: int, month: int) -> float:
+    return datetime(year, month, 1, tzinfo=UTC).timestamp()

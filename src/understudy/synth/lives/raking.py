@@ -1,0 +1,240 @@
+"""Raking: a column of people's rows whose pairs come out as the model and the habits say.
+
+A row's code is drawn from the model's distribution given the columns drawn before, times factors:
+of every pair of the column with one of these, of the code before (`lives.walks`), and of what the
+person had before.  What the model says of rows and what is known of consecutive rows are two
+statements about the same codes; each alone would spoil the other.  So the column is drawn again and
+again with the same luck, and every factor is multiplied by what was wanted over what came out, as
+in iterative proportional fitting, until both are as asked.  Drawn counts are compared, not expected
+ones, so that most of the noise of drawing goes too.
+
+Only noisy answers enter.  Tied by ``tests/synth/lives/test_raking.py``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from understudy.synth.lives.walks import parts, shared_luck
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from understudy.schema import Codes
+    from understudy.synth.lives.habits import Habit
+    from understudy.synth.lives.walks import Walk
+    from understudy.synth.measure.support import Support
+
+    Floats = NDArray[np.float64]
+    Weights = NDArray[np.float32]
+    Ints = NDArray[np.int64]
+
+TRIALS, MORE_TRIALS = 20, 6
+"""How often a column is drawn for the first people, and for others, with the factors found."""
+MOST_ROWS, TRIED_ROWS = 100_000, 2_000_000
+"""How many rows are drawn at once, and how many in all by more trials than one."""
+HELD = 0.3
+"""Rows that are added to counts before they are compared: a cell of few rows says little."""
+MOST_STEP = 4.0
+"""The most by which a trial multiplies a factor."""
+MOST_FACTOR = 1e3
+"""A factor grows no further, nor falls below its inverse: what is wanted may be impossible."""
+DAMPED = 1.5
+"""The power of what was wanted over what came out, shared by all pairs of a column."""
+MOST_LUCK = 0.95
+URN_STEP = 5.0
+"""How fast the urn grows with the share of rows of a person that should agree and do not."""
+FINEST = 0.01
+"""Differences of ordered codes are compared in proportion, and to no less than this."""
+SMOOTH = 1e-9
+"""The share of the column's own distribution in every cell, so that none is empty."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Factors:
+    """What the model's distribution of a row is multiplied by."""
+
+    pairs: tuple[Floats, ...]
+    """Of the pair with each column drawn before; of the column itself, where there is none."""
+    lifts: Floats | None
+    """Of the code before, and in the last line of first rows."""
+    urn: float = 0.0
+    """How much likelier codes are that the person had before."""
+    luck: float = 0.0
+    """The share of a row's luck that is the person's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Raked:
+    """One column, to be drawn for the rows of people."""
+
+    table: Floats
+    """The model's counts: a line for every cell of the columns drawn before."""
+    shape: tuple[int, ...]
+    """Their sizes."""
+    steps: Floats | None
+    """The wanted counts of (previous, this) code, first rows in the last line; None if unknown."""
+    habit: Habit
+    support: Support
+    size: int
+    """The number of the column's codes, before they were merged."""
+
+    def draw(
+        self, sizes: Ints, given: Sequence[Codes], rng: np.random.Generator
+    ) -> tuple[Codes, Codes]:
+        """Draw merged codes and codes for the rows of people, given the columns before."""
+        rows, factors, base = int(sizes.sum()), None, self._base()
+        trials = max(1, min(MORE_TRIALS, TRIED_ROWS // max(1, rows)))
+        merged, codes = np.empty((2, rows), dtype=np.int32)
+        for _, here, walk in parts(sizes, self.table.shape[1], MOST_ROWS):
+            before = [each[here].astype(np.int64) for each in given]
+            some = Some(self, base, walk, before, rng)
+            factors, drawn = _fitted(some, factors, trials)
+            merged[here], codes[here] = drawn, self._placed(walk, drawn, rng)
+        return merged, codes
+
+    def _base(self) -> Weights:
+        """Return the distribution of every cell."""
+        whole = self.table.sum(axis=0)
+        total = max(float(whole.sum()), 1e-300)
+        shares = self.table + SMOOTH * (whole + total / whole.size)
+        found: Weights = (shares / shares.sum(axis=1, keepdims=True)).astype(np.float32)
+        return found
+
+    def _placed(self, walk: Walk, drawn: Ints, rng: np.random.Generator) -> Codes:
+        """Return codes for merged ones.
+
+        A person who has a merged code of an unordered column twice has the same code twice.
+        """
+        if self.support.is_whole:
+            return drawn.astype(np.int32)
+        if self.habit.ordered:
+            return self.support.spread(drawn.astype(np.int32), rng)
+        shares = rng.random((len(walk.sizes), self.support.size))
+        who = np.repeat(np.arange(len(walk.sizes)), walk.sizes)
+        return self.support.placed(drawn.astype(np.int32), shares[who, drawn])
+
+
+def _fitted(some: Some, start: Factors | None, trials: int) -> tuple[Factors, Ints]:
+    """Find factors with which some rows come out as wanted; return these rows' codes too.
+
+    After ``start`` there are as many trials, and the last one's factors go on: from part to part
+    they keep to what is wanted.
+    """
+    factors = start or some.begun()
+    best, found = math.inf, (factors, np.zeros(0, dtype=np.int64))
+    for _ in range(TRIALS if start is None else trials):
+        drawn = some.drawn(factors)
+        off, better = some.adjusted(factors, drawn)
+        if off < best:
+            best, found = off, (factors, drawn)
+        factors = better
+    return (found[0] if start is None else factors), found[1]
+
+
+class Some:
+    """The rows of some people, for which a column is drawn again and again with the same luck."""
+
+    def __init__(
+        self,
+        column: Raked,
+        base: Weights,
+        walk: Walk,
+        given: Sequence[Ints],
+        rng: np.random.Generator,
+    ) -> None:
+        """Find out what is wanted of them; ``base`` is the distribution of every cell."""
+        self._column, self._walk, self._first = column, walk, walk.first
+        rows = len(walk.rows)
+        cells = np.zeros(rows, dtype=np.int64)
+        if given:
+            cells = np.ravel_multi_index(list(given), column.shape).astype(np.int64)
+        self._given = given or [cells]
+        self._own, counts = base[cells], np.bincount(cells, minlength=len(base))[:, None] * base
+        self._common = np.maximum(counts.sum(axis=0, dtype=np.float64) / max(1, rows), 1e-6)
+        whole = counts.reshape(*(column.shape or (1,)), -1)
+        axes = range(whole.ndim - 1)
+        self._wanted = [
+            whole.sum(axis=tuple(a for a in axes if a != own), dtype=np.float64) for own in axes
+        ]
+        self._steps = None
+        if column.steps is not None:
+            self._steps = column.steps * (rows / max(float(column.steps.sum()), 1e-300))
+            self._steps *= rows * self._common / np.maximum(self._steps.sum(axis=0), 1e-9)
+        self._damped = DAMPED / (1 + len(self._given) + (self._steps is not None))
+        self._luck = rng.standard_normal(len(walk.sizes)), rng.standard_normal(rows)
+
+    def begun(self) -> Factors:
+        """Return the factors that are tried first."""
+        ordered, lifts = self._column.habit.ordered, None
+        if self._steps is not None:
+            shares = self._steps / np.maximum(self._steps.sum(axis=1, keepdims=True), 1e-9)
+            lifts = shares / self._common
+        return Factors(
+            pairs=tuple(np.ones_like(each) for each in self._wanted),
+            lifts=lifts,
+            urn=0.0 if ordered or lifts is not None else 0.5,
+            luck=0.2 if ordered else 0.0,
+        )
+
+    def drawn(self, factors: Factors) -> Ints:
+        """Draw a code for every row."""
+        weights = self._own.copy()
+        for factor, codes in zip(factors.pairs, self._given, strict=True):
+            weights *= factor.astype(np.float32)[codes]
+        # Factors of many pairs together may be very large or small.
+        weights /= np.maximum(weights.max(axis=1, keepdims=True), np.finfo(np.float32).tiny)
+        return self._walk.draw(
+            weights,
+            None if factors.lifts is None else factors.lifts.astype(np.float32),
+            shared_luck(self._walk, factors.luck, *self._luck),
+            urn=factors.urn,
+            common=self._common.astype(np.float32),
+        )
+
+    def adjusted(self, factors: Factors, drawn: Ints) -> tuple[float, Factors]:
+        """Return how far off the codes are, and factors with which they should be less so."""
+        codes, off, pairs = len(self._common), 0.0, []
+        for factor, wanted, before in zip(factors.pairs, self._wanted, self._given, strict=True):
+            got = np.bincount(before * codes + drawn, minlength=wanted.size)
+            off += _apart(got.reshape(wanted.shape), wanted)
+            pairs.append(_stepped(factor, wanted, got.reshape(wanted.shape), self._damped))
+        lifts = factors.lifts
+        if self._steps is not None and lifts is not None:
+            before = np.where(self._first, codes, np.concatenate(([0], drawn[:-1])))
+            got = np.bincount(before * codes + drawn, minlength=lifts.size).reshape(lifts.shape)
+            off += _apart(got, self._steps)
+            lifts = _stepped(lifts, self._steps, got, self._damped)
+        column = self._column
+        middle = column.support.placed(drawn.astype(np.int32), np.full(len(drawn), 0.5))
+        far = column.habit.of_rows(self._first, middle, column.size).apart - column.habit.apart
+        better = replace(factors, pairs=tuple(pairs), lifts=lifts)
+        return off + abs(far), _shared(better, column.habit, far)
+
+
+def _shared(factors: Factors, habit: Habit, far: float) -> Factors:
+    """Let rows of a person share more if they are too far apart, less if too close."""
+    if habit.ordered:
+        luck = factors.luck + 0.8 * far / max(habit.apart, FINEST)
+        return replace(factors, luck=min(MOST_LUCK, max(0.0, luck)))
+    more = factors.urn * (1 + URN_STEP * far) + URN_STEP * max(0.0, far)
+    return replace(factors, urn=max(0.0, more))
+
+
+def _apart(got: NDArray[Any], wanted: Floats) -> float:
+    """Return the total variation distance of counts."""
+    return float(np.abs(got - wanted).sum()) / (2 * max(1.0, float(wanted.sum())))
+
+
+def _stepped(factor: Floats, wanted: Floats, got: NDArray[Any], power: float) -> Floats:
+    """Multiply factors by what was wanted over what came out, within bounds."""
+    ratio = np.clip((wanted + HELD) / (got + HELD), 1 / MOST_STEP, MOST_STEP) ** power
+    low, high = np.minimum(factor, 1 / MOST_FACTOR), np.maximum(factor, MOST_FACTOR)
+    found: Floats = np.clip(factor * ratio, low, high)
+    return found

@@ -1,0 +1,280 @@
+"""The discover command: from a private file to a release, without a line written by hand."""
+
+from __future__ import annotations
+
+import csv
+import tomllib
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import understudy as us
+from tests.vault.texts import read
+from understudy.cli.discover import commented
+from understudy.engine import CodedTable, DuckDB
+from understudy.errors import (
+    BudgetError,
+    BudgetExhaustedError,
+    LedgerMismatchError,
+    MissingColumnError,
+    OutputExistsError,
+    UsageError,
+)
+from understudy.ledger import Ledger
+from understudy.schema import Categorical, Id, Schema, Text
+from understudy.session import discovered
+from understudy.synth.discovery import Discovered, Discovery, Finding
+from understudy.vault import PrivateDoor
+
+if TYPE_CHECKING:
+    from tests.cli.place import Place
+
+ODD = ("it's", '"q"', "<b>&", "[red]x[/]", "a\\n", "日本", "#c", "E11.9")
+BUDGET = us.Budget(epsilon=6.0, delta=2e-6, failure=1e-6)
+TOTAL = us.Budget(epsilon=20.0, delta=4e-6, failure=1e-6)
+
+
+def visits(path: Path, people: int = 400) -> Path:
+    """Write a private table: odd codes, numbers, days and a few values that only one person has."""
+    rng = np.random.default_rng(0)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        out = csv.writer(file)
+        out.writerow(["patient", "code", "lab", "day", "kept"])
+        for i in range(people):
+            for _ in range(3):
+                code = ODD[int(rng.integers(len(ODD)))]
+                day = np.datetime64("2020-01-10") + int(rng.integers(90))
+                out.writerow([f"p{i}", code, f"{rng.normal(50, 9):.1f}", day, i % 2])
+            out.writerow([f"p{i}", f"only {i}", "", "", i % 2])
+    return path
+
+
+def command(place: Place, **changes: Any) -> list[str]:
+    options: dict[str, Any] = {
+        "unit": "patient",
+        "epsilon": BUDGET.epsilon,
+        "delta": BUDGET.delta,
+        "failure": BUDGET.failure,
+        "ledger": place / "v.ledger",
+        "total": TOTAL.epsilon,
+        "out": place / "drafted",
+    }
+    given = {k: v for k, v in (options | changes).items() if v is not None}
+    return ["discover", str(place / "visits.csv"), *(f"--{k}={v}" for k, v in given.items())]
+
+
+@pytest.fixture
+def there(place: Place) -> Place:
+    visits(place / "visits.csv")
+    (place / "drafted").mkdir()
+    return place
+
+
+def test_from_a_private_file_to_a_report_without_a_line_by_hand(there: Place) -> None:
+    shown = there.fine(*command(there))
+    assert "only 1" not in shown
+    text = (there / "drafted" / "schema.toml").read_text(encoding="utf-8")
+    schema = Schema.read(there / "drafted" / "schema.toml")
+    code = schema["code"]
+    assert isinstance(code, Categorical)
+    assert set(code.values) == set(ODD)
+    assert "run 1 of the ledger" in text
+    assert text.count("# Cost: ") == 4
+    assert text.count("# about ") == 4
+    assert "only 1" not in text
+    assert [c.kind for c in schema.columns] == [
+        *("id", "categorical", "numeric", "timestamp", "integer")
+    ]
+    drafted = tomllib.loads((there / "drafted" / "understudy.toml").read_text(encoding="utf-8"))
+    assert drafted["unit"] == "patient"
+    there.fine("check", there / "drafted" / "understudy.toml")
+    there.fine("synth", there / "drafted" / "understudy.toml", "--format", "csv")
+    out = there / "drafted" / "visits-release"
+    with (out / "rows.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["code"] for row in rows} <= {*ODD, "", "(other)"}
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert "<b>&" not in page.replace("<b>&amp;", "")
+    facts = there.facts("ledger", there / "v.ledger", "--verify", out)
+    assert facts["agrees"] is True
+    # The release's schema was discovered: both runs are promised together.
+    manifest = us.Release.read(out).manifest
+    assert manifest["guarantee"]["epsilon"] > max(BUDGET.epsilon, drafted["epsilon"])
+    assert manifest["guarantee"]["failure"] >= BUDGET.failure
+    assert any("run 1 of the ledger discovered" in note for note in manifest["notes"])
+    assert [run["mechanism"] for run in facts["runs_without_manifest"]] == ["discover"]
+
+
+def test_columns_of_a_partial_schema_are_not_asked_about(there: Place) -> None:
+    partial = 'name = "v"\n[columns.lab]\nkind = "numeric"\nmin = 0\nmax = 99\nbins = 3\n'
+    (there / "partial.toml").write_text(partial + '[columns.kept]\nkind = "ignored"\n')
+    facts = there.facts(*command(there, schema=there / "partial.toml", name="v"))
+    assert [c["column"] for c in facts["columns"]] == ["code", "day"]
+    schema = Schema.read(there / "drafted" / "schema.toml")
+    assert schema["lab"].size == 4
+    asked = there.facts("ledger", there / "v.ledger")["runs"][0]["questions"]
+    assert not any("lab" in question["asked"] for question in asked)
+
+
+def test_prefixes_of_a_partial_schema_are_asked_for_and_rows_keep_them(there: Place) -> None:
+    partial = 'name = "visits"\n[columns.code]\nkind = "text"\nprefixes = [4, 1]\n'
+    (there / "partial.toml").write_text(partial)
+    there.fine(*command(there, schema=there / "partial.toml"))
+    text = (there / "drafted" / "schema.toml").read_text(encoding="utf-8")
+    assert "prefixes = [4, 1]" in text
+    assert "of length 4 reach" in text
+    code = Schema.read(there / "drafted" / "schema.toml")["code"]
+    assert isinstance(code, Categorical)
+    # Everybody has an "only 1", "only 2", …, which nobody else has.
+    assert set(code.values) == {*ODD, "only"}
+    there.fine("synth", there / "drafted" / "understudy.toml", "--format", "csv")
+    out = there / "drafted" / "visits-release"
+    with (out / "rows.csv").open(newline="", encoding="utf-8") as file:
+        rows = [row["code"] for row in csv.DictReader(file)]
+    assert set(rows) <= {*ODD, "only", "", "(other)"}
+    assert 0.15 < rows.count("only") / len(rows) < 0.35
+    assert Schema.read(out / "schema.toml")["code"] == code
+
+
+def test_prefixes_that_are_none_are_refused_and_nothing_is_spent(there: Place) -> None:
+    (there / "partial.toml").write_text(
+        'name = "visits"\n[columns.code]\nkind = "text"\nprefixes = [1, 3]\n'
+    )
+    told = there.say(*command(there, schema=there / "partial.toml"))
+    assert "the longest first" in told.line
+    assert not (there / "v.ledger").exists()
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "match"),
+    [
+        ({"unit": "nobody"}, MissingColumnError, "no 'nobody'"),
+        ({"unit": None}, UsageError, "--unit"),
+        ({"total": None}, UsageError, "does not exist"),
+        ({"failure": "0"}, BudgetError, "share for failure probabilities"),
+        ({"epsilon": 30}, BudgetExhaustedError, "less budget left"),
+    ],
+)
+def test_what_cannot_be_is_refused_and_nothing_is_spent(
+    there: Place, changes: dict[str, Any], error: Any, match: str
+) -> None:
+    told = there.say(*command(there, **changes))
+    assert match in told.line
+    assert told.code == error.exit_code
+    assert list((there / "drafted").iterdir()) == []
+    if (there / "v.ledger").exists():
+        assert there.facts("ledger", there / "v.ledger")["left_epsilon"] == pytest.approx(20)
+
+
+def test_a_partial_schema_that_contradicts_the_header_is_refused(there: Place) -> None:
+    (there / "partial.toml").write_text('name = "v"\n[columns.colour]\nkind = "text"\n')
+    told = there.say(*command(there, schema=there / "partial.toml"))
+    assert told.code == MissingColumnError.exit_code
+    assert "no 'colour'" in told.line
+    assert not (there / "v.ledger").exists()
+
+
+def test_files_that_are_there_are_not_overwritten(there: Place) -> None:
+    (there / "drafted" / "schema.toml").write_text("mine")
+    told = there.say(*command(there))
+    assert told.code == OutputExistsError.exit_code
+    assert not (there / "v.ledger").exists()
+
+
+def test_a_discovery_is_not_resumed_as_a_release(there: Place) -> None:
+    there.fine(*command(there))
+    told = there.say("resume", there / "v.ledger", "--out", there / "release")
+    assert told.code == UsageError.exit_code
+    assert "repeat 'understudy discover'" in told.line
+
+
+def test_init_without_public_data_points_to_it(place: Place) -> None:
+    told = place.say("init", place / "new", "--unit", "taxi")
+    assert "understudy discover" in told.line
+
+
+# From Python
+
+
+def test_discover_gives_a_schema_and_an_interrupted_one_is_continued(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    private, path = visits(tmp_path / "visits.csv"), tmp_path / "v.ledger"
+    asked: dict[str, Any] = {
+        "private": private, "unit": us.Unit("patient"), "budget": BUDGET, "ledger": path,
+        "name": "visits", "total": TOTAL,
+    }  # fmt: skip
+
+    def cut(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(PrivateDoor, "discover", cut)
+        with pytest.raises(KeyboardInterrupt):
+            us.discover(**asked)
+    with closing(Ledger(path)) as ledger:
+        before = ledger.state()
+    assert len(before.runs[1].answers) > 0
+    schema = us.discover(**asked)
+    assert isinstance(schema, us.Schema)
+    with closing(Ledger(path)) as ledger:
+        after = ledger.state()
+    assert list(after.runs) == [1]
+    assert after.runs[1].closed
+    assert after.runs[1].reservations[: len(before.runs[1].reservations)] == (
+        before.runs[1].reservations
+    )
+    # A finished discovery is not asked again by mistake: it is a new run, and is paid for.
+    again = discovered(**asked | {"budget": us.Budget(epsilon=1.0, delta=1e-6, failure=1e-13)})
+    assert again.run == 2
+    with pytest.raises(LedgerMismatchError, match="another unit"):
+        us.discover(**asked | {"unit": us.Unit.each_row()})
+
+
+@pytest.mark.parametrize("wrong", [{"rounds": 0}, {"most": 5000}, {"bins": 0}, {"rounds": 1.5}])
+def test_settings_that_cannot_be_are_refused_before_anything_is_spent(wrong: Any) -> None:
+    with pytest.raises(UsageError, match=f"{next(iter(wrong))} is out of bounds"):
+        Discovery(**wrong)
+
+
+def test_a_row_a_person(tmp_path: Path) -> None:
+    schema = us.discover(
+        private=visits(tmp_path / "visits.csv"),
+        unit=us.Unit.each_row(),
+        budget=BUDGET,
+        ledger=tmp_path / "l",
+        name="rows",
+        schema=Schema("rows", (Text(name="code"),)),
+        total=TOTAL,
+    )
+    assert set(schema["code"].labels()) >= set(ODD)
+
+
+# Whatever a value is
+
+
+texts = st.text(min_size=1, max_size=12).map(lambda t: read(t, "code")).filter(bool)
+
+
+@given(st.lists(texts, min_size=1, max_size=6, unique=True), st.text(max_size=20))
+@settings(max_examples=40, deadline=None)
+def test_no_value_does_harm_in_toml_or_sql(values: list[str], reason: str) -> None:
+    column = Categorical(name="code", values=tuple(sorted(values)))
+    schema = Schema("t", (Id(name="id"), column))
+    finding = Finding(column=column, reason=reason, share=0.5)
+    written = commented(Discovered(schema=schema, findings=(finding,), run=3))
+    assert Schema.from_dict(tomllib.loads(written)) == schema
+    assert all(letter == "\n" or letter >= " " for letter in written)
+    engine = DuckDB()
+    try:
+        data = {"id": np.arange(len(values)), "code": np.array(values, dtype=object)}
+        CodedTable(engine, data, schema=schema, unit=us.Unit("id"))
+        codes = engine.fetch("SELECT c0 FROM rows")["c0"]
+    finally:
+        engine.close()
+    assert sorted(codes.tolist()) == list(range(len(values)))

@@ -1,0 +1,246 @@
+"""The program of discovery: what it declares, what it spends, and that only answers decide."""
+
+from __future__ import annotations
+
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from tests.vault.texts import KEY
+from understudy.budget import Budget, Norm, ResolvedUnit, Unit
+from understudy.engine import DuckDB
+from understudy.errors import BudgetError
+from understudy.ledger import Ledger
+from understudy.schema import Categorical, Id, Integer, Numeric, Schema, Text, Timestamp
+from understudy.synth.discovery import Discovered, Discovery
+from understudy.vault import PrivateDoor, PrivateTable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    Columns = dict[str, np.ndarray[Any, Any]]
+
+BUDGET = Budget(epsilon=8.0, delta=2e-6, failure=1e-6)
+PEOPLE, ROWS = 1500, 6000
+NAMES = ("code", "lab", "day", "age", "flag", "note", "gone", "one")
+SCHEMA = Schema("clinic", (Id(name="id"), *(Text(name=name) for name in NAMES)))
+
+
+def clinic(seed: int = 0) -> Columns:
+    """Simulate visits: codes with a long tail, numbers with outliers, days, free text, nothing."""
+    rng = np.random.default_rng(seed)
+    person = rng.integers(0, PEOPLE, ROWS)
+    lab = np.round(rng.lognormal(1.5, 0.5, ROWS), 2).astype(object)
+    lab[rng.random(ROWS) < 0.1] = None
+    lab[:5] = 999_999
+    day = np.datetime64("2019-03-05") + rng.integers(0, 300, ROWS).astype("timedelta64[D]")
+    return {
+        "id": np.array([f"p{i}" for i in person], dtype=object),
+        "code": np.array([f"c{min(int(z), 400)}" for z in rng.zipf(1.5, ROWS)], dtype=object),
+        "lab": lab,
+        "day": day.astype(str).astype(object),
+        "age": (person * 7919) % 90,
+        "flag": np.where(person % 3 == 0, "true", "false").astype(object),
+        "note": np.array([f"visit {i}: {'so it went ' * 5}" for i in range(ROWS)], dtype=object),
+        "gone": np.full(ROWS, None),
+        "one": np.full(ROWS, "only", dtype=object),
+    }
+
+
+@contextmanager
+def door_onto(
+    data: Columns, path: Path, budget: Budget = BUDGET, schema: Schema = SCHEMA
+) -> Iterator[PrivateDoor]:
+    """Open a door on a new ledger, or on the last run of one that is there."""
+    new, engine = not path.exists(), DuckDB()
+    ledger = Ledger.create(path, budget=budget, key=KEY) if new else Ledger(path)
+    try:
+        if new:
+            ledger.bind(name="clinic", unit=ResolvedUnit.of("id"))
+        run = ledger.begin(budget, {}) if new else ledger.reopen()
+        table = PrivateTable(engine, data, schema=schema, unit=Unit("id"), key=KEY)
+        yield PrivateDoor(table, run=run, bounding=Norm())
+    finally:
+        ledger.close()
+        engine.close()
+
+
+def found_in(data: Columns, path: Path, **settings: Any) -> Discovered:
+    with door_onto(data, path) as door:
+        return Discovery(**settings).run(door, progress=lambda *_: None)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Discovered]:
+    path = tmp_path_factory.mktemp("made") / "l.ledger"
+    return path, found_in(clinic(), path)
+
+
+def test_every_column_is_declared_by_its_kind(made: tuple[Path, Discovered]) -> None:
+    schema = made[1].schema
+    columns = {column.name: column for column in schema.columns}
+    kinds = {name: type(columns[name]) for name in NAMES}
+    assert kinds == {
+        "code": Categorical, "lab": Numeric, "day": Timestamp, "age": Integer,
+        "flag": Categorical, "note": Text, "gone": Text, "one": Categorical,
+    }  # fmt: skip
+    assert [c.name for c in schema.columns] == ["id", *NAMES]
+    code, lab, day, age = (columns[n] for n in ("code", "lab", "day", "age"))
+    assert isinstance(code, Categorical)
+    assert {"c1", "c2", "c3"} <= set(code.values)
+    assert set(code.values) <= {f"c{i}" for i in range(1, 401)}
+    assert isinstance(lab, Numeric)
+    assert lab.edges[-1] <= 64
+    assert 5 <= lab.bins <= 20
+    assert isinstance(day, Timestamp)
+    assert (day.min, day.max) == ("2019-03-01", "2019-12-31")
+    assert isinstance(age, Integer)
+    assert (age.min, 85 <= age.max <= 127) == (0, True)
+    assert columns["flag"] == Categorical(name="flag", values=("false", "true"))
+    assert columns["one"] == Categorical(name="one", values=("only",))
+
+
+def test_reasons_hold_noisy_numbers_and_costs_add_up(made: tuple[Path, Discovered]) -> None:
+    path, found = made
+    told = {finding.column.name: finding for finding in found.findings}
+    assert "free text" in told["note"].reason
+    assert "too few people" in told["gone"].reason
+    assert "short texts" in told["code"].reason
+    with closing(Ledger(path)) as ledger:
+        run = ledger.reopen().state()
+    assert run.spent <= run.cap
+    assert run.failure <= BUDGET.failure_grains
+    assert run.spent > 0.99 * run.cap
+    assert run.failure > 0.9 * BUDGET.failure_grains
+    shares = sum(finding.share for finding in found.findings)
+    assert shares == pytest.approx(run.spent / run.cap, rel=1e-6)
+
+
+def test_given_the_same_answers_a_neighbour_has_the_same_schema(
+    made: tuple[Path, Discovered],
+) -> None:
+    """Record and replay: with one person less, or many, only stored answers decide."""
+    path, found = made
+    data = clinic()
+    for keep in (data["id"] != "p7", np.arange(ROWS) < 5, data["age"] < 10):
+        beside = {name: column[keep] for name, column in data.items()}
+        assert found_in(beside, path) == found
+
+
+def test_a_second_round_finds_no_fewer_values_in_all(tmp_path: Path) -> None:
+    once = [found_in(clinic(i), tmp_path / f"once {i}", rounds=1) for i in range(3)]
+    twice = [found_in(clinic(i), tmp_path / f"twice {i}", rounds=2) for i in range(3)]
+
+    def values(found: Discovered) -> int:
+        (code,) = (f.column for f in found.findings if f.column.name == "code")
+        assert isinstance(code, Categorical)
+        return len(code.values)
+
+    assert sum(map(values, twice)) >= 0.8 * sum(map(values, once))
+
+
+@pytest.mark.parametrize("budget", [Budget(epsilon=1.0, delta=0), Budget(epsilon=1.0, delta=1e-6)])
+def test_without_a_share_for_failures_nothing_is_asked(tmp_path: Path, budget: Budget) -> None:
+    with door_onto(clinic(), tmp_path / "l", budget) as door:
+        with pytest.raises(BudgetError, match="share for failure probabilities"):
+            Discovery().run(door, progress=lambda *_: None)
+        assert door.grains == budget.grains
+
+
+def test_columns_that_are_called_as_parts_of_a_date_are_kept_apart(tmp_path: Path) -> None:
+    names = ("day", "day_Month", "day_hour")
+    schema = Schema("clinic", (Id(name="id"), *(Text(name=name) for name in names)))
+    data = clinic()
+    given = {
+        "id": data["id"],
+        "day": data["day"],
+        "day_Month": data["day"],
+        "day_hour": data["age"],
+    }
+    with door_onto(given, tmp_path / "l", schema=schema) as door:
+        found = Discovery().run(door, progress=lambda *_: None).schema
+    assert [c.kind for c in found.columns] == ["id", "timestamp", "timestamp", "integer"]
+    assert found.timestamps[0].part_names == ("day_month_", "day_weekday_", "day_hour_")
+
+
+def coded(rng: np.random.Generator) -> Columns:
+    """Simulate codes of which some are common, some have a common beginning, and some neither."""
+    person = rng.integers(0, PEOPLE, ROWS)
+    rare = [f"E{i % 100:02d}.{i // 100}" for i in range(ROWS)]
+    common = np.where(person % 2 == 0, "I10", "J45.0")
+    middle = np.array([f"E11.{i:04d}" for i in range(ROWS)], dtype=object)
+    which = rng.integers(0, 3, ROWS)
+    code = np.where(which == 0, common, np.where(which == 1, middle, np.array(rare, dtype=object)))
+    lone = np.where(np.arange(ROWS) == 7, "Z99.secret", code)
+    numbers = np.array([f"25{i % 10}.{i:04d}" for i in range(ROWS)], dtype=object)
+    return {"id": np.array([f"p{i}" for i in person], dtype=object), "code": lone, "old": numbers}
+
+
+CODED = Schema(
+    "clinic",
+    (
+        Id(name="id"),
+        Text(name="icd", source="code", nulls=("?",), prefixes=(3, 1)),
+        Text(name="old", prefixes=(3,)),
+        Text(name="plain", source="old"),
+    ),
+)
+
+
+def test_values_too_rare_to_be_told_are_told_by_their_prefixes(tmp_path: Path) -> None:
+    data = coded(np.random.default_rng(0))
+    with door_onto(data, tmp_path / "l", schema=CODED) as door:
+        found = Discovery().run(door, progress=lambda *_: None)
+    icd, old, plain = (finding.column for finding in found.findings)
+    assert isinstance(icd, Categorical)
+    assert (icd.source, icd.nulls, icd.prefixes) == ("code", ("?",), (3, 1))
+    assert {"I10", "J45.0", "E11", "E"} <= set(icd.values)
+    assert set(icd.values) <= {"I10", "J45.0", "E", *(f"E{i:02d}" for i in range(100))}
+    # Codes that look like numbers are codes where prefixes are declared, and numbers elsewhere.
+    assert old == Categorical(name="old", values=tuple(f"25{i}" for i in range(10)), prefixes=(3,))
+    assert isinstance(plain, Numeric)
+    rows = icd.decode(icd.encode(data["code"]), np.random.default_rng(0))
+    assert set(rows) == {*icd.values, "(other)"}
+    assert (rows == "(other)").sum() == 1
+    told = {finding.column.name: finding for finding in found.findings}
+    assert "prefixes of length 3 reach" in told["icd"].reason
+    assert "prefixes of length 1 reach" in told["icd"].reason
+    assert "no value reaches" in told["old"].reason
+    assert not any("secret" in finding.reason for finding in found.findings)
+    with closing(Ledger(tmp_path / "l")) as ledger:
+        run = ledger.reopen().state()
+    assert run.spent <= run.cap
+    assert 0.9 * BUDGET.failure_grains < run.failure <= BUDGET.failure_grains
+    shares = sum(finding.share for finding in found.findings)
+    assert shares == pytest.approx(run.spent / run.cap, rel=1e-6)
+    asked = [reservation.what for reservation in run.reservations if "values" in reservation.what]
+    assert asked == [
+        *["values of icd, old"] * 2,
+        "values of icd (prefixes of length 3), old (prefixes of length 3)",
+        "values of icd (prefixes of length 1)",
+    ]
+    # Record and replay: only stored answers decide.
+    fewer = {name: column[:9] for name, column in data.items()}
+    with door_onto(fewer, tmp_path / "l", schema=CODED) as door:
+        assert Discovery().run(door, progress=lambda *_: None) == found
+
+
+def test_a_column_of_which_nothing_was_told_keeps_its_prefixes(tmp_path: Path) -> None:
+    data = {name: column[:200] for name, column in coded(np.random.default_rng(1)).items()}
+    data["code"] = np.array([f"{i:03d}.0" for i in range(200)], dtype=object)
+    schema = Schema("clinic", (Id(name="id"), Text(name="code", prefixes=(3,))))
+    with door_onto(data, tmp_path / "l", schema=schema) as door:
+        found = Discovery().run(door, progress=lambda *_: None)
+    assert found.schema == schema
+    assert "no prefix of length 3 reaches" in found.findings[0].reason
+
+
+def test_where_everything_is_noise_everything_is_left_out(tmp_path: Path) -> None:
+    few = {name: column[:3] for name, column in clinic().items()}
+    with door_onto(few, tmp_path / "l", Budget(epsilon=0.1, delta=2e-6, failure=1e-6)) as door:
+        found = Discovery().run(door, progress=lambda *_: None)
+    assert found.schema == SCHEMA
+    assert {type(finding.column) for finding in found.findings} == {Text}

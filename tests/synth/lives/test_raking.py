@@ -1,0 +1,113 @@
+"""Raking: what is wanted of rows and of consecutive rows comes out, both at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.synth.lives.supports import support
+from understudy.synth.lives import raking
+from understudy.synth.lives.habits import Habit
+from understudy.synth.lives.raking import Raked
+
+SIZES = np.full(2000, 5)
+PLACES = np.array([[0.6, 0.2, 0.2], [0.2, 0.2, 0.6]])
+"""A code's distribution by place."""
+
+
+def drawn(place: Any, *, steps: Any = None, habit: Habit, seed: int = 0, size: int = 3) -> Any:
+    column = Raked(
+        table=PLACES[:, :size],
+        shape=(2,),
+        steps=steps,
+        habit=habit,
+        support=support(size),
+        size=size,
+    )
+    merged, codes = column.draw(SIZES, [place], np.random.default_rng(seed))
+    assert merged.tolist() == codes.tolist()
+    return codes.reshape(-1, 5)
+
+
+def places(seed: int = 1) -> Any:
+    return np.random.default_rng(seed).integers(0, 2, SIZES.sum())
+
+
+def off_by_place(place: Any, codes: Any) -> float:
+    """How far the counts by place are from what the model wants, in total variation."""
+    counts = np.zeros((2, 3))
+    np.add.at(counts, (place, codes.reshape(-1)), 1)
+    wanted = np.bincount(place)[:, None] * PLACES
+    return float(np.abs(counts - wanted).sum() / wanted.sum() / 2)
+
+
+@pytest.mark.parametrize("agreeing", [0.4, 0.6, 0.8])
+def test_rows_agree_as_often_as_wanted_and_keep_their_pairs(agreeing: float) -> None:
+    """Places change at random, so that much agreement and the pairs contradict each other."""
+    place = places()
+    codes = drawn(place, habit=Habit(ordered=False, apart=1 - agreeing, step=None))
+    pairs = [(i, j) for i in range(5) for j in range(i)]
+    found = np.mean([np.mean(codes[:, i] == codes[:, j]) for i, j in pairs])
+    assert found == pytest.approx(agreeing, abs=0.03)
+    assert off_by_place(place, codes) < 0.01
+
+
+def test_what_follows_what_comes_out_with_the_pairs() -> None:
+    """Codes go round, 0 → 1 → 2 → 0 most of the time, whatever places say."""
+    follows, stationary = 0.8 * np.roll(np.eye(3), 1, axis=1) + 0.2 / 3, np.full(3, 1 / 3)
+    rows, people = SIZES.sum(), len(SIZES)
+    steps = np.vstack([stationary[:, None] * follows * (rows - people), stationary * people])
+    lags = [i - j for i in range(5) for j in range(i)]
+    agreeing = np.mean([np.trace(np.linalg.matrix_power(follows, lag)) / 3 for lag in lags])
+    flat = Raked(
+        table=np.ones((2, 3)),
+        shape=(2,),
+        steps=steps,
+        habit=Habit(ordered=False, apart=1 - float(agreeing), step=1 - 0.2 / 3),
+        support=support(3),
+        size=3,
+    )
+    merged, _ = flat.draw(SIZES, [places()], np.random.default_rng(3))
+    codes = merged.reshape(-1, 5)
+    got = np.zeros((3, 3))
+    np.add.at(got, (codes[:, :-1].reshape(-1), codes[:, 1:].reshape(-1)), 1)
+    assert np.abs(got / got.sum() - stationary[:, None] * follows).max() < 0.01
+
+
+def test_ordered_codes_are_as_far_apart_as_wanted() -> None:
+    place = places()
+    near = drawn(place, habit=Habit(ordered=True, apart=0.3, step=None))
+    far = drawn(place, habit=Habit(ordered=True, apart=0.45, step=None))
+    pairs = [(i, j) for i in range(5) for j in range(i)]
+    for codes, wanted in ((near, 0.3), (far, 0.45)):
+        found = np.mean([np.mean(np.abs(codes[:, i] - codes[:, j])) for i, j in pairs]) / 2
+        assert found == pytest.approx(wanted, abs=0.04)
+        assert off_by_place(place, codes) < 0.02
+
+
+def test_many_people_are_drawn_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pairs and agreement are those of people drawn at once."""
+    monkeypatch.setattr(raking, "MOST_ROWS", 1500)
+    place = places()
+    codes = drawn(place, habit=Habit(ordered=False, apart=0.4, step=None))
+    found = np.mean([np.mean(codes[:, i] == codes[:, j]) for i in range(5) for j in range(i)])
+    assert found == pytest.approx(0.6, abs=0.03)
+    assert off_by_place(place, codes) < 0.03
+
+
+def test_a_merged_code_of_a_person_is_one_code() -> None:
+    merged = support(9, seen=3)
+    column = Raked(
+        table=np.ones((1, merged.size)),
+        shape=(),
+        steps=None,
+        habit=Habit(ordered=False, apart=0.5, step=None),
+        support=merged,
+        size=9,
+    )
+    small, codes = column.draw(SIZES, [], np.random.default_rng(0))
+    who = np.repeat(np.arange(len(SIZES)), SIZES)
+    pairs = set(zip(who.tolist(), small.tolist(), codes.tolist(), strict=True))
+    assert len(pairs) == len({(person, each) for person, each, _ in pairs})

@@ -1,0 +1,93 @@
+"""Times: between first and last, or one a period; every period has its rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.synth.lives.supports import support
+from understudy.synth.lives import times as module
+from understudy.synth.lives.persons import People
+from understudy.synth.lives.times import Periods
+
+
+def people(sizes: Any, first: Any, last: Any = None) -> People:
+    return People(
+        np.asarray(sizes),
+        {},
+        np.asarray(first, dtype=np.int32),
+        None if last is None else np.asarray(last, dtype=np.int32),
+    )
+
+
+@given(st.data())
+@settings(max_examples=50, deadline=None)
+def test_times_lie_between_first_and_last_in_order(data: st.DataObject) -> None:
+    spans = data.draw(
+        st.lists(
+            st.tuples(st.integers(1, 6), st.integers(0, 9), st.integers(0, 9)),
+            min_size=1,
+            max_size=8,
+        )
+    )
+    sizes = np.array([n for n, _, _ in spans])
+    first, last = (np.array([f(a, b) for _, a, b in spans]) for f in (min, max))
+    periods = Periods.of(np.ones(10), support(10), waves=False)
+    times = periods.between(people(sizes, first, last), np.random.default_rng(0))
+    ends = np.cumsum(sizes)
+    for i, (end, size) in enumerate(zip(ends, sizes, strict=True)):
+        mine = times[end - size : end].tolist()
+        assert mine == sorted(mine)
+        assert mine[0] == first[i]
+        assert mine[-1] == (last[i] if size > 1 else first[i])
+
+
+@given(st.data())
+@settings(max_examples=50, deadline=None)
+def test_times_are_distinct_where_there_is_room(data: st.DataObject) -> None:
+    sizes = np.array(data.draw(st.lists(st.integers(1, 12), min_size=1, max_size=12)))
+    first = np.array([data.draw(st.integers(0, 9)) for _ in sizes])
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    periods = Periods.of(np.ones(10), support(10), waves=True)
+    follows = rng.gamma(0.3, size=(11, 10))
+    times = periods.one_each(people(sizes, first), follows, rng)
+    ends = np.cumsum(sizes)
+    for i, (end, size) in enumerate(zip(ends, sizes, strict=True)):
+        mine = times[end - size : end].tolist()
+        assert mine[0] == min(first[i], max(0, 10 - size))
+        if size <= 10:
+            assert (np.diff(mine) > 0).all()
+
+
+def test_periods_follow_one_another_as_wanted_and_have_their_rows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nobody comes in two periods running, and some periods have three times the rows."""
+    count = 4000
+    likely = np.array([3.0, 1, 1, 3, 1, 1, 3, 1, 1, 3, 1, 1])
+    follows = np.vstack([np.triu(np.ones((12, 12)), 2), np.ones(12)])
+    periods = Periods.of(likely, support(12), waves=True)
+
+    def off() -> float:
+        rng = np.random.default_rng(1)
+        who = people(np.full(count, 4), rng.choice(4, count, p=[0.6, 0.1, 0.1, 0.2]))
+        times = periods.one_each(who, follows, rng).reshape(-1, 4)
+        assert np.mean(np.diff(times, axis=1) == 1) < 0.01
+        there = np.bincount(times.reshape(-1), minlength=12) / times.size
+        return float(np.abs(there - likely / likely.sum()).sum() / 2)
+
+    raked = off()
+    assert raked < 0.04
+    monkeypatch.setattr(module, "RAKED", 0)
+    assert off() > 3 * raked
+
+
+@pytest.mark.parametrize("waves", [True, False])
+def test_years_between_two_waves_have_no_rows(waves: bool) -> None:
+    counts = np.array([100.0, 5.0, 100.0, 5.0, 100.0])
+    held = Periods.of(counts, support(5), waves=waves).held.tolist()
+    assert held == ([0, 2, 4] if waves else [0, 1, 2, 3, 4])

@@ -1,0 +1,72 @@
+"""Transitions: with little noise the table is the truth, with much noise what was known before."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.synth.lives.supports import support
+from understudy.door import Measurement
+from understudy.synth.lives.habits import Habit
+from understudy.synth.lives.transitions import Transitions
+
+PEOPLE, ROWS = 1000, 5000
+
+
+def truth(codes: int, seed: int) -> Any:
+    """Counts of (previous, this) of a chain that mostly stays; first rows in the last line."""
+    rng = np.random.default_rng(seed)
+    ways = rng.gamma(0.5, size=(codes, codes)) + 2 * np.eye(codes)
+    ways /= ways.sum(axis=1, keepdims=True)
+    shares = np.full(codes, 1 / codes)
+    for _ in range(200):
+        shares = shares @ ways
+    return np.vstack([shares[:, None] * ways * (ROWS - PEOPLE), shares * PEOPLE])
+
+
+def settled(table: Any, noise: float, *, ordered: bool = False, seed: int = 0) -> Any:
+    codes, rng = table.shape[1], np.random.default_rng(seed)
+    later = table[:-1] / table[:-1].sum()
+    apart = np.abs(np.arange(codes)[:, None] - np.arange(codes)) / max(1, codes - 1)
+    step = float((later * apart).sum()) if ordered else 1 - float(np.trace(later))
+    values = table + noise * rng.standard_normal(table.shape)
+    measured = Measurement(clique=("before", "x"), values=values.reshape(-1), scale=max(noise, 1))
+    found = Transitions({"x": measured}, {"x": noise}, {"x": support(codes)}, "t")
+    habit = Habit(ordered=ordered, apart=0.5, step=step)
+    return found._table("x", table.sum(axis=0), habit, PEOPLE)
+
+
+def apart(a: Any, b: Any) -> float:
+    return float(np.abs(a / a.sum() - b / b.sum()).sum() / 2)
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+@pytest.mark.parametrize("codes", [2, 3, 9])
+def test_with_little_noise_it_is_the_truth(codes: int, *, ordered: bool) -> None:
+    table = truth(codes, codes)
+    assert apart(settled(table, 1.0, ordered=ordered), table) < 0.02
+
+
+@pytest.mark.parametrize("noise", [10.0, 100.0, 1e6])
+@pytest.mark.parametrize("codes", [3, 9, 30])
+def test_it_is_no_further_than_the_noisy_answer(codes: int, noise: float) -> None:
+    table = truth(codes, codes)
+    values = table + noise * np.random.default_rng(0).standard_normal(table.shape)
+    noisy = np.maximum(values, 0)
+    assert apart(settled(table, noise), table) < max(0.02, 1.1 * apart(noisy, table))
+
+
+@given(st.integers(1, 12), st.floats(0.1, 1e4), st.booleans(), st.integers(0, 99))
+@settings(max_examples=40, deadline=None)
+def test_codes_have_their_counts_whatever_the_noise(
+    codes: int, noise: float, ordered: bool, seed: int
+) -> None:
+    table = truth(codes, seed)
+    found = settled(table, noise, ordered=ordered, seed=seed)
+    assert np.isfinite(found).all()
+    assert (found >= 0).all()
+    assert found.sum(axis=0) == pytest.approx(table.sum(axis=0), rel=1e-3, abs=0.1)
