@@ -15,6 +15,7 @@ from understudy.release.guarantee import guarantee
 from understudy.release.people import Apart, Joined, own_codes
 from understudy.release.release import Release
 from understudy.release.rows import Decoded
+from understudy.release.unique import with_unique
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,13 +51,13 @@ def build(
     Of two tables, people are those of the synthesis, or else have their rows' most common codes.
     What is promised is the run's budget, or more, where ``discoveries`` told what the schema says.
     """
-    batches, person = synthesis.batches, resolve(unit, schema)
+    batches, person = with_unique(synthesis.batches, schema, rng), resolve(unit, schema)
     decode = partial(Decoded, schema=schema, unit=person, within=synthesis.within, rng=rng)
     flat = decode(batches)
     decoded: Decoded | Joined = flat
     people = batches.rows if batches.people is None else batches.people
     if two_tables or (flat.ids and synthesis.people is not None):
-        lines = _people(synthesis, schema)
+        lines = _people(synthesis, batches, schema)
         decoded = (Apart if two_tables else Joined).of(batches, lines, schema, decode)
         people = lines.rows
     manifest = {
@@ -95,10 +96,10 @@ def _charge(what: str, charge: Charge, budget: Budget) -> dict[str, Any]:
     }
 
 
-def _people(synthesis: Synthesis, schema: Schema) -> Batches:
+def _people(synthesis: Synthesis, batches: Batches, schema: Schema) -> Batches:
     """Return the table of people: their own columns, and their numbers."""
     if synthesis.people is None:
-        return Batches.held(*own_codes(synthesis.batches, schema))
+        return Batches.held(*own_codes(batches, schema))
     count = len(next(iter(synthesis.people.values())))
     return Batches.held(synthesis.people, np.arange(count))
 

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
+from understudy.public import Batches
+from understudy.release.rows import Owners
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from understudy.public import Batches
     from understudy.release.from_disk import Stored
     from understudy.release.rows import Decoded
     from understudy.schema import Array, Codes, Schema
@@ -40,7 +42,11 @@ class Joined:
     ) -> Self:
         """Decode both: what is a person's own once, so that a birthday is one day in all rows."""
         names = [column.name for column in schema.released_columns]
-        return cls(decode(rows, of="row"), decode(people, of="person"), columns=names)
+        people = _kept(people, schema)
+        held, lines = decode(rows, of="row"), decode(people, of="person")
+        if schema.constraints:
+            held.owners = Owners(people, lines)
+        return cls(held, lines, columns=names)
 
     @cached_property
     def columns(self) -> dict[str, Array]:
@@ -62,6 +68,16 @@ class Joined:
 
 class Apart(Joined):
     """The same, released as the two tables that they are."""
+
+
+def _kept(people: Batches, schema: Schema) -> Batches:
+    """Return people whose own codes leave their rows something that is allowed."""
+    if not schema.constraints:
+        return people
+    batch = people.whole()
+    # Of what is drawn here nothing is secret, and a run that is resumed draws the same.
+    codes = schema.keeper.own(batch.codes, np.random.default_rng(0))
+    return Batches.held(codes, batch.people)
 
 
 def own_codes(batches: Batches, schema: Schema) -> tuple[dict[str, Codes], Ints]:

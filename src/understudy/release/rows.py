@@ -33,7 +33,9 @@ class Decoded:
         """The rows of each batch."""
         self._batches: Batches | None = batches
         self._released = [c for c in schema.released_columns if of in {None, c.of}]
-        self._within = within
+        self._within, self._keeper = within, schema.keeper
+        self.owners: Owners | None = None
+        """The people whose rows these are, where constraints are about their own columns too."""
         self.ids = _first_ids(schema, unit)
         """The first synthetic person's id, in each of the unit's columns that are ids."""
         self._seed = int(rng.integers(2**63))
@@ -68,12 +70,36 @@ class Decoded:
             drawn, within = column.decode(codes, rng), self._within.get(column.name)
             return drawn if within is None else within.redraw(drawn, codes, rng)
 
-        columns: dict[str, Array] = {}
+        ids: dict[str, Array] = {}
         if batch.people is not None:
-            columns = {name: batch.people + first for name, first in self.ids.items()}
+            ids = {name: batch.people + first for name, first in self.ids.items()}
+        own, values = ({}, {}) if self.owners is None else self.owners.of(batch)
+        codes = self._keeper.kept({**batch.codes, **own}, rng, fixed=own)
         for column in self._released:
-            columns[column.name] = column.joined(batch.codes, draw, rng)
-        return columns
+            if not self._keeper.is_sum(column.name):
+                values[column.name] = column.joined(codes, draw, rng)
+        self._keeper.finish(values, codes, rng, fixed=own)
+        return ids | {column.name: values[column.name] for column in self._released}
+
+
+class Owners:
+    """People whose rows are decoded apart: their own codes, and the values that these became."""
+
+    def __init__(self, people: Batches, decoded: Decoded) -> None:
+        """Take the people, who are all in memory."""
+        batch = people.whole()
+        assert batch.people is not None  # noqa: S101  they are people
+        self._numbers, self._codes, self._decoded = batch.people, batch.codes, decoded
+
+    def of(self, batch: Batch) -> tuple[dict[str, Codes], dict[str, Array]]:
+        """Return the own codes and values of each row's person."""
+        assert batch.people is not None  # noqa: S101  they are of people
+        whose = np.searchsorted(self._numbers, batch.people)
+        values = self._decoded.columns
+        return (
+            {name: codes[whose] for name, codes in self._codes.items()},
+            {name: column[whose] for name, column in values.items()},
+        )
 
 
 def _first_ids(schema: Schema, unit: ResolvedUnit) -> dict[str, int]:

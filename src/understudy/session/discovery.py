@@ -153,9 +153,9 @@ def _with_texts(header: list[str], known: Schema | None, unit: AnyUnit, name: st
     ]
     texts = [Text(name=n) for n in header if n not in named | taken | set(own)]
     columns = (*ids, *declared, *texts)
-    marks = {} if known is None else {"delimiter": known.delimiter, "quote": known.quote}
-    order = () if known is None else known.order_by
-    return Schema(name, columns, order_by=order, **marks)
+    if known is None:
+        return Schema(name, columns)
+    return replace(known, name=name, columns=columns)
 
 
 def _run(ledger: Ledger, budget: Budget, schema: Schema, program: Discovery) -> Run:
