@@ -26,6 +26,7 @@ from understudy.public import Synthesis, bins_within
 from understudy.synth.generate.assignment import drawn
 from understudy.synth.generate.rounding import check_rows
 from understudy.synth.measure.granularity import Grid, closure
+from understudy.synth.measure.impossible import zeros_of
 from understudy.synth.measure.noise_levels import public_cap
 from understudy.synth.measure.population import (
     PopulationSettings,
@@ -171,6 +172,7 @@ class AdaGrid(PopulationSettings):
             schema.domain,
             answers.evidence,
             total=answers.total,
+            zeros=zeros_of(schema, schema.domain, [m.clique for m in answers.evidence]),
             most=MOST_ITERATIONS,
             watch=lambda state: progress("fitting the model", state.iterations / MOST_ITERATIONS),
         )

@@ -16,6 +16,7 @@ from understudy.graph import Domain, totals
 from understudy.public import Synthesis, bins_within
 from understudy.synth.generate.assignment import drawn
 from understudy.synth.generate.rounding import check_rows, rescaled
+from understudy.synth.measure.impossible import zeros_of
 from understudy.synth.measure.population import PopulationSettings, bound_notes, meet
 from understudy.synth.measure.support import (
     MOST_VALUES,
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from understudy.door import Door
-    from understudy.graph import Model
+    from understudy.graph import Model, Zeros
     from understudy.public import Progress, PublicTable
     from understudy.schema import Codes
     from understudy.synth.measure.population import Crowd
@@ -139,6 +140,11 @@ class Compressed:
         """Return the measurements of columns, restated for merged codes."""
         known = {s.column: s for s in self.supports}
         return [known[m.clique[0]].restated(m) for m in self.measured]
+
+    def zeros(self, more: Sequence[Measurement]) -> list[Zeros]:
+        """Return the cells that constraints forbid, for a model of columns and ``more``."""
+        groups = {s.column: s.merge.codes for s in self.supports}
+        return zeros_of(self.door.schema, self.domain, [m.clique for m in more], groups)
 
     def ones(self) -> dict[str, NDArray[np.float64]]:
         """Return every column's counts of merged codes, non-negative and all of one total."""
