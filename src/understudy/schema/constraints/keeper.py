@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from understudy.errors import SchemaError
-from understudy.schema.constraints.constraint import Determines, Order, Sum, ordered
+from understudy.schema.constraints.constraint import (
+    Determines,
+    Order,
+    Sum,
+    UniquePerPerson,
+    ordered,
+)
 from understudy.schema.constraints.mending import completed, mended
 from understudy.schema.constraints.relations import Relation
 from understudy.schema.constraints.solving import Solver, components, conflict
@@ -43,6 +49,7 @@ class Keeper:
         self.constraints = tuple(constraints)
         self._released: dict[str, Released] = {c.name: c for c in columns if hasattr(c, "of")}  # type: ignore[misc]
         self._columns = {part.name: part for c in columns for part in c.modelled}
+        self.computed: dict[str, Constraint] = {}
         self.computed = self._computed()
         """The columns that follow from others, by the constraint that says so, in order."""
         self._images = self._determined()
@@ -95,6 +102,9 @@ class Keeper:
                 got=", ".join(map(repr, unknown)),
                 allowed=", ".join(sorted(known)),
             )
+        if isinstance(constraint, UniquePerPerson):
+            self._find(constraint)(constraint.column)
+        self._check_owner(constraint)
         if not isinstance(constraint, Sum):
             return
         for name in constraint.columns:
@@ -105,6 +115,19 @@ class Keeper:
                     f"constraint {constraint.label!r}: a sum is of numbers",
                     got=f"{name!r}, a {kind} column",
                 )
+
+    def _check_owner(self, constraint: Constraint) -> None:
+        """Raise where a person's own column would follow from those of their rows."""
+        name = constraint.computed
+        if name is None or self._released[name].of != "person":
+            return
+        others = [n for n in constraint.columns if self._released[n].of != "person"]
+        if others:
+            raise SchemaError(
+                f"constraint {constraint.label!r}: {name!r} is a person's own column",
+                got=f"{', '.join(others)}, of rows",
+                hint="what is a person's own follows from what is their own",
+            )
 
     def _determined(self) -> dict[str, tuple[str, Ints]]:
         """Return for each determined column by which one, and its code for each of that one's."""
