@@ -36,7 +36,7 @@ class Decoded:
         self._within, self._keeper = within, schema.keeper
         self.owners: Owners | None = None
         """The people whose rows these are, where constraints are about their own columns too."""
-        self.ids = _first_ids(schema, unit)
+        self.ids = ids_of(schema, unit)
         """The first synthetic person's id, in each of the unit's columns that are ids."""
         self._seed = int(rng.integers(2**63))
         self._columns: dict[str, Array] = {}
@@ -102,7 +102,7 @@ class Owners:
         )
 
 
-def _first_ids(schema: Schema, unit: ResolvedUnit) -> dict[str, int]:
+def ids_of(schema: Schema, unit: ResolvedUnit) -> dict[str, int]:
     """Return the first synthetic person's id, in the unit's columns that are ids."""
     declared = {c.name: c.min for c in schema.ids}
     drawn = {c.name for c in (*schema.modelled, *schema.released_columns)}

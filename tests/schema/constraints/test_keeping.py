@@ -24,9 +24,9 @@ def declared(said: tuple[Constraint, ...]) -> Schema | None:
     try:
         return Schema("small", COLUMNS, constraints=said)
     except SchemaError as error:
-        if "circle" not in error.what:
-            assert error.what == "no row can obey these constraints together"
-        return None
+        if "circle" in error.what or "together" in error.what:
+            return None
+        raise
 
 
 def some(schema: Schema, rows: int, rng: np.random.Generator) -> dict[str, Codes]:
@@ -87,8 +87,8 @@ def test_every_row_obeys_and_those_that_did_are_as_they_were(
     before = np.logical_or.reduce([r.broken(codes) for r in schema.keeper.relations])
     kept = schema.keeper.kept(codes, rng)
     assert not any(r.broken(kept).any() for r in schema.keeper.relations)
-    for name, column in codes.items():
-        assert np.array_equal(column[~before], kept[name][~before])
+    for name, was in codes.items():
+        assert np.array_equal(was[~before], kept[name][~before])
         assert kept[name].min() >= 0
         assert kept[name].max() < schema.domain[name]
     rows = values(schema, kept, rng)

@@ -6,7 +6,6 @@ so that they are in order; sums are computed last.  `broken` says which rows of 
 
 from __future__ import annotations
 
-from copy import copy
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -21,7 +20,6 @@ from understudy.schema.constraints.constraint import (
     ordered,
 )
 from understudy.schema.constraints.mending import completed, mended
-from understudy.schema.constraints.relations import Relation
 from understudy.schema.constraints.solving import Solver, components, conflict
 
 if TYPE_CHECKING:
@@ -32,6 +30,7 @@ if TYPE_CHECKING:
     from understudy.schema.columns import Column, Declaration, Released
     from understudy.schema.constraints.conditions import Condition, Mask
     from understudy.schema.constraints.constraint import Constraint, Find, Meant
+    from understudy.schema.constraints.relations import Relation
     from understudy.schema.encoding.reading import Array, Codes
 
     Floats = NDArray[np.float64]
@@ -215,16 +214,6 @@ class Keeper:
                 "no row can obey these constraints together", got=", ".join(map(repr, found))
             )
 
-    def where(self, wanted: Mapping[str, Mask]) -> Keeper | None:
-        """Return the keeper of rows with wanted codes only; None if no row can have them."""
-        more = [Relation.banning(f"where {n}", {n: ~mask}) for n, mask in wanted.items()]
-        relations = [*self.relations, *more]
-        if conflict(relations):
-            return None
-        found = copy(self)
-        found.solvers = [Solver.of(held) for held in components(relations)]
-        return found
-
     # What is done to rows.
 
     def kept(
@@ -236,6 +225,13 @@ class Keeper:
             if all(name in out for name in solver.columns):
                 out = mended(solver, out, rng, fixed)
         return self.filled(out)
+
+    def obeyed(self, codes: Mapping[str, Codes]) -> Mask:
+        """Return which rows of codes are allowed."""
+        found = np.ones(len(next(iter(codes.values()))), dtype=bool)
+        for relation in self.relations:
+            found &= ~relation.broken(codes)
+        return found
 
     def own(self, codes: Mapping[str, Codes], rng: np.random.Generator) -> dict[str, Codes]:
         """Return people's own codes, changed where none of their rows could obey."""
