@@ -1,4 +1,4 @@
-"""Every row of every mechanism's release obeys every constraint, and so does what is drawn later."""
+"""Every row that any mechanism makes obeys every constraint, and so does what is drawn later."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import pytest
 
 import understudy as us
 from tests.schema.constraints.worlds import broken
-from tests.session.sameness import same
 from understudy.schema import Array, Categorical, Id, Integer, Numeric, Schema
 from understudy.schema.constraints import (
     ConstantPerPerson,
@@ -132,4 +131,6 @@ def test_what_no_row_can_have_is_not_drawn(tmp_path: Path) -> None:
 def test_a_run_is_resumed_with_its_constraints(tmp_path: Path) -> None:
     held = session(tmp_path)
     release = held.run(us.Pairs())
-    assert same(held.resume(1), release)
+    again = held.resume(1)
+    for name, column in release.columns.items():
+        np.testing.assert_array_equal(again.columns[name], column)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from understudy.budget import ResolvedUnit
     from understudy.public import Batch, Batches, Within
@@ -24,7 +24,7 @@ class Decoded:
         *,
         schema: Schema,
         unit: ResolvedUnit,
-        within: Mapping[str, Within],
+        within: Within | None,
         rng: np.random.Generator,
         of: Of | None = None,
     ) -> None:
@@ -66,15 +66,21 @@ class Decoded:
                 yield self._decoded(batch, np.random.default_rng((self._seed, i)))
 
     def _decoded(self, batch: Batch, rng: np.random.Generator) -> dict[str, Array]:
-        def draw(column: Column, codes: Codes) -> Array:
-            drawn, within = column.decode(codes, rng), self._within.get(column.name)
-            return drawn if within is None else within.redraw(drawn, codes, rng)
-
         ids: dict[str, Array] = {}
         if batch.people is not None:
             ids = {name: batch.people + first for name, first in self.ids.items()}
         own, values = ({}, {}) if self.owners is None else self.owners.of(batch)
         codes = self._keeper.kept({**batch.codes, **own}, rng, fixed=own)
+        parts = [part.name for column in self._released for part in column.modelled]
+        public = {} if self._within is None else self._within.drawn(codes, parts, rng)
+
+        def draw(column: Column, codes: Codes) -> Array:
+            drawn = column.decode(codes, rng)
+            if column.name in public:
+                better, known = public[column.name]
+                drawn[known] = better[known]
+            return drawn
+
         for column in self._released:
             if not self._keeper.is_sum(column.name):
                 values[column.name] = column.joined(codes, draw, rng)

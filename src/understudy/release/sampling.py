@@ -15,7 +15,7 @@ import numpy as np
 
 from understudy.budget import ResolvedUnit
 from understudy.errors import SchemaError, UsageError
-from understudy.public import Batches, PublicTable, bins_within
+from understudy.public import Batches, PublicTable, Within
 from understudy.release.people import Joined, lines_of
 from understudy.release.rows import Decoded
 from understudy.release.unique import with_unique
@@ -86,7 +86,7 @@ def sampled(
     batches = Batches.held(codes, people if release.ids else None)
     lines = lines_of(batches, schema) if release.ids and schema.own else None
     batches = with_unique(batches, lines, schema, rng)
-    decode = partial(Decoded, schema=schema, unit=unit, within=bins_within(known), rng=rng)
+    decode = partial(Decoded, schema=schema, unit=unit, within=Within(known), rng=rng)
     if lines is not None:
         return Joined.of(batches, lines, schema, decode).columns
     return decode(batches).columns
