@@ -32,6 +32,7 @@ from understudy.schema.constraints import (
 
 if TYPE_CHECKING:
     from understudy.schema import Array
+    from understudy.synth import Mechanism
 
 EPSILON, REPEATS, ROWS = 1.0, 3, 1_000_000
 WORSE, SLOWER = 1.02, 1.3
@@ -46,7 +47,7 @@ class Case:
     panel: Panel
     constraints: tuple[Constraint, ...]
     public: Any = None
-    mechanism: us.Mechanism = us.Auto()  # noqa: RUF009  it is immutable
+    mechanism: Mechanism = us.Auto()  # noqa: RUF009  it is immutable
 
 
 def taxi(*constraints: Constraint) -> Case:
