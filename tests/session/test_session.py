@@ -402,7 +402,9 @@ def test_a_failure_after_the_first_question_can_be_resumed_on_a_full_budget(
     state = read(path)
     assert not state.runs[1].closed
     assert (state.left, len(state.runs[1].answers)) == (0, after)
-    with pytest.raises(BudgetExhaustedError, match="resume or abandon"):
+    with pytest.raises(
+        BudgetExhaustedError, match=r"run 1 is unfinished: 'understudy resume .* --run 1'"
+    ):
         session(path).run(Independent())
     monkeypatch.setattr(Failing, "mended", True)
     release = session(path).resume()

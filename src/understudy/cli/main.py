@@ -292,6 +292,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     as_json = "--json" in words
+    options: argparse.Namespace | None = None
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A name that the terminal cannot show must not fail a command that succeeded.
         sys.stdout.reconfigure(errors="backslashreplace")
@@ -304,9 +305,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UnderstudyError as error:
         failure = error
     except KeyboardInterrupt:
-        print(
-            "understudy: interrupted; 'understudy resume LEDGER' continues the run", file=sys.stderr
-        )
+        from understudy.cli.interruption import interrupted  # noqa: PLC0415
+
+        print(f"understudy: {interrupted(options)}", file=sys.stderr)
         return 130
     except BrokenPipeError:
         # The reader of our output has exited; all files are written.
