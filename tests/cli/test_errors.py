@@ -165,6 +165,26 @@ CASES: dict[str, Case] = {
         MalformedFileError,
         ("a line of distinct column names", "Hint:"),
     ),
+    "another delimiter": (
+        with_file("trips.csv", "taxi;colour;hour\n1;red;1\n"),
+        MalformedFileError,
+        ("no ',' in the first line; the delimiter looks like ';'", "Hint: declare the delimiter"),
+    ),
+    "a column twice": (
+        with_file("trips.csv", "taxi,colour,hour,Hour\n1,red,1,1\n"),
+        MalformedFileError,
+        ("a name that occurs twice", "Hint: every column needs a name of its own"),
+    ),
+    "a header in another encoding": (
+        with_file("trips.csv", "täxi,colour,hour\n1,red,1\n".encode("latin-1")),
+        MalformedFileError,
+        ("text that is not UTF-8",),
+    ),
+    "a table as a ledger": (
+        lambda p: ["ledger", str(p / "trips.csv")],
+        LedgerDamagedError,
+        ("trips.csv is not a ledger", "Hint: name the ledger's own file"),
+    ),
     "missing column": (
         with_file("trips.csv", "taxi,color,hour\n1,red,2\n"),
         MissingColumnError,

@@ -52,6 +52,17 @@ def test_ids_are_ids() -> None:
     assert schema == Schema("t", (Id(name="who"), Integer(name="x", min=1, max=3)))
 
 
+def test_what_only_tells_rows_apart_is_left_out() -> None:
+    table = {
+        "rownames": np.arange(1, 301),
+        "visit_id": np.arange(5000, 5300),
+        "shop_id": np.arange(300) % 7,
+        "paid": np.arange(300),
+    }
+    kinds = [c.kind for c in Schema.from_public(table, name="t").columns]
+    assert kinds == ["ignored", "ignored", "integer", "numeric"]
+
+
 def test_an_id_must_be_there() -> None:
     with pytest.raises(MissingColumnError) as caught:
         Schema.from_public({"x": np.array([1])}, name="t", ids=("x", "who"))

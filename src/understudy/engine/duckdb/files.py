@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 LONGEST_LINE = 2**24
 """The most bytes of a CSV line.  With DuckDB's own 2 MB, one long cell would fail a table."""
 
+DELIMITERS = (";", "\t", "|", ",")
+"""What separates the cells of files that people have."""
+LOOKS_LIKE = "the delimiter looks like"
+CSV_TABLE = """[csv] with delimiter = ";", or whatever it is"""
+
 
 def malformed() -> MalformedFileError:
     """Return the error for a malformed table, without any of its contents."""
@@ -74,15 +79,36 @@ def _header(path: Path, delimiter: str, quote_mark: str) -> list[str]:
         unread = error.strerror
     if unread is not None:
         raise MissingFileError(f"{path} cannot be read", got=unread)
-    # An empty or duplicate name is not quoted: a file without a header has
-    # values where the names should be.
-    if not names or len({n.lower() for n in names}) < len(names) or not all(map(_is_name, names)):
+    wrong = _wrong(names, delimiter)
+    if wrong is not None:
         raise MalformedFileError(
             f"{path} does not begin with a line of distinct column names",
+            got=wrong,
             allowed="UTF-8 text with a header line",
-            hint="declare the delimiter and quote in the schema's [csv] table",
+            hint=f"declare the delimiter in the schema: {CSV_TABLE}"
+            if LOOKS_LIKE in wrong
+            else "every column needs a name of its own",
         )
     return names
+
+
+def _wrong(names: list[str], delimiter: str) -> str | None:
+    """Say what is wrong with a header, or None.
+
+    No name is quoted: a file without a header has values where the names should be.
+    """
+    if not names:
+        return "no text at its beginning"
+    others = [mark for mark in DELIMITERS if mark != delimiter and mark in names[0]]
+    if len(names) == 1 and others:
+        return f"no {delimiter!r} in the first line; {LOOKS_LIKE} {others[0]!r}"
+    if not all(_is_utf8(name) for name in names):
+        return "text that is not UTF-8"
+    if not all(name.strip() and "\x00" not in name for name in names):
+        return "a column without a name"
+    if len({name.lower() for name in names}) < len(names):
+        return "a name that occurs twice, upper and lower case taken as the same"
+    return None
 
 
 def _unpack(path: Path) -> None:
@@ -98,6 +124,5 @@ def _unpack(path: Path) -> None:
         raise malformed()
 
 
-def _is_name(text: str) -> bool:
-    whole = text.encode("utf-8", "ignore").decode() == text
-    return whole and bool(text.strip()) and "\x00" not in text
+def _is_utf8(text: str) -> bool:
+    return text.encode("utf-8", "ignore").decode() == text

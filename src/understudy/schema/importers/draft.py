@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -36,6 +37,10 @@ WRITTEN = tuple(day + time for day in DAYS for time in TIMES)
 """Common formats of moments besides ISO 8601; American dates before British ones."""
 LOOKED_AT = 1000
 """How many values are examined to find the format of all."""
+ROW_NAME = re.compile(
+    r"(?i:(?:^|[\W_])(?:id|uuid|guid|key|index|rowid|row|rownames?)$|^unnamed: 0$)|[a-z]I[dD]$"
+)
+"""The names of columns that tell rows apart, where their values do so too."""
 CALENDAR = {"month": (1, 12), "day": (1, 31), "hour": (0, 23), "minute": (0, 59)}
 """The ranges of integer columns with these names."""
 
@@ -94,7 +99,10 @@ def _column(name: str, values: Array, known: _Known) -> Declaration:
     if kind != "categorical":
         read, absent = reading.numbers(values, NULLS)
         if _mostly(read, absent) and values.dtype.kind != "b":
-            return _number(name, read[~absent & np.isfinite(read)])
+            present = read[~absent & np.isfinite(read)]
+            return (
+                Ignored(name=name) if _tells_rows_apart(name, present) else _number(name, present)
+            )
     texts = reading.texts(values)
     counted: dict[str, int] = {}
     for text in texts.tolist():
@@ -137,6 +145,17 @@ def _number(name: str, read: Array) -> Declaration:
     inner = np.quantile(read, np.linspace(0, 1, BINS + 1)[1:-1], method="lower")
     inside = [float(e) for e in np.unique(inner) if low < e < high]
     return Numeric(name=name, edges=(low, *inside, high), whole=whole and far <= 2.0**63)
+
+
+def _tells_rows_apart(name: str, read: Array) -> bool:
+    """Whether a column is named as the rows' numbers or ids, which hardly occur twice.
+
+    >>> [_tells_rows_apart(n, np.arange(99.0)) for n in ("visit_id", "visitID", "rownames", "age")]
+    [True, True, True, False]
+    >>> _tells_rows_apart("shop_id", np.arange(99.0) % 9)
+    False
+    """
+    return ROW_NAME.search(name) is not None and len(np.unique(read)) > len(read) / 2
 
 
 def _calendar(name: str, low: int, high: int) -> tuple[int, int]:
