@@ -31,6 +31,7 @@ from understudy.errors import (
     UnderstudyError,
     UsageError,
 )
+from understudy.schema import PUBLIC
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -68,6 +69,7 @@ def test_a_draft_goes_straight_into_check_and_synth(city: Place, form: str) -> N
         "wrong",
         "  when goes from 2019-01-01 to 2019-12-31, the public table's years: if the private table "
         "covers other dates, set them, or use --period",
+        f"  {PUBLIC}",
         f"{folder / 'understudy.toml'}: who is protected, how strongly, by which mechanism",
         f"Next: understudy check {folder / 'understudy.toml'}",
     ]
@@ -186,7 +188,7 @@ def test_timestamps_go_in_and_timestamps_come_out(city: Place) -> None:
         city / "draft" / "understudy.toml",
         "--mechanism=independent",
         "--bounding=weights:4",
-        "--epsilon=50",
+        "--epsilon=20",
     )
     rows = pq.read_table(city / "draft" / "private-release" / "rows.parquet")
     assert rows.column_names == list(HEADER)

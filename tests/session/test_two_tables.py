@@ -82,7 +82,7 @@ def opened(folder: Path, **other: Any) -> us.Session:
         "budget": BUDGET,
         "ledger": folder / "clinic.ledger",
     }
-    return us.open(**{**given, **other})
+    return us.open(i_know=True, **{**given, **other})
 
 
 def check_fit(release: Release) -> None:
@@ -207,6 +207,7 @@ def test_a_table_of_two_columns_called_people_and_rows_is_one_table(tmp_path: Pa
         "odd", (Integer(name="people", min=0, max=3), Integer(name="rows", min=0, max=3))
     )
     release = us.open(
+        i_know=True,
         private={"people": [1, 2, 3], "rows": [3, 2, 1]},
         schema=schema,
         unit=us.Unit.each_row(),

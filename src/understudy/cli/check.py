@@ -23,9 +23,11 @@ from understudy.cli import arguments
 from understudy.cli.output import tell
 from understudy.cli.progress import shown
 from understudy.cli.runfile import with_runfile
-from understudy.cli.synth import opened
+from understudy.cli.synth import I_KNOW, opened
+from understudy.errors import BudgetError
 from understudy.evaluate import METRICS, compare, read_private, read_synthetic
 from understudy.ledger import Ledger, describe_left
+from understudy.opening import dangers, refuse
 from understudy.public import Batches, PublicTable, moved
 from understudy.release.guarantee import delta_words, whole_person, whole_person_words
 from understudy.release.rows import Decoded
@@ -43,11 +45,8 @@ if TYPE_CHECKING:
 
 PEOPLE = 10_000
 """How many people are drawn where no public table identifies them."""
-NEAR_ONE = 0.01
 LARGE = 2**30
 """A model of more bytes than this gets a warning."""
-WEAK = 5.0
-"""So does a larger epsilon."""
 UNREAD = 0.5
 """So does a column of which a larger share of the public rows has no declared value."""
 WORST = 3
@@ -59,8 +58,10 @@ def run(options: argparse.Namespace) -> None:
     arguments.check_run(options)
     mechanism = arguments.mechanism(options.mechanism, options.settings)
     chooser = arguments.chooser(options, mechanism)
-    with shown(quiet=options.json) as progress:
-        session = replace(opened(options, chooser, progress), public=options.public)
+    with shown(quiet=options.json or options.quiet) as progress:
+        session = replace(
+            opened(options, chooser, progress, rehearsing=True), public=options.public
+        )
         facts, lines = _checked(session, mechanism, progress)
     tell(options, facts, lines)
 
@@ -224,16 +225,11 @@ def _ledger(session: Session) -> str:
 
 def _warnings(session: Session, people: int | None, release: Release) -> Iterator[str]:
     budget, unit = session.budget, session.person
-    if people is not None and budget.delta * people > NEAR_ONE:
-        yield (
-            f"delta times the number of people is {budget.delta * people:.2g}: that many may be "
-            f"revealed entirely. Choose delta below {NEAR_ONE / people:.0e}."
-        )
-    if budget.epsilon > WEAK:
-        yield (
-            f"epsilon {budget.epsilon:g} is a weak promise: one person's rows may make an outcome "
-            f"{math.exp(min(budget.epsilon, 700)):.3g} times as likely."
-        )
+    yield from dangers(budget, people=people)
+    try:
+        refuse(budget, people=people, i_know=False, how=I_KNOW)
+    except BudgetError as error:
+        yield f"'understudy synth' refuses this: {error}"
     if unit.is_row and session.schema.ids:
         names = ", ".join(c.name for c in session.schema.ids)
         yield (

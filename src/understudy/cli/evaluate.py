@@ -139,7 +139,7 @@ def run(options: argparse.Namespace) -> None:
     With a report, figures are written to its file and nowhere else.
     """
     evaluation = _Evaluation.of(options)
-    with shown(quiet=options.json) as progress:
+    with shown(quiet=options.json or options.quiet) as progress:
         real, runs = _compared(evaluation, progress)
         if options.report is not None:
             progress("writing the report", 0)

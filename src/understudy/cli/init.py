@@ -22,7 +22,7 @@ from understudy.engine.sources import is_same
 from understudy.errors import MissingColumnError, UsageError
 from understudy.public import PublicTable, read_public
 from understudy.release import check_target, new_file
-from understudy.schema import Id, Ignored, Integer, Schema
+from understudy.schema import PUBLIC, Id, Ignored, Integer, Schema
 from understudy.schema.importers.files import toml_value
 from understudy.schema.importers.people import Proposal, numbered, propose
 from understudy.synth.adagrid import AdaGrid
@@ -64,7 +64,7 @@ def run(options: argparse.Namespace) -> None:
     _check_folder(options, folder)
     for name in (RUNFILE, SCHEMA):
         check_target(folder / name)
-    with shown(quiet=options.json) as progress:
+    with shown(quiet=options.json or options.quiet) as progress:
         progress("reading the public table", 0)
         table = None if options.public is None else read_public(options.public)
         progress("drafting the schema", 0)
@@ -90,6 +90,7 @@ def run(options: argparse.Namespace) -> None:
         *_left_out(schema),
         *_of_people(proposal),
         *([] if period else _of_public_years(schema)),
+        *_of_public_values(options),
         f"{folder / RUNFILE}: who is protected, how strongly, by which mechanism",
         f"Next: understudy check {folder / RUNFILE}",
     ]
@@ -126,6 +127,13 @@ def _of_people(proposal: Proposal) -> list[str]:
     if proposal.order_by:
         told.append(f"a person's rows in the order of {', '.join(proposal.order_by)}")
     return [f"  proposed: {'; '.join(told)}"] if told else []
+
+
+def _of_public_values(options: argparse.Namespace) -> list[str]:
+    """Say what must be true of a public table."""
+    if options.public is None:
+        return []
+    return [f"  {PUBLIC}"]
 
 
 def _of_public_years(schema: Schema) -> list[str]:

@@ -10,29 +10,57 @@ import contextlib
 import io
 import json
 import os
+import re
 import sys
 import traceback
 from importlib import import_module
 from typing import TYPE_CHECKING, NoReturn
 
 from understudy import __version__
-from understudy.cli.options import TABLE, add_budget, add_discover, add_ledger, add_output, add_unit
-from understudy.errors import InternalError, StorageError, UnderstudyError, UsageError
+from understudy.cli.options import (
+    TABLE,
+    add_budget,
+    add_discover,
+    add_i_know,
+    add_ledger,
+    add_output,
+    add_unit,
+)
+from understudy.cli.output import listen
+from understudy.errors import InternalError, StorageError, UnderstudyError, UsageError, nearest
 from understudy.synth.registry import MECHANISMS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 
 _HELP = {"-h", "--help"}
+SHELLS = ("bash", "zsh", "fish")
+_WRONG = re.compile(r"invalid choice: '([^']*)'|unrecognized arguments: (\S+)")
 
 
 class _Parser(argparse.ArgumentParser):
     """A parser that raises this package's errors."""
 
+    words: Sequence[str] = ()
+
     def error(self, message: str) -> NoReturn:
-        """Raise instead of printing and exiting."""
-        raise UsageError(message, hint=f"{self.prog} --help")
+        """Raise instead of printing and exiting; name the word that was probably meant."""
+        wrong = _WRONG.search(message)
+        meant = None
+        if wrong is not None:
+            meant = nearest(wrong[1] or wrong[2], self._known(self.words))
+            message = f"{message.partition(' (choose from')[0]}"
+        raise UsageError(message, hint=meant or f"{self.prog} --help")
+
+    def _known(self, words: Sequence[str]) -> Iterator[str]:
+        """Yield the commands, or the options of the command that is given."""
+        for action in self._actions:
+            if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001  it has no other name
+                chosen = [action.choices[word] for word in words[:1] if word in action.choices]
+                yield from chosen[0]._option_string_actions if chosen else action.choices  # noqa: SLF001
+            elif isinstance(action.choices, (list, tuple)):
+                yield from action.choices
 
 
 def _add_recipe(parser: argparse.ArgumentParser) -> None:
@@ -78,6 +106,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         "weights:public, where adagrid chooses C from --public",
     )
     add_budget(parser)
+    add_i_know(parser)
     parser.add_argument("--ledger", help="the table's ledger; created if it does not exist")
     parser.add_argument(
         "--mechanism", metavar="NAME", help=f"{', '.join(sorted(MECHANISMS))} (default: auto)"
@@ -219,6 +248,7 @@ def parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
         description="Synthetic tables that stand in for private ones, "
         "under user-level differential privacy: the privacy unit is a person, not a row.",
     )
+    top.words = words
     top.add_argument("--version", action="version", version=f"understudy {__version__}")
     commands = top.add_subparsers(dest="command", required=True, parser_class=_Parser)
 
@@ -285,6 +315,9 @@ def parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
         "--runs", type=int, default=10_000, help="for --statistical (default: 10,000)"
     )
     add_output(audit)
+    completion = commands.add_parser("completion", help="print a script for your shell's Tab key")
+    completion.add_argument("shell", metavar="SHELL", choices=SHELLS, help=", ".join(SHELLS))
+    add_output(completion)
     return top
 
 
@@ -297,8 +330,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # A name that the terminal cannot show must not fail a command that succeeded.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        options = parser(words).parse_args(words)
+        options = parser(words).parse_args(words or ["--help"])
         as_json = options.json
+        listen(verbose=options.verbose)
         run_command(options)
         if sys.stdout is not None:
             sys.stdout.flush()

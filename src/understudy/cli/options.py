@@ -19,9 +19,24 @@ def add_budget(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--delta", type=float, help="0 for pure ε, or far below 1 / people")
 
 
+def add_i_know(parser: argparse.ArgumentParser) -> None:
+    """Add the option that a budget which promises nothing needs."""
+    parser.add_argument(
+        "--i-know",
+        action="store_true",
+        help="allow an epsilon above 20, or a delta that may give people away entirely",
+    )
+
+
 def add_output(parser: argparse.ArgumentParser) -> None:
-    """Add the option of every command."""
+    """Add the options of every command."""
     parser.add_argument("--json", action="store_true", help="print one JSON object, no progress")
+    parser.add_argument(
+        "--quiet", action="store_true", help="print errors only, neither progress nor summary"
+    )
+    parser.add_argument(
+        "--verbose", action="store_true", help="print each stage as a line on stderr"
+    )
 
 
 def add_unit(parser: argparse.ArgumentParser) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -42,9 +43,12 @@ def shown(*, quiet: bool) -> Iterator[Told]:
     A stage at 0 pulses until it advances.
     """
     console = Console(stderr=True)
+    verbose = LOG.isEnabledFor(logging.INFO)
     first = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn())
     columns = (*first, TimeElapsedColumn(), _Left())
-    with Progress(*columns, console=console, disable=quiet or not console.is_terminal) as bars:
+    with Progress(
+        *columns, console=console, disable=quiet or not console.is_terminal or verbose
+    ) as bars:
         stages: dict[str, int] = {}
 
         def told(stage: str, done: float) -> None:

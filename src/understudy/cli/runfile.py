@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from understudy.cli import arguments
 from understudy.engine.sources import SQLITE, Database, source
-from understudy.errors import UsageError
+from understudy.errors import UsageError, nearest
 
 if TYPE_CHECKING:
     import argparse
@@ -28,6 +28,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
     **dict.fromkeys((*_FILES, *_WORDS), (str,)),
     **dict.fromkeys(_NUMBERS, (int, float)),
     "published": (bool,),
+    "i_know": (bool,),
     "settings": (dict,),
     "groups": (dict,),
 }
@@ -69,7 +70,12 @@ def _checked(told: dict[str, Any], path: Path) -> dict[str, Any]:
     """Raise on keys that are not options, and on values of the wrong type."""
     for name, value in told.items():
         if name not in _KINDS:
-            raise UsageError(f"{path.name} has an unknown key", got=name, allowed=", ".join(_KINDS))
+            raise UsageError(
+                f"{path.name} has an unknown key",
+                got=name,
+                allowed=", ".join(_KINDS),
+                hint=nearest(name, _KINDS),
+            )
         kinds = _KINDS[name]
         # True is an int in Python.
         sound = isinstance(value, kinds) and (not isinstance(value, bool) or bool in kinds)

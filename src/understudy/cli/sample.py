@@ -25,7 +25,7 @@ def run(options: argparse.Namespace) -> None:
         raise UsageError("unknown file format", got=out.name, allowed="FILE.csv or FILE.parquet")
     check_target(out)
     where = _where(options.where or ())
-    with shown(quiet=options.json) as progress:
+    with shown(quiet=options.json or options.quiet) as progress:
         progress("reading the release", 0)
         release = Release.read(options.release)
         progress("drawing rows", 0)

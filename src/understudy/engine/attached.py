@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from understudy.errors import MissingColumnError
+from understudy.errors import MissingColumnError, nearest
 from understudy.schema.columns import NULLS
 from understudy.schema.encoding.dialect import literal, quote
 from understudy.schema.encoding.expressions import number_of, part_of, seconds_of, text_of
@@ -59,7 +59,7 @@ class Attached:
             raise MissingColumnError(
                 f"{called} lacks columns that the schema or the unit names",
                 got="no " + ", ".join(map(repr, missing)),
-                hint=f"{hint}names must match exactly; check that the first line is the header",
+                hint=hint + _hint(missing, [c.name for c in schema.columns]),
             )
         self._kinds: dict[str, Kind] = {own: found[each] for each, own in self._ours.items()}
         self.text = {
@@ -137,3 +137,12 @@ class Attached:
             texts = [" || ".join(f"CAST(length({t}) AS STRING) || ':' || {t}" for t in texts)]
         # The empty text is itself a null id, so it can stand for the one person of all null ids.
         return readings, f"coalesce({texts[0]}, '')" if self._unit.nulls == "one" else texts[0]
+
+
+def _hint(missing: Sequence[str], declared: Sequence[str]) -> str:
+    """Name a declared column that is almost the missing one, or say what to check."""
+    others = [name for name in declared if name not in missing]
+    meant = [found for name in missing if (found := nearest(name, others)) is not None]
+    return (
+        meant[0] if meant else "names must match exactly; check that the first line is the header"
+    )

@@ -94,6 +94,11 @@ class PublicTable:
         """Count the rows."""
         return len(next(iter(self.codes.values())))
 
+    @property
+    def people_count(self) -> int | None:
+        """The number of people, None where the unit's columns are not there."""
+        return None if self.people is None else int(self.people.max(initial=-1)) + 1
+
     def cells(self, clique: Clique) -> Cells:
         """Return the number of each row's cell, the last column varying fastest."""
         number = np.zeros(len(self), dtype=np.int64)

@@ -6,8 +6,9 @@ drafted from *public* data by `Schema.from_public`.
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -22,12 +23,16 @@ from understudy.schema.importers.files import read_schema, write_toml
 from understudy.schema.plain import from_plain, to_plain
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from understudy.schema.columns import Column, Declaration
     from understudy.schema.encoding.reading import Array, Codes
 
 OF = ("row", "person")
+PUBLIC = (
+    "a schema drafted from a table holds its values and ranges, unprotected: the table must be one "
+    "that anyone may see, never the private one or a copy or sample of it"
+)
 MOST_SHOWN = 8
 """The most columns that a one-line repr names."""
 
@@ -237,19 +242,35 @@ class Schema:
         table: Mapping[str, Array],
         *,
         name: str,
-        ids: tuple[str, ...] = (),
+        ids: str | Iterable[str] = (),
         days: tuple[str, str] | None = None,
     ) -> Self:
-        """Draft a schema from a table that anyone may see: column name → array.
+        """Draft a schema from a table that anyone may see: column name → array, or a data frame.
 
+        The schema then holds what is in this table, which is not protected: drafting from the
+        private table itself would reveal its values, at no cost and without a trace.
         ``days`` are the first and the last day of the private table, as where the public one is
         of the year before; without them timestamps are of the public table's years.
         """
-        return cls(name, draft(table, ids=ids, days=days))
+        if isinstance(table, (str, Path)):
+            raise SchemaError(
+                "from_public takes a table, not a path",
+                got=str(table),
+                hint=f"us.Schema.from_public(us.read_public({str(table)!r}), name=…)",
+            )
+        _say_what_public_means()
+        named = (ids,) if isinstance(ids, str) else tuple(ids)
+        return cls(name, draft(table, ids=named, days=days))
 
     def to_toml(self) -> str:
         """Write the schema as a TOML file."""
         return write_toml(self.to_dict())
+
+
+@cache
+def _say_what_public_means() -> None:
+    """Say it once."""
+    logging.getLogger("understudy").warning("%s", PUBLIC)
 
 
 def _is_ordered(column: Released) -> bool:

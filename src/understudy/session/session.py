@@ -29,7 +29,7 @@ from understudy.ledger import Ledger, new_key
 from understudy.public import PublicTable, following, silent
 from understudy.release import build
 from understudy.schema import Schema
-from understudy.synth import mechanism_from_dict, mechanism_to_dict
+from understudy.synth import mechanism_from_dict, mechanism_of, mechanism_to_dict
 from understudy.vault import PrivateDoor, PrivateTable
 
 if TYPE_CHECKING:
@@ -98,16 +98,18 @@ class Session:
     @following
     def run(
         self,
-        mechanism: Mechanism,
+        mechanism: Mechanism | type[Mechanism] | str = "auto",
         *,
         progress: Progress = silent,
         note: dict[str, Any] | None = None,
     ) -> Release:
         """Run a mechanism on this session's budget, and return its release.
 
+        A mechanism may be given by its name, ``"mst"``, or class, ``us.MST``, for its own settings.
         ``progress`` is called with each stage and how much of it is done; without it, a notebook
         shows them.  ``note`` is stored with the run in the ledger, for whoever resumes it.
         """
+        mechanism = mechanism_of(mechanism)
         public = self._public(progress)
         with self._vault(progress, create=True) as (table, ledger):
             ledger.bind(name=self.schema.name, unit=self.person)

@@ -60,7 +60,7 @@ def session(tmp_path: Path, **other: Any) -> us.Session:
         "budget": VAST,
         "ledger": tmp_path / "clinic.ledger",
     }
-    return us.open(**{**given, **other})
+    return us.open(i_know=True, **{**given, **other})
 
 
 def people_of(release: us.Release, schema: Schema) -> Coded:
