@@ -110,15 +110,14 @@ class Synthesizer:
                 hint="call fit(private) first; it spends the budget",
             )
         release = self.release_
-        if all(given is None for given in (n, people, seed, where)):
-            columns = release.columns
-        else:
-            columns = release.sample(n, people=people, seed=seed, where=where)
-        if find_spec("pandas") is None:
-            return dict(columns)
-        import pandas  # noqa: PLC0415, ICN001
-
-        return pandas.DataFrame(columns)
+        own = all(given is None for given in (n, people, seed, where))
+        if find_spec("pandas") is not None:
+            if own:
+                return release.as_frame(release.columns)
+            return release.sample(n, people=people, seed=seed, where=where)
+        if own:
+            return dict(release.columns)
+        return release.sample_columns(n, people=people, seed=seed, where=where)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: FBT001, FBT002  scikit-learn's own
         """Return the settings by name, as scikit-learn expects; ``deep`` makes no difference."""

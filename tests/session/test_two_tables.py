@@ -137,7 +137,7 @@ def test_a_saved_release_has_two_files_and_is_read_again(tmp_path: Path, form: A
     assert set(rows["patient"]) <= set(people["patient"])
     page = us.report(read, tmp_path / "report.html").read_text()
     assert f"{len(people):,} synthetic people and {len(rows):,} synthetic rows" in page
-    assert len(read.sample(50, where={"sex": "F"})["sex"]) == 50
+    assert len(read.sample_columns(50, where={"sex": "F"})["sex"]) == 50
     assert read.histogram("sex", "ward").sum() == len(rows)
     with (folder / f"people.{form}").open("ab") as file:
         file.write(b"\n")

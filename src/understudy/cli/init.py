@@ -47,6 +47,7 @@ _MEANS = {
     "max": "the highest value; higher ones count as this",
     "edges": "where bins begin and end; values within a bin are drawn uniformly",
     "whole": "whether released values are whole numbers",
+    "digits": "how many decimals released values have",
     "resolution": "the precision of released date-times",
     "format": "how date-times are written",
     "outside": "what happens to values outside",

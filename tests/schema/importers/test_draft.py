@@ -111,7 +111,7 @@ def test_a_constant_number_has_a_bin(number: float) -> None:
     [
         (np.full(3, 7), Integer(name="x", min=7, max=7)),
         (objects("same", "same"), Categorical(name="x", values=("same",))),
-        (np.array([True, True]), Categorical(name="x", values=("true",))),
+        (np.array([True, True]), Categorical(name="x", values=(False, True))),
     ],
     ids=["number", "text", "boolean"],
 )
@@ -128,7 +128,7 @@ def test_numbers_as_far_as_they_go() -> None:
 
 
 def test_booleans_and_texts_are_lists() -> None:
-    assert drafted(np.array([True, False])) == Categorical(name="x", values=("false", "true"))
+    assert drafted(np.array([True, False])) == Categorical(name="x", values=(False, True))
     words = objects("b", "a", None, "b", "", "NULL")
     assert drafted(words) == Categorical(name="x", values=("a", "b"))
     mixed = objects("1", "2", "x")
