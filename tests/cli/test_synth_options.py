@@ -376,3 +376,10 @@ def test_a_weak_budget_is_warned_of_and_a_meaningless_one_needs_a_word(place: Pl
     assert "  warning  epsilon 100 is a weak promise" in place.fine(*asked)
     checked = place.fine("check", *(a for a in asked[1:] if not a.startswith("--out")))
     assert "  warning  'understudy synth' refuses this: an epsilon this large" in checked
+
+
+def test_synth_and_check_say_whether_it_is_any_good(place: Place) -> None:
+    asked = place.synth()
+    assert "  signal   Of 2 columns: " in place.fine(*asked)
+    checked = place.fine("check", *(a for a in asked[1:] if not a.startswith("--out")))
+    assert "  signal   Of 2 columns: " in checked

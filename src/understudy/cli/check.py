@@ -91,6 +91,8 @@ def _checked(
             {"columns": list(pair), "error": errors[pair]}
             for pair in sorted(errors, key=lambda pair: -errors[pair])[:WORST]
         ],
+        "quality": release.quality.facts(),
+        "signal": list(release.quality.sentences()),
         "crowd": release.manifest["mechanism"].get("crowd"),
         "ledger": _ledger(session),
         "warnings": [*_warnings(session, stage.people, release), *stage.warnings],
@@ -269,6 +271,7 @@ def _lines(facts: dict[str, Any], session: Session) -> list[str]:
         f"Rehearsed on {facts['rehearsed_on']}, by {facts['mechanism']}:",
         *table,
         f"  model    {facts['model_bytes'] / 1e6:,.1f} MB",
+        *(f"  signal   {sentence}" for sentence in facts["signal"]),
         *_errors(facts),
         *_crowd(facts["crowd"]),
         f"  promise  epsilon {budget.epsilon:g}, delta "

@@ -133,11 +133,13 @@ def tell_release(
     promise = release.manifest["guarantee"]
     told = Budget(epsilon=promise["epsilon"], delta=promise["delta"])
     warnings = list(dangers(told, people=None))
+    quality = release.quality
     lines = [
         f"{_made(release)} in {out}",
         f"  promise  epsilon {promise['epsilon']:g}, "
         f"delta {delta_words(promise['delta'], promise.get('failure', 0.0))}, "
         f"for every {promise['unit']} with all of its rows",
+        *(f"  signal   {sentence}" for sentence in quality.sentences()),
         *(f"  chose    {chosen}: {why}" for chosen, why in _chosen(release)),
         *(
             f"  cost     {100 * c['share']:5.1f} %  {c['asked']}"
@@ -155,6 +157,7 @@ def tell_release(
         "rows": len(release),
         **({"people": release.manifest["people"]} if release.two_tables else {}),
         "guarantee": promise,
+        "quality": quality.facts(),
         "chosen": [{"mechanism": chosen, "why": why} for chosen, why in _chosen(release)],
         "ledger": {"file": str(ledger), "left": left, "new": new},
         "notes": release.manifest["notes"],

@@ -25,6 +25,7 @@ from understudy.release.evidence import load_evidence, save_evidence
 from understudy.release.files import check_target, checksum, new_folder
 from understudy.release.from_disk import MANIFEST, Stored, read_manifest
 from understudy.release.people import Apart
+from understudy.release.quality import Quality, quality
 from understudy.release.sampling import Amount, sampled
 from understudy.schema import Categorical, Schema
 
@@ -146,6 +147,12 @@ class Release(Contents):
         chooses what is counted where it is not rows.
         """
         return estimate(self, columns, counted=counted)
+
+    @property
+    def quality(self) -> Quality:
+        """How much of each column, and of each measured pair, stands out from its noise."""
+        cliques = [measured.clique for measured in self.measurements]
+        return quality(self.estimate, list(self.schema.domain), cliques)
 
     def histogram(self, *columns: str) -> Array:
         """Count the synthetic rows in every cell of some columns, or of all, by code."""
