@@ -133,6 +133,15 @@ def bounding_of(given: object, *, allowed: str = BOUNDINGS) -> Bounding:
     return kinds[kind](int(cap))
 
 
+def bounding_words(bounding: Bounding) -> str:
+    """Return what `bounding_of` reads as this bounding.
+
+    >>> bounding_words(Weights(5)), bounding_words(Norm())
+    ('weights:5', 'norm')
+    """
+    return bounding.kind if isinstance(bounding, Norm) else f"{bounding.kind}:{bounding.cap}"
+
+
 def refuse(budget: Budget, *, people: int | None, i_know: bool, how: str) -> None:
     """Raise if a budget protects hardly anyone, unless that is known."""
     if i_know:

@@ -306,7 +306,13 @@ class _Drafted:
         if self.unit.is_row:
             return "weights:1", "every row is a different person"
         if budget.delta:
-            return "norm", "it needs no cap, and usually has the smaller error"
+            known = "usually has the smaller error"
+            if people is None:
+                known = (
+                    "nothing public says how many rows people have. Compare boundings with\n# "
+                    "'understudy check understudy.toml --people-count N --rows-per-person R'"
+                )
+            return "norm", f"it needs no cap, and {known}"
         if people is None:
             raise UsageError(
                 "pure epsilon needs a cap on rows per person, and no public table suggests one",

@@ -269,6 +269,12 @@ def parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
         "--unit, --bounding, --epsilon, --delta and --ledger."
     )
     _add_run(check)
+    check.add_argument(
+        "--people-count", type=int, metavar="N", help="rehearse on this many people, made up"
+    )
+    check.add_argument(
+        "--rows-per-person", type=float, metavar="R", help="with this many rows on average"
+    )
     add_output(check)
     _add_synth(commands.add_parser("synth", help="make a synthetic table from a private one"))
     _add_sample(

@@ -140,9 +140,10 @@ class Attached:
 
 
 def _hint(missing: Sequence[str], declared: Sequence[str]) -> str:
-    """Name a declared column that is almost the missing one, or say what to check."""
+    """Name the declared column that a unit's name almost is, or say what to check."""
     others = [name for name in declared if name not in missing]
-    meant = [found for name in missing if (found := nearest(name, others)) is not None]
+    named = [nearest(name, others) for name in missing if name not in declared]
+    meant = [hint for hint in named if hint is not None]
     return (
         meant[0] if meant else "names must match exactly; check that the first line is the header"
     )
