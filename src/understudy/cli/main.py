@@ -155,7 +155,15 @@ def _add_init(init: argparse.ArgumentParser) -> None:
         "--metadata", metavar="FILE", help="a metadata file of SDV, dpsynth, private-pgm or NIST"
     )
     init.add_argument(
-        "--header", metavar="COLUMN,COLUMN…", help="the private table's columns, for --metadata"
+        "--header",
+        metavar="COLUMN,COLUMN…",
+        help="the private table's columns, for --metadata, or alone for a schema to fill in",
+    )
+    init.add_argument(
+        "--delimiter", help="what separates cells (default: as it looks in the public file)"
+    )
+    init.add_argument(
+        "--encoding", choices=("utf-8", "latin-1"), help="of CSV files (default: likewise)"
     )
     init.add_argument(
         "--unit", metavar="COLUMN[,COLUMN…]", help="who is protected; prompts if omitted"
@@ -223,7 +231,12 @@ def _add_evaluate(evaluate: argparse.ArgumentParser, *, with_metrics: bool) -> N
     evaluate.add_argument(
         "synthetic", nargs="+", help="a release's folder or a file of synthetic rows; one or more"
     )
-    evaluate.add_argument("--private", required=True, metavar="TABLE", help="the private table")
+    evaluate.add_argument(
+        "--private",
+        required=True,
+        metavar="TABLE",
+        help="the private table, or a run file (.toml), which also has the schema and the unit",
+    )
     _add_people(evaluate)
     add_unit(evaluate)
     _add_recipe(evaluate)

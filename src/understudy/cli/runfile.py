@@ -16,7 +16,7 @@ from understudy.errors import UsageError, nearest
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
 ENDING = ".toml"
 _TABLES = ("private", "public")
@@ -46,8 +46,11 @@ _CHOICES = {
 }
 
 
-def with_runfile(options: argparse.Namespace) -> None:
-    """Fill in options that the command line does not set from its run file, if it names one."""
+def with_runfile(options: argparse.Namespace, *, only: Collection[str] | None = None) -> None:
+    """Fill in options that the command line does not set from its run file, if it names one.
+
+    ``only`` names the keys that the command has a use for.
+    """
     if not str(options.private).endswith(ENDING):
         return
     path = Path(options.private)
@@ -55,6 +58,8 @@ def with_runfile(options: argparse.Namespace) -> None:
     options.private = None
     for name, value in told.items():
         # A delta of 0 is set, and so is a list: only what is absent is filled in.
+        if only is not None and name not in only:
+            continue
         if (said := getattr(options, name, None)) is None or said is False:
             setattr(options, name, _placed(path.parent, name, value))
     if isinstance(options.private, dict):

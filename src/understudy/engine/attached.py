@@ -50,7 +50,13 @@ class Attached:
     ) -> None:
         """Attach a table under a name, and raise if it lacks columns."""
         self._engine, self._unit, self._columns, self._name = engine, unit, columns, name
-        found = engine.attach(data, name=name, delimiter=schema.delimiter, quote_mark=schema.quote)
+        found = engine.attach(
+            data,
+            name=name,
+            delimiter=schema.delimiter,
+            quote_mark=schema.quote,
+            encoding=schema.encoding,
+        )
         needed = [c.table_column for c in (*columns, *texts)] + [p.column for p in unit.parts]
         self._ours = {each: f"s{i}" for i, each in enumerate(dict.fromkeys(needed))}
         missing = sorted(set(self._ours) - set(found))

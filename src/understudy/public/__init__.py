@@ -4,6 +4,7 @@ from understudy.public.batches import Batch, Batches, Draw, in_parts
 from understudy.public.periods import moved
 from understudy.public.progress import LOG, Progress, followed, following, silent
 from understudy.public.shapes import Shapes
+from understudy.public.sniffing import sniffed
 from understudy.public.synthesis import Synthesis
 from understudy.public.table import PublicTable, read_public
 from understudy.public.within_bins import Within, bins_within
@@ -25,4 +26,5 @@ __all__ = [
     "moved",
     "read_public",
     "silent",
+    "sniffed",
 ]

@@ -23,14 +23,16 @@ if TYPE_CHECKING:
     Cells = NDArray[np.int64]
 
 
-def read_public(data: object, *, delimiter: str = ",", quote: str = '"') -> dict[str, Array]:
+def read_public(
+    data: object, *, delimiter: str = ",", quote: str = '"', encoding: str = "utf-8"
+) -> dict[str, Array]:
     """Read a public file or in-memory table, as column name → array.
 
     >>> sorted(read_public({"hour": [1, 2], "colour": ["red", "blue"]}))
     ['colour', 'hour']
     """
     with closing(engine_for(data)) as engine:
-        engine.attach(data, name="source", delimiter=delimiter, quote_mark=quote)
+        engine.attach(data, name="source", delimiter=delimiter, quote_mark=quote, encoding=encoding)
         return engine.fetch("SELECT * FROM source")
 
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from understudy.schema.columns import Column, Declaration
     from understudy.schema.encoding.reading import Array, Codes
 
+ENCODINGS = ("utf-8", "latin-1")
 OF = ("row", "person")
 PUBLIC = (
     "a schema drafted from a table holds its values and ranges, unprotected: the table must be one "
@@ -52,6 +53,8 @@ class Schema:
     columns: tuple[Declaration, ...]
     delimiter: str = ","
     quote: str = '"'
+    encoding: str = "utf-8"
+    """How the bytes of CSV files are read: utf-8, or latin-1."""
     order_by: tuple[str, ...] = ()
     """The columns that order a person's rows, the first one first."""
 
@@ -70,7 +73,18 @@ class Schema:
                 hint="names that differ only in case count as the same",
             )
         if not self.modelled and not self.texts:
-            raise SchemaError("no column to model", allowed="at least one column that is not an id")
+            raise SchemaError(
+                "no column to model",
+                allowed="at least one column that is not an id",
+                hint='declare the kind of those that are "ignored"',
+            )
+        if self.encoding not in ENCODINGS:
+            raise SchemaError(
+                "unknown encoding",
+                got=repr(self.encoding),
+                allowed=" or ".join(ENCODINGS),
+                hint="convert the file to UTF-8",
+            )
         for mark in (self.delimiter, self.quote):
             if len(mark) != 1 or mark in "\r\n\x00" or self.delimiter == self.quote:
                 raise SchemaError(
@@ -180,7 +194,7 @@ class Schema:
     def released(self) -> Self:
         """Describe the table that is released: no sources, and parts of date-times as numbers."""
         columns = (*self.ids, *(c.released() for c in self.released_columns))
-        return replace(self, columns=columns, delimiter=",", quote='"')
+        return replace(self, columns=columns, delimiter=",", quote='"', encoding=ENCODINGS[0])
 
     def encode(self, table: Mapping[str, Array]) -> tuple[dict[str, Codes], Array]:
         """Encode a table in memory: the codes of the rows that are kept, and which those are."""
@@ -197,8 +211,10 @@ class Schema:
     def to_dict(self) -> dict[str, Any]:
         """Write the schema as plain data, without default values."""
         out: dict[str, Any] = {"name": self.name}
-        if (self.delimiter, self.quote) != (",", '"'):
+        if (self.delimiter, self.quote, self.encoding) != (",", '"', ENCODINGS[0]):
             out["csv"] = {"delimiter": self.delimiter, "quote": self.quote}
+        if self.encoding != ENCODINGS[0]:
+            out["csv"]["encoding"] = self.encoding
         if self.order_by:
             out["order_by"] = list(self.order_by)
         out["columns"] = {c.name: to_plain(c) for c in self.columns}
@@ -214,8 +230,8 @@ class Schema:
                 got=", ".join(unknown) or "no columns",
             )
         csv = data.get("csv", {})
-        if not isinstance(csv, dict) or set(csv) - {"delimiter", "quote"}:
-            raise SchemaError("unknown keys in [csv]", allowed="delimiter, quote")
+        if not isinstance(csv, dict) or set(csv) - {"delimiter", "quote", "encoding"}:
+            raise SchemaError("unknown keys in [csv]", allowed="delimiter, quote, encoding")
         order_by = data.get("order_by", [])
         order_by = [order_by] if isinstance(order_by, str) else order_by
         if not isinstance(order_by, list) or not all(isinstance(n, str) for n in order_by):
