@@ -48,14 +48,7 @@ def run(options: argparse.Namespace) -> None:
     _check_folder(options, folder)
     for name in (RUNFILE, SCHEMA):
         check_target(folder / name)
-    with shown(quiet=options.json or options.quiet) as progress:
-        progress("reading the public table", 0)
-        marks = _marks(options)
-        table = None if options.public is None else read_public(options.public, **marks)
-        progress("drafting the schema", 0)
-        schema = replace(
-            _schema(options, table), delimiter=marks["delimiter"], encoding=marks["encoding"]
-        )
+    table, schema = _read(options)
     asks = not options.json and sys.stdin is not None and sys.stdin.isatty()
     period = options.period or (_ask_period(schema) if asks else None)
     unit_text = options.unit or _ask_unit(schema, table, asks=asks)
@@ -77,7 +70,7 @@ def run(options: argparse.Namespace) -> None:
     )
     lines = [
         f"{folder / SCHEMA}: {'to be filled in' if drafted_from is None else modelled}",
-        *_of_marks(options, marks),
+        *_of_marks(options, schema),
         *_left_out(schema, to_fill_in=drafted_from is None),
         *_of_people(proposal),
         *([] if period else _of_public_years(schema)),
@@ -89,20 +82,29 @@ def run(options: argparse.Namespace) -> None:
     tell(options, facts, lines)
 
 
-def _marks(options: argparse.Namespace) -> dict[str, str]:
-    """Return the delimiter and encoding: given, or guessed from the public file."""
-    delimiter, encoding = sniffed(options.public)
-    return {"delimiter": options.delimiter or delimiter, "encoding": options.encoding or encoding}
+def _read(options: argparse.Namespace) -> tuple[Mapping[str, Array] | None, Schema]:
+    """Read the public table, if there is one, and draft a schema, by marks given or guessed."""
+    guessed = sniffed(options.public)
+    delimiter, encoding = options.delimiter or guessed[0], options.encoding or guessed[1]
+    with shown(quiet=options.json or options.quiet) as progress:
+        progress("reading the public table", 0)
+        table = None
+        if options.public is not None:
+            table = read_public(options.public, delimiter=delimiter, encoding=encoding)
+        progress("drafting the schema", 0)
+        schema = _schema(options, table)
+    return table, replace(schema, delimiter=delimiter, encoding=encoding)
 
 
-def _of_marks(options: argparse.Namespace, marks: dict[str, str]) -> list[str]:
+def _of_marks(options: argparse.Namespace, schema: Schema) -> list[str]:
     """Say what was guessed of the public file, where it is not the usual."""
-    given = {"delimiter": options.delimiter, "encoding": options.encoding}
-    usual = {"delimiter": ",", "encoding": "utf-8"}
     told = [
-        f"{name} {value!r}"
-        for name, value in marks.items()
-        if given[name] is None and value != usual[name]
+        f"{name} {found!r}"
+        for name, found, usual in (
+            ("delimiter", schema.delimiter, ","),
+            ("encoding", schema.encoding, "utf-8"),
+        )
+        if getattr(options, name) is None and found != usual
     ]
     if not told:
         return []

@@ -22,6 +22,7 @@ from understudy.cli.options import (
     add_budget,
     add_discover,
     add_i_know,
+    add_init,
     add_ledger,
     add_output,
     add_unit,
@@ -140,43 +141,6 @@ def _add_synth(synth: argparse.ArgumentParser) -> None:
     add_output(synth)
 
 
-def _add_init(init: argparse.ArgumentParser) -> None:
-    init.description = (
-        "Writes schema.toml and understudy.toml, with a comment on every line. It reads public "
-        "data only, and never opens the private table."
-    )
-    init.add_argument(
-        "folder", nargs="?", default=".", help="folder to write them to (default: this one)"
-    )
-    init.add_argument(
-        "--public", metavar="TABLE", help=f"a similar table that anyone may see: {TABLE}"
-    )
-    init.add_argument(
-        "--metadata", metavar="FILE", help="a metadata file of SDV, dpsynth, private-pgm or NIST"
-    )
-    init.add_argument(
-        "--header",
-        metavar="COLUMN,COLUMN…",
-        help="the private table's columns, for --metadata, or alone for a schema to fill in",
-    )
-    init.add_argument(
-        "--delimiter", help="what separates cells (default: as it looks in the public file)"
-    )
-    init.add_argument(
-        "--encoding", choices=("utf-8", "latin-1"), help="of CSV files (default: likewise)"
-    )
-    init.add_argument(
-        "--unit", metavar="COLUMN[,COLUMN…]", help="who is protected; prompts if omitted"
-    )
-    init.add_argument("--private", metavar="TABLE", help="named in the run file; never opened")
-    init.add_argument("--name", help="the table's name, the same for every year of it")
-    init.add_argument(
-        "--period", metavar="DAY..DAY", help="the first and the last day of the private table"
-    )
-    add_budget(init)
-    add_output(init)
-
-
 def _add_demo(demo: argparse.ArgumentParser) -> None:
     demo.add_argument(
         "folder", nargs="?", default="understudy-demo", help="a new folder for its files"
@@ -271,7 +235,7 @@ def parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
         )
     )
 
-    _add_init(commands.add_parser("init", help="draft a schema and a run file from public data"))
+    add_init(commands.add_parser("init", help="draft a schema and a run file from public data"))
     add_discover(
         commands.add_parser("discover", help="draft a schema from a private table, at a cost")
     )

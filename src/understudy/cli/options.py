@@ -1,4 +1,4 @@
-"""Options that several commands share, and those of two: nothing here is slow to import."""
+"""Options that several commands share, and those of three: nothing here is slow to import."""
 
 from __future__ import annotations
 
@@ -102,3 +102,41 @@ def add_ledger(ledger: argparse.ArgumentParser) -> None:
         help="check that releases belong to this ledger: their manifest.json files or folders",
     )
     add_output(ledger)
+
+
+def add_init(init: argparse.ArgumentParser) -> None:
+    """Add the options of `init`."""
+    init.description = (
+        "Writes schema.toml and understudy.toml, with a comment on every line. It reads public "
+        "data only, and never opens the private table."
+    )
+    init.add_argument(
+        "folder", nargs="?", default=".", help="folder to write them to (default: this one)"
+    )
+    init.add_argument(
+        "--public", metavar="TABLE", help=f"a similar table that anyone may see: {TABLE}"
+    )
+    init.add_argument(
+        "--metadata", metavar="FILE", help="a metadata file of SDV, dpsynth, private-pgm or NIST"
+    )
+    init.add_argument(
+        "--header",
+        metavar="COLUMN,COLUMN…",
+        help="the private table's columns, for --metadata, or alone for a schema to fill in",
+    )
+    init.add_argument(
+        "--delimiter", help="what separates cells (default: as it looks in the public file)"
+    )
+    init.add_argument(
+        "--encoding", choices=("utf-8", "latin-1"), help="of CSV files (default: likewise)"
+    )
+    init.add_argument(
+        "--unit", metavar="COLUMN[,COLUMN…]", help="who is protected; prompts if omitted"
+    )
+    init.add_argument("--private", metavar="TABLE", help="named in the run file; never opened")
+    init.add_argument("--name", help="the table's name, the same for every year of it")
+    init.add_argument(
+        "--period", metavar="DAY..DAY", help="the first and the last day of the private table"
+    )
+    add_budget(init)
+    add_output(init)
