@@ -175,7 +175,7 @@ def compared(name: str) -> None:
             if kept:
                 violations += broken(said, release.columns)
                 if turn == 0:
-                    violations += broken(said, release.sample(ROWS, seed=turn))
+                    violations += broken(said, release.sample_columns(ROWS, seed=turn))
             else:
                 without += broken(said, release.columns)
     ratio = float(np.mean(errors[True]) / np.mean(errors[False]))

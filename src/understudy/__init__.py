@@ -16,9 +16,16 @@ enforces it.  In three nouns: a session, a mechanism, a release.
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING
+
+if sys.platform == "win32":
+    raise ImportError(
+        "Understudy does not run on Windows: it locks files and folders as Linux and macOS do. "
+        "Hint: the Windows Subsystem for Linux (WSL) or a container runs it"
+    )
 
 from understudy.synth.registry import MECHANISMS
 
@@ -26,12 +33,12 @@ if TYPE_CHECKING:
     from understudy.budget import Budget, Norm, Sample, Unit, Weights
     from understudy.engine import Database, SparkTable
     from understudy.ledger import Ledger
+    from understudy.opening import open  # noqa: A004
     from understudy.pages import report
     from understudy.public import PublicTable, read_public
     from understudy.release import Estimate, Release
     from understudy.schema import Schema
     from understudy.session import Session, discover
-    from understudy.session import open_session as open  # noqa: A004
     from understudy.synth.adagrid import AdaGrid
     from understudy.synth.aim import AIM
     from understudy.synth.archetypes import Archetypes
@@ -97,10 +104,15 @@ _HOMES = {
     "Weights": ("understudy.budget", "Weights"),
     "auto": ("understudy.synth.auto", "auto"),
     "discover": ("understudy.session", "discover"),
-    "open": ("understudy.session", "open_session"),
+    "open": ("understudy.opening", "open"),
     "read_public": ("understudy.public", "read_public"),
     "report": ("understudy.pages", "report"),
 }
+
+
+def __dir__() -> list[str]:
+    """List the public names, which are imported on first use."""
+    return sorted(__all__)
 
 
 def __getattr__(name: str) -> object:

@@ -11,15 +11,27 @@ answers.  So what leaves a sealed function is raised anew, without any of that.
 
 from __future__ import annotations
 
+import difflib
 import traceback
 from functools import wraps
 from typing import TYPE_CHECKING, ClassVar, ParamSpec, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """Return the hint that names the known word most like this one, None if none is like it.
+
+    >>> nearest("colunm", ["column", "row"])
+    "did you mean 'column'?"
+    """
+    lower = {name.lower(): name for name in known}
+    found = difflib.get_close_matches(word.lower(), lower, n=1)
+    return f"did you mean {lower[found[0]]!r}?" if found else None
 
 
 class UnderstudyError(Exception):

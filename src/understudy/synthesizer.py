@@ -7,18 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from understudy.errors import UsageError
-from understudy.session import open_session
-from understudy.synth.auto import Auto
+from understudy.opening import open as open_session
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from understudy.budget import Bounding, Budget, Unit
     from understudy.release import Release
     from understudy.schema import Schema
     from understudy.synth import Mechanism
 
-PARAMETERS = ("mechanism", "schema", "unit", "bounding", "budget", "ledger", "public")
+PARAMETERS = ("mechanism", "schema", "unit", "bounding", "budget", "ledger", "public", "i_know")
 MOST_SHOWN = 120
 """The most characters of a setting that are shown."""
 
@@ -51,14 +50,15 @@ class Synthesizer:
 
     def __init__(
         self,
-        mechanism: Mechanism | None = None,
+        mechanism: Mechanism | type[Mechanism] | str | None = None,
         *,
         schema: Schema | str | Path,
-        unit: Unit,
-        bounding: Bounding,
+        unit: Unit | str | Sequence[str],
+        bounding: Bounding | str,
         budget: Budget,
         ledger: str | Path,
         public: object = None,
+        i_know: bool = False,
     ) -> None:
         """Store the settings as they are; nothing is read or spent before `fit`."""
         self.mechanism = mechanism
@@ -68,6 +68,7 @@ class Synthesizer:
         self.budget = budget
         self.ledger = ledger
         self.public = public
+        self.i_know = i_know
 
     def fit(self, private: object, y: object = None) -> Self:
         """Run the mechanism on a private table, and store the release as ``release_``.
@@ -83,8 +84,9 @@ class Synthesizer:
             bounding=self.bounding,
             budget=self.budget,
             ledger=self.ledger,
+            i_know=self.i_know,
         )
-        self.release_ = session.run(Auto() if self.mechanism is None else self.mechanism)
+        self.release_ = session.run(self.mechanism or "auto")
         return self
 
     def sample(
@@ -108,15 +110,14 @@ class Synthesizer:
                 hint="call fit(private) first; it spends the budget",
             )
         release = self.release_
-        if all(given is None for given in (n, people, seed, where)):
-            columns = release.columns
-        else:
-            columns = release.sample(n, people=people, seed=seed, where=where)
-        if find_spec("pandas") is None:
-            return dict(columns)
-        import pandas  # noqa: PLC0415, ICN001
-
-        return pandas.DataFrame(columns)
+        own = all(given is None for given in (n, people, seed, where))
+        if find_spec("pandas") is not None:
+            if own:
+                return release.as_frame(release.columns)
+            return release.sample(n, people=people, seed=seed, where=where)
+        if own:
+            return dict(release.columns)
+        return release.sample_columns(n, people=people, seed=seed, where=where)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: FBT001, FBT002  scikit-learn's own
         """Return the settings by name, as scikit-learn expects; ``deep`` makes no difference."""
@@ -138,7 +139,7 @@ class Synthesizer:
 
     def __repr__(self) -> str:
         """Show the settings; of a table in memory, only its type."""
-        given = [f"{name}={_shown(getattr(self, name))}" for name in PARAMETERS[1:-1]]
+        given = [f"{name}={_shown(getattr(self, name))}" for name in PARAMETERS[1:-2]]
         if self.public is not None:
             words = isinstance(self.public, (str, Path))
             given.append(

@@ -47,6 +47,8 @@ def runfile(place: Place, name: str = "run.toml", **keys: Any) -> Path:
         "mechanism": "independent",
         "out": "out",
     }
+    if isinstance(keys.get("epsilon"), (int, float)) and keys["epsilon"] > 20:
+        given["i_know"] = True
     path = place / name
     path.write_text(written({k: v for k, v in (given | keys).items() if v is not None}))
     return path

@@ -85,7 +85,10 @@ class Place:
         }
         options |= changes
         given = [f"--{n.replace('_', '-')}={v}" for n, v in options.items() if v is not None]
-        return ["synth", str(self / str(private)), *given]
+        # What a test of exact counts needs, and a custodian must ask for.
+        epsilon = options["epsilon"]
+        known = ["--i-know"] if isinstance(epsilon, (int, float)) and epsilon > 20 else []
+        return ["synth", str(self / str(private)), *given, *known]
 
     def say(self, *arguments: str | Path) -> Told:
         """Run a command line in this process."""

@@ -74,6 +74,8 @@ def test_a_run_is_told_in_words(city: Place) -> None:
     ]
     assert [line.split()[:2] for line in out[3:5]] == [["colour", "4"], ["hour", "5"]]
     assert out[5] == "  model    0.0 MB"
+    assert out[6].startswith("  signal   Of 2 columns: ")
+    out = [line for line in out if not line.startswith("  signal")]
     assert out[6].startswith("  error    0.")
     assert " of a pair's rows are in the wrong cell, on average; worst: colour × " in out[6]
     assert out[7] == (
@@ -103,7 +105,10 @@ def test_the_facts_are_one_object(city: Place) -> None:
         "marginals",
         "model_bytes",
         "expected_pair_error",
+        "boundings",
         "worst_pairs",
+        "quality",
+        "signal",
         "crowd",
         "ledger",
         "warnings",
@@ -167,7 +172,7 @@ def test_it_says_how_well_people_will_be_known(place: Place) -> None:
 
 def test_without_public_data_it_is_rehearsed_on_drawn_rows_and_says_so(place: Place) -> None:
     facts = place.facts(*checking(place))
-    told = "10,000 rows drawn from the schema, as no public table has the unit's columns"
+    told = "10,000 rows made up, one a person: nothing says what people are like"
     assert facts["rehearsed_on"] == told
     assert (facts["people"], facts["expected_pair_error"]) == (None, None)
     out = place.fine(*checking(place))
@@ -178,7 +183,7 @@ def test_without_public_data_it_is_rehearsed_on_drawn_rows_and_says_so(place: Pl
 def test_a_public_table_that_tells_nobody_apart_does_not_serve(city: Place) -> None:
     (city / "public.csv").write_text("colour,hour\nred,1\nblue,2\n")
     facts = city.facts(*checking(city, public=city / "public.csv"))
-    assert facts["rehearsed_on"].startswith("10,000 rows drawn from the schema")
+    assert facts["rehearsed_on"].startswith("10,000 rows made up")
     rows = {"unit": "each-row", "bounding": "weights:1"}
     facts = city.facts(*checking(city, public=city / "public.csv", **rows))
     assert facts["rehearsed_on"] == "the public table, 2 rows of 2 people"
@@ -536,3 +541,50 @@ def test_the_private_table_is_not_rehearsed_on(place: Place) -> None:
     told = place.say("check", runfile(place, public="trips.csv"))
     assert told.code == 2
     assert "the private table is named as the public one" in told.line
+
+
+# People made up from what is declared
+
+
+def crowd_check(place: Place, bounding: str, *more: str) -> dict[str, Any]:
+    asked = [a for a in place.synth(bounding=bounding, epsilon=2) if not a.startswith("--out")]
+    facts: dict[str, Any] = place.facts("check", *asked[1:], *more)
+    return facts
+
+
+def test_without_public_people_check_says_that_it_cannot_tell(place: Place) -> None:
+    facts = crowd_check(place, "norm")
+    assert any("cannot tell" in warning for warning in facts["warnings"])
+    assert facts["expected_pair_error"] is None
+    assert facts["boundings"] == {}
+
+
+def test_people_made_up_rank_boundings_by_what_would_come_out(place: Place) -> None:
+    """A cap of one row of fifty loses most rows, and one of 5,000 drowns them in noise."""
+    like = ("--people-count=400", "--rows-per-person=50")
+    wide = crowd_check(place, "weights:5000", *like)
+    assert wide["rehearsed_on"] == "400 people made up, with 50 rows each on average"
+    assert set(wide["boundings"]) == {"weights:25", "weights:50", "norm"}
+    assert wide["expected_pair_error"] > 3 * min(wide["boundings"].values())
+    assert not any("cannot tell" in warning for warning in wide["warnings"])
+    told = place.fine(
+        "check",
+        *(a for a in place.synth(bounding="weights:5000", epsilon=2)[1:] if "--out" not in a),
+        *like,
+    )
+    (line,) = (line for line in told.splitlines() if line.startswith("  compared "))
+    ranked = line.removeprefix("  compared ").partition(": that error by bounding")[0].split(", ")
+    assert ranked[-1].startswith("weights:5000 ")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--people-count=5"], "both their number and their rows"),
+        (["--people-count=0", "--rows-per-person=3"], "cannot make up such people"),
+        (["--people-count=2000000", "--rows-per-person=3"], "at most 1,000,000 rows"),
+    ],
+)
+def test_people_that_cannot_be_made_up(place: Place, options: list[str], said: str) -> None:
+    asked = [a for a in place.synth() if not a.startswith("--out")]
+    refused(place, ["check", *asked[1:], *options], UsageError, (said,))

@@ -414,4 +414,19 @@ def test_an_interrupt_stops_it_with_130(place: Place) -> None:
     )
     done = process("demo", place / "demo", code=code)
     assert (done.returncode, done.stdout) == (130, "")
-    assert done.stderr == "understudy: interrupted; 'understudy resume LEDGER' continues the run\n"
+    assert done.stderr == "understudy: interrupted\n"
+
+
+# How much is said
+
+
+def test_quiet_says_nothing_and_verbose_says_each_stage_on_stderr(place: Place) -> None:
+    quiet = process(*place.synth(), "--quiet")
+    assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, "", "")
+    again = process(*place.synth(), "--quiet")
+    assert again.stderr.startswith("understudy: ")
+    asked = place.synth(out=place / "b", ledger=place / "b.ledger")
+    verbose = process(*asked, "--verbose")
+    assert "synthetic rows" in verbose.stdout
+    assert "understudy: reading the private table\n" in verbose.stderr
+    assert "understudy: writing the release\n" in verbose.stderr

@@ -134,6 +134,14 @@ def damaged(how: str) -> Callable[[Place], list[str]]:
     return make
 
 
+def public_copy(place: Place) -> str:
+    """Write a public table of 120 taxis."""
+    path = place / "public.csv"
+    lines = [f"{i},red,{i % 4}" for i in range(120)]
+    path.write_text("\n".join(["taxi,colour,hour", *lines, ""]))
+    return str(path)
+
+
 LONG = "x" * 300
 
 CASES: dict[str, Case] = {
@@ -165,6 +173,26 @@ CASES: dict[str, Case] = {
         MalformedFileError,
         ("a line of distinct column names", "Hint:"),
     ),
+    "another delimiter": (
+        with_file("trips.csv", "taxi;colour;hour\n1;red;1\n"),
+        MalformedFileError,
+        ("no ',' in the first line; the delimiter looks like ';'", "Hint: declare the delimiter"),
+    ),
+    "a column twice": (
+        with_file("trips.csv", "taxi,colour,hour,Hour\n1,red,1,1\n"),
+        MalformedFileError,
+        ("a name that occurs twice", "Hint: every column needs a name of its own"),
+    ),
+    "a header in another encoding": (
+        with_file("trips.csv", "täxi,colour,hour\n1,red,1\n".encode("latin-1")),
+        MalformedFileError,
+        ("text that is not UTF-8",),
+    ),
+    "a table as a ledger": (
+        lambda p: ["ledger", str(p / "trips.csv")],
+        LedgerDamagedError,
+        ("trips.csv is not a ledger", "Hint: name the ledger's own file"),
+    ),
     "missing column": (
         with_file("trips.csv", "taxi,color,hour\n1,red,2\n"),
         MissingColumnError,
@@ -180,6 +208,21 @@ CASES: dict[str, Case] = {
     "epsilon in words": (synth(epsilon="one"), UsageError, ("'one'", "Hint: understudy synth --h")),
     "delta of one": (synth(delta=1), BudgetError, ("got 1.0", "between 0 and 1", "Hint:")),
     "delta above one": (synth(delta=1.5), BudgetError, ("got 1.5",)),
+    "epsilon that protects nobody": (
+        lambda p: [*p.synth(), "--epsilon=21"],
+        BudgetError,
+        ("an epsilon this large", "got epsilon 21", "at most 20", "add --i-know"),
+    ),
+    "delta that gives people away": (
+        synth(delta=0.5),
+        BudgetError,
+        ("a delta this large", "got delta 0.5", "add --i-know"),
+    ),
+    "delta that gives the public people away": (
+        lambda p: [*p.synth(public=public_copy(p), delta=0.009, mechanism="adagrid")],
+        BudgetError,
+        ("a delta this large", "delta 0.009, times 120 people"),
+    ),
     "negative delta": (synth(delta=-0.1), BudgetError, ("got -0.1",)),
     "delta of no number": (synth(delta="nan"), BudgetError, ("got nan",)),
     "bounding without a cap": (synth(bounding="weights"), BudgetError, ("weights:C, sample:C",)),
@@ -600,11 +643,7 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> Callable[[BaseException], None]:
         (ValueError("secret"), InternalError.exit_code, "ValueError in command, line "),
         (OSError(28, "secret"), StorageError.exit_code, "No space left on device"),
         (OSError("secret"), StorageError.exit_code, "OSError"),
-        (
-            KeyboardInterrupt("secret"),
-            130,
-            "interrupted; 'understudy resume LEDGER' continues the run",
-        ),
+        (KeyboardInterrupt("secret"), 130, "understudy: interrupted"),
     ],
 )
 @pytest.mark.parametrize("as_json", [False, True], ids=["text", "json"])

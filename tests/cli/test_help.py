@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import subprocess
 
 import pytest
 
 from tests.cli.place import process
-from understudy.cli.main import parser
+from understudy.cli.main import main, parser
+from understudy.errors import UsageError
 
 HEAVY = ("numpy", "duckdb", "scipy", "rich", "pandas", "pyarrow", "sqlite3", "mpmath", "yaml")
 
@@ -42,3 +44,52 @@ def test_help_names_every_option_and_imports_nothing_heavy(command: str) -> None
     for action in commands()[command]._actions:
         for name in action.option_strings or [str(action.metavar or action.dest)]:
             assert name in words
+
+
+def test_a_bare_command_shows_help() -> None:
+    done = process()
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("usage: understudy [-h] [--version]")
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (["snyth"], "synth"),
+        (["ledger", "a.ledger", "--crate"], "--create"),
+        (["synth", "a.csv", "--epsilom=3"], "--epsilon"),
+        (["completion", "bosh"], "bash"),
+    ],
+)
+def test_a_word_that_is_almost_right(
+    words: list[str], meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == UsageError.exit_code
+    told = capsys.readouterr().err
+    assert f"Hint: did you mean {meant!r}?" in told
+    assert "choose from" not in told
+    assert main(["zzz"]) == UsageError.exit_code
+    assert "Hint: understudy --help" in capsys.readouterr().err
+
+
+def test_the_tab_key_completes_commands_and_options() -> None:
+    script = process("completion", "bash").stdout
+    asked = (
+        "COMP_WORDS=(understudy sy) COMP_CWORD=1; _understudy; echo ${COMPREPLY[@]}; "
+        "COMP_WORDS=(understudy synth --led) COMP_CWORD=2; _understudy; echo ${COMPREPLY[@]}"
+    )
+    done = subprocess.run(
+        ["/bin/bash", "-c", f"{script}\n{asked}"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["synth", "--ledger"]
+    for shell in ("zsh", "fish"):
+        told = process("completion", shell).stdout
+        assert all(name in told for name in commands())
+
+
+def test_windows_is_told_what_to_use() -> None:
+    done = process("--version", code="sys.platform = 'win32'")
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith(
+        "ImportError: Understudy does not run on Windows"
+    )

@@ -31,6 +31,7 @@ from understudy.errors import (
     UnderstudyError,
     UsageError,
 )
+from understudy.schema import PUBLIC
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -68,6 +69,7 @@ def test_a_draft_goes_straight_into_check_and_synth(city: Place, form: str) -> N
         "wrong",
         "  when goes from 2019-01-01 to 2019-12-31, the public table's years: if the private table "
         "covers other dates, set them, or use --period",
+        f"  {PUBLIC}",
         f"{folder / 'understudy.toml'}: who is protected, how strongly, by which mechanism",
         f"Next: understudy check {folder / 'understudy.toml'}",
     ]
@@ -186,7 +188,7 @@ def test_timestamps_go_in_and_timestamps_come_out(city: Place) -> None:
         city / "draft" / "understudy.toml",
         "--mechanism=independent",
         "--bounding=weights:4",
-        "--epsilon=50",
+        "--epsilon=20",
     )
     rows = pq.read_table(city / "draft" / "private-release" / "rows.parquet")
     assert rows.column_names == list(HEADER)
@@ -504,14 +506,14 @@ REFUSED: dict[str, Case] = {
         UsageError,
         (
             "init needs something public to draft from",
-            "allowed: --public TABLE, or --metadata FILE with --header COLUMN,COLUMN…",
+            "allowed: --public TABLE, --metadata FILE, or --header COLUMN,COLUMN… for a schema to",
             "Hint: last year's published extract, or a codebook",
         ),
     ),
     "a header without metadata": (
         draft(header="taxi,colour"),
         UsageError,
-        ("--header needs --metadata", "Hint: a public table has its own header"),
+        ("--header is not needed", "Hint: a public table has its own header"),
     ),
     "a header that lacks a column": (
         described({"colour": 2, "hour": 4}, public=None, header="taxi, colour"),
@@ -716,3 +718,57 @@ def test_without_any_input_nobody_is_asked(city: Place, monkeypatch: pytest.Monk
     monkeypatch.setattr(sys, "stdin", None)
     assert "init needs to know who is protected" in city.say(*drafting(city, unit=None)).line
     city.fine(*drafting(city))
+
+
+# Files as they are
+
+
+@pytest.fixture
+def german(place: Place) -> Place:
+    """A public and a private table with semicolons, in Latin-1."""
+    rows = [f"{i % 40};{('Köln', 'Ulm')[i % 2]};{i % 7}" for i in range(200)]
+    text = "\r\n".join(["wer;stadt;tage", *rows, ""]).encode("latin-1")
+    for name in ("public.csv", "private.csv"):
+        (place / name).write_bytes(text)
+    return place
+
+
+def test_a_public_file_is_sniffed_and_the_private_one_is_read_so_too(german: Place) -> None:
+    asked = drafting(german, unit="wer", private=german / "private.csv")
+    told = german.fine(*asked)
+    assert "looks like delimiter ';', encoding 'latin-1'; the private table is read so too" in told
+    declared = read(german / "draft" / "schema.toml")
+    assert declared["csv"] == {"delimiter": ";", "quote": '"', "encoding": "latin-1"}
+    assert declared["columns"]["stadt"]["values"] == ["Köln", "Ulm"]
+    run = german / "draft" / "understudy.toml"
+    german.fine("synth", run, "--mechanism=independent", "--epsilon=20")
+    release = german / "draft" / "private-release"
+    assert {"Köln", "Ulm"} <= set(pq.read_table(release / "rows.parquet")["stadt"].to_pylist())
+    # The run file has the schema and the unit.
+    facts = german.facts("evaluate", release, "--private", run)
+    assert facts["releases"][0]["pairs"] if "releases" in facts else facts
+
+
+def test_a_delimiter_and_an_encoding_may_be_given(german: Place) -> None:
+    path = german / "public.csv"
+    path.write_bytes(path.read_bytes().replace(b";", b"^"))
+    german.fine(*drafting(german, unit="wer"), "--delimiter=^", "--encoding=latin-1")
+    assert read(german / "draft" / "schema.toml")["csv"]["delimiter"] == "^"
+
+
+def test_a_header_alone_gives_a_schema_to_fill_in(place: Place) -> None:
+    told = place.fine(
+        "init", place / "draft", "--header=taxi,colour,hour", "--unit=taxi",
+        f"--private={place / 'trips.csv'}",
+    )  # fmt: skip
+    assert "schema.toml: to be filled in" in told
+    path, run = place / "draft" / "schema.toml", place / "draft" / "understudy.toml"
+    assert read(path)["columns"] == {
+        "taxi": {"kind": "id"},
+        "colour": {"kind": "ignored"},
+        "hour": {"kind": "ignored"},
+    }
+    refused(place, ["check", str(run)], SchemaError, ("no column to model", "Hint: declare the"))
+    filled = 'kind = "integer"\nmin = 0\nmax = 3'
+    path.write_text(path.read_text().replace('kind = "ignored"  # to be filled in', filled))
+    assert "Nothing was spent" in place.fine("check", run, "--mechanism=independent")

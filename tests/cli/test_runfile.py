@@ -79,7 +79,7 @@ def test_a_run_file_is_the_same_run_as_its_options(place: Place) -> None:
 def test_every_key_is_an_option_of_synth() -> None:
     options = vars(parser().parse_args(["synth", "x.toml"]))
     # A table of people is part of what is private: private = {people = …, rows = …}.
-    assert set(_KINDS) == set(options) - {"command", "json", "people"}
+    assert set(_KINDS) == set(options) - {"command", "json", "quiet", "verbose", "people"}
 
 
 def test_an_option_is_in_the_place_of_its_key(place: Place) -> None:
@@ -293,7 +293,8 @@ REFUSED: dict[str, Case] = {
         (
             "run.toml has an unknown key",
             "got epsylon; allowed: private, public, schema, ",
-            ", epsilon, delta, published, settings, groups",
+            ", epsilon, delta, published, i_know, settings, groups",
+            "Hint: did you mean 'epsilon'?",
         ),
     ),
     "an option of another command": (keyed(json=True), UsageError, ("got json; allowed: ",)),

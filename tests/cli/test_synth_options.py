@@ -360,3 +360,26 @@ def test_a_ledger_of_another_table_is_refused(place: Place) -> None:
     assert told.code == LedgerMismatchError.exit_code
     assert "another table" in told.line
     assert not (place / "submission.csv").exists()
+
+
+# A budget that hardly protects anyone
+
+
+def test_a_weak_budget_is_warned_of_and_a_meaningless_one_needs_a_word(place: Place) -> None:
+    assert "warning" not in place.fine(*place.synth())
+    changes = {"ledger": place / "b.ledger", "out": place / "b"}
+    facts = place.facts(*place.synth(**changes, epsilon=6))
+    assert facts["warnings"] == [
+        "epsilon 6 is a weak promise: one person's rows may make an outcome 403 times as likely."
+    ]
+    asked = place.synth(ledger=place / "c.ledger", out=place / "c", epsilon=100)
+    assert "  warning  epsilon 100 is a weak promise" in place.fine(*asked)
+    checked = place.fine("check", *(a for a in asked[1:] if not a.startswith("--out")))
+    assert "  warning  'understudy synth' refuses this: an epsilon this large" in checked
+
+
+def test_synth_and_check_say_whether_it_is_any_good(place: Place) -> None:
+    asked = place.synth()
+    assert "  signal   Of 2 columns: " in place.fine(*asked)
+    checked = place.fine("check", *(a for a in asked[1:] if not a.startswith("--out")))
+    assert "  signal   Of 2 columns: " in checked

@@ -152,6 +152,7 @@ def test_lives_recovers_it_with_little_noise(tmp_path: Path) -> None:
     """People, their own pairs, their numbers of visits, and how often they stay where they are."""
     private = Clinic(patients=1200).flat(2020)
     release = us.open(
+        i_know=True,
         private=private,
         schema=SCHEMA,
         unit=us.Unit("patient_id"),

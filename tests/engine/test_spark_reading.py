@@ -20,6 +20,7 @@ from tests.schema.encoding.oracle import oracle as of_all
 from understudy.budget import Unit
 from understudy.engine import engine_for
 from understudy.engine.spark.engine import _kind
+from understudy.errors import UsageError
 from understudy.schema import Integer, Schema
 from understudy.vault import PrivateTable
 
@@ -180,3 +181,9 @@ def test_a_person_is_one_text_whatever_type_the_id_has_and_however_it_compares(s
 )
 def test_a_type_is_of_one_kind_however_fine_it_is(declared: str, kind: str) -> None:
     assert _kind(declared) == kind
+
+
+def test_another_encoding_is_refused(engine: Engine) -> None:
+    marks = {"delimiter": ",", "quote_mark": '"'}
+    with pytest.raises(UsageError, match=r"read in UTF-8 on Spark .got latin-1"):
+        engine.attach("rows.csv", name="source", **marks, encoding="latin-1")

@@ -83,6 +83,7 @@ def test_a_release_is_encoded_as_the_private_table_is(
     tmp_path: Path, form: Any, unit: us.Unit
 ) -> None:
     release = us.open(
+        i_know=True,
         private=table(),
         schema=SCHEMA,
         unit=unit,

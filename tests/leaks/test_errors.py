@@ -538,6 +538,7 @@ def test_an_interrupted_session_carries_no_counts(
 ) -> None:
     """A mechanism that chooses keeps counts; the interrupt comes in its second question or so."""
     session = us.open(
+        i_know=True,
         private={
             "id": np.array(list(PEOPLE), dtype=object),
             **{n: np.array([r[0][i] for r in PEOPLE.values()]) for i, n in enumerate("abc")},
@@ -575,6 +576,7 @@ def test_a_table_that_fails_to_be_read_in_an_unforeseen_way_is_told_by_place(
 
     monkeypatch.setattr("understudy.session.session.PrivateTable", fail)
     session = us.open(
+        i_know=True,
         private={"id": np.arange(3)},
         schema=Schema("t", (Id(name="id"), Integer(name="n", min=0, max=1))),
         unit=us.Unit("id"),

@@ -119,6 +119,7 @@ TRIPS = Schema(
 @pytest.mark.parametrize("kind", [dict, pd.DataFrame, pl.DataFrame, pa.table])
 def test_what_goes_in_comes_out(kind: Any, tmp_path: Path) -> None:
     release = us.open(
+        i_know=True,
         private=kind(private()),
         schema=TRIPS,
         unit=us.Unit("taxi"),
@@ -224,6 +225,7 @@ def test_nothing_that_is_shown_holds_a_private_value(tmp_path: Path) -> None:
     canary, number = "canary-of-the-mine", 48151623
     frame = pd.DataFrame({"taxi": [number] * 3, "colour": [canary] * 3, "hour": [1, number, 3]})
     session = us.open(
+        i_know=True,
         private=frame,
         public=frame.assign(colour="red"),
         schema=TRIPS,

@@ -22,7 +22,7 @@ def far(found: Any, expected: Any) -> float:
 def test_rows_follow_the_model_and_not_the_rows_that_were_released() -> None:
     """A few released rows say nothing of the model's pairs; 20,000 new ones do, within 2 %."""
     release = made(rows=40, people=None)
-    rows = release.sample(20_000, seed=0)
+    rows = release.sample_columns(20_000, seed=0)
     codes, kept = SCHEMA.released().encode(rows)
     assert kept.all()
     pair = np.zeros((4, 3))
@@ -33,7 +33,7 @@ def test_rows_follow_the_model_and_not_the_rows_that_were_released() -> None:
 
 
 def test_what_the_model_put_together_is_spread_as_released_rows_are() -> None:
-    rows = made().sample(20_000, seed=0)
+    rows = made().sample_columns(20_000, seed=0)
     green, blue = (int((rows["colour"] == c).sum()) for c in ("green", "blue"))
     assert abs(green / (green + blue) - 0.75) < 0.03
 
@@ -41,7 +41,7 @@ def test_what_the_model_put_together_is_spread_as_released_rows_are() -> None:
 @pytest.mark.parametrize("modelled", [True, False])
 def test_all_rows_are_as_they_are_wanted_and_the_rest_follows(modelled: bool) -> None:
     release = made(rows=30_000, modelled=modelled)
-    rows = release.sample(9000, seed=3, where={"colour": "green", "hour": [1, "2"]})
+    rows = release.sample_columns(9000, seed=3, where={"colour": "green", "hour": [1, "2"]})
     assert set(rows["colour"]) == {"green"}
     assert set(rows["hour"].tolist()) == {1, 2}
     codes, _ = SCHEMA.released().encode(rows)
@@ -55,7 +55,7 @@ def test_all_rows_are_as_they_are_wanted_and_the_rest_follows(modelled: bool) ->
 def test_a_number_is_wanted_by_its_bin_or_a_value_in_it() -> None:
     release = made()
     for wanted in ("[1, 5)", 3.5, "3.5"):
-        rows = release.sample(50, seed=0, where={"price": wanted})
+        rows = release.sample_columns(50, seed=0, where={"price": wanted})
         assert rows["price"].min() >= 1
         assert rows["price"].max() < 5
 
@@ -63,7 +63,7 @@ def test_a_number_is_wanted_by_its_bin_or_a_value_in_it() -> None:
 @pytest.mark.parametrize("modelled", [True, False])
 def test_people_have_as_many_rows_as_released_ones(modelled: bool) -> None:
     release = made(modelled=modelled)
-    rows = release.sample(8000, seed=4)
+    rows = release.sample_columns(8000, seed=4)
     sizes = np.unique(rows["who"], return_counts=True)[1]
     before = np.unique(release.columns["who"], return_counts=True)[1]
     assert abs(sizes.mean() - before.mean()) < 1
@@ -79,7 +79,7 @@ def test_without_a_model_people_come_again_with_their_own_rows() -> None:
             people.setdefault(row[0], []).append(row[1:])
         return {tuple(sorted(rows)) for rows in people.values()}
 
-    drawn = release.sample(2000, seed=0)
+    drawn = release.sample_columns(2000, seed=0)
     last = drawn["who"].max()
     whole = {n: c[drawn["who"] < last] for n, c in drawn.items()}
     assert rows_of(whole) <= rows_of(release.columns)
@@ -87,15 +87,17 @@ def test_without_a_model_people_come_again_with_their_own_rows() -> None:
 
 def test_a_seed_gives_the_same_rows_and_none_gives_others() -> None:
     release = made()
-    one, two, other = (release.sample(500, seed=s) for s in (1, 1, 2))
+    one, two, other = (release.sample_columns(500, seed=s) for s in (1, 1, 2))
     assert all(np.array_equal(one[n], two[n]) for n in one)
     assert any(not np.array_equal(one[n], other[n]) for n in one)
-    assert not np.array_equal(release.sample(500)["price"], release.sample(500)["price"])
+    assert not np.array_equal(
+        release.sample_columns(500)["price"], release.sample_columns(500)["price"]
+    )
 
 
 def test_as_many_rows_as_there_are_where_it_is_not_said() -> None:
-    assert len(made(rows=123).sample()["hour"]) == 123
-    assert len(made().sample(0)["hour"]) == 0
+    assert len(made(rows=123).sample_columns()["hour"]) == 123
+    assert len(made().sample_columns(0)["hour"]) == 0
 
 
 @pytest.mark.parametrize("form", ["parquet", "csv"])
@@ -103,24 +105,24 @@ def test_a_release_that_was_saved_gives_the_same_rows(tmp_path: Path, form: Any)
     release = made()
     again = us.Release.read(release.save(tmp_path / "out", format=form))
     assert again.ids == release.ids == ("who",)
-    here, there = (r.sample(300, seed=5, where={"hour": 2}) for r in (release, again))
+    here, there = (r.sample_columns(300, seed=5, where={"hour": 2}) for r in (release, again))
     assert all(np.array_equal(here[n], there[n]) for n in here)
 
 
 def test_what_cannot_be_is_refused_with_what_can() -> None:
     release = made()
     with pytest.raises(UsageError, match=r"rows must be at least 0 \(got -1\)"):
-        release.sample(-1)
+        release.sample_columns(-1)
     with pytest.raises(UsageError, match=r"seed must be at least 0 \(got -1\)"):
-        release.sample(1, seed=-1)
+        release.sample_columns(1, seed=-1)
     with pytest.raises(UsageError, match="cannot draw rows from a release that has none"):
-        made(rows=0).sample(1)
+        made(rows=0).sample_columns(1)
     with pytest.raises(SchemaError, match="no modelled column 'size'"):
-        release.sample(1, where={"size": 1})
+        release.sample_columns(1, where={"size": 1})
     for name, value in (("colour", "pink"), ("hour", 9), ("price", 100), ("price", "dear")):
         with pytest.raises(UsageError, match=f"column '{name}' has no such value") as caught:
-            release.sample(1, where={name: value})
+            release.sample_columns(1, where={name: value})
         assert caught.value.allowed
     for modelled in (True, False):
         with pytest.raises(UsageError, match="no synthetic row has these values"):
-            made(modelled=modelled).sample(1, where={"colour": []})
+            made(modelled=modelled).sample_columns(1, where={"colour": []})

@@ -69,7 +69,7 @@ def in_order(life: Life) -> bool:
 @settings(deadline=None)
 def test_as_many_whole_people_as_are_asked_for(people: int, seed: int, women: bool) -> None:
     where = {"sex": "F"} if women else None
-    drawn = lives(LIVED.sample(people=people, seed=seed, where=where))
+    drawn = lives(LIVED.sample_columns(people=people, seed=seed, where=where))
     assert sorted(drawn) == list(range(100, 100 + people))
     known = {frozenset(life) for life in lives(LIVED.columns).values()}
     assert {frozenset(life) for life in drawn.values()} <= known
@@ -79,7 +79,9 @@ def test_as_many_whole_people_as_are_asked_for(people: int, seed: int, women: bo
 
 
 def test_everyone_who_fits_is_as_likely_whatever_their_number_of_rows() -> None:
-    drawn = lives(LIVED.sample(people=4000, seed=1, where={"sex": "F", "born": [0, 1, 2, 3, 4]}))
+    drawn = lives(
+        LIVED.sample_columns(people=4000, seed=1, where={"sex": "F", "born": [0, 1, 2, 3, 4]})
+    )
     fit = [life for life in lives(LIVED.columns).values() if life[0][2] == "F" and life[0][3] < 5]
     found = [sum(set(life) == set(one) for life in drawn.values()) for one in fit]
     # 4,000 draws over about ten people: five standard deviations.
@@ -88,22 +90,24 @@ def test_everyone_who_fits_is_as_likely_whatever_their_number_of_rows() -> None:
 
 
 def test_rows_that_are_asked_for_come_in_order_too() -> None:
-    assert all(in_order(life) for life in lives(LIVED.sample(500, seed=2)).values())
+    assert all(in_order(life) for life in lives(LIVED.sample_columns(500, seed=2)).values())
 
 
 def test_a_seed_gives_the_same_people_from_memory_and_from_disk(tmp_path: Path) -> None:
     saved = [LIVED.save(tmp_path / form, format=form) for form in ("parquet", "csv")]
     releases = [LIVED, LIVED, *(us.Release.read(folder) for folder in saved)]
-    first, *others = (lives(r.sample(people=50, seed=3, where={"sex": "M"})) for r in releases)
+    first, *others = (
+        lives(r.sample_columns(people=50, seed=3, where={"sex": "M"})) for r in releases
+    )
     assert all(other == first for other in others)
-    assert lives(LIVED.sample(people=50, seed=4, where={"sex": "M"})) != first
+    assert lives(LIVED.sample_columns(people=50, seed=4, where={"sex": "M"})) != first
 
 
 @pytest.mark.parametrize("modelled", [True, False])
 def test_people_of_rows_that_were_dealt_out(modelled: bool) -> None:
     """With a model there are new rows, as many as released people have."""
     release = made(modelled=modelled)
-    rows = release.sample(people=700, seed=0)
+    rows = release.sample_columns(people=700, seed=0)
     names, sizes = np.unique(rows["who"], return_counts=True)
     assert names.tolist() == list(range(1, 701))
     before = np.unique(release.columns["who"], return_counts=True)[1]
@@ -114,22 +118,22 @@ def test_people_of_rows_that_were_dealt_out(modelled: bool) -> None:
 @pytest.mark.parametrize("modelled", [True, False])
 def test_where_each_row_is_a_person_all_columns_are_their_own(modelled: bool) -> None:
     release = made(people=None, modelled=modelled)
-    rows = release.sample(people=30, seed=0, where={"hour": 2})
+    rows = release.sample_columns(people=30, seed=0, where={"hour": 2})
     assert rows["hour"].tolist() == [2] * 30
 
 
 def test_what_cannot_be_is_refused_with_what_can() -> None:
     with pytest.raises(UsageError, match=r"people must be at least 0 \(got -1\)"):
-        LIVED.sample(people=-1)
+        LIVED.sample_columns(people=-1)
     with pytest.raises(UsageError, match=r"rows or a number of people .got rows=5 and people=3"):
-        LIVED.sample(5, people=3)
+        LIVED.sample_columns(5, people=3)
     with pytest.raises(UsageError, match=r"no synthetic row has these values .got born"):
-        LIVED.sample(people=3, where={"born": 9})
+        LIVED.sample_columns(people=3, where={"born": 9})
     with pytest.raises(UsageError, match=r"columns of their own .got ward; allowed: sex, born"):
-        LIVED.sample(people=3, where={"ward": "a", "sex": "F"})
+        LIVED.sample_columns(people=3, where={"ward": "a", "sex": "F"})
     with pytest.raises(UsageError, match=r"allowed: none: the schema declares no column of"):
-        made().sample(people=3, where={"hour": 1})
+        made().sample_columns(people=3, where={"hour": 1})
     with pytest.raises(UsageError, match="column 'sex' has no such value"):
-        LIVED.sample(people=3, where={"sex": "X"})
+        LIVED.sample_columns(people=3, where={"sex": "X"})
     with pytest.raises(UsageError, match="cannot draw rows from a release that has none"):
-        made(rows=0).sample(people=1)
+        made(rows=0).sample_columns(people=1)

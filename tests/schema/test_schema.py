@@ -394,3 +394,15 @@ def test_special_values_of_a_split_are_whole_numbers(special: Any) -> None:
 def test_splits_that_cannot_be(wrong: dict[str, Any], what: str) -> None:
     split = {"kind": "split", "parts": ["a", "b"], "step": 2, "max": 9}
     assert column_refused(split | wrong).what == f"column 'x': {what}"
+
+
+def test_an_encoding_is_declared_kept_and_known() -> None:
+    plain = {"name": "t", "columns": {"x": {"kind": "integer", "min": 0, "max": 1}}}
+    schema = Schema.from_dict(plain | {"csv": {"encoding": "latin-1"}})
+    assert schema.encoding == "latin-1"
+    assert Schema.from_dict(schema.to_dict()) == schema
+    assert schema.released().encoding == "utf-8"
+    with pytest.raises(
+        SchemaError, match=r"unknown encoding .got 'cp37'; allowed: utf-8 or latin-1"
+    ):
+        Schema.from_dict(plain | {"csv": {"encoding": "cp37"}})

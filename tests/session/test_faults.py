@@ -61,6 +61,7 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> us.Release:
         Integer(name="hour", min=0, max=23),
     )
     return us.open(
+        i_know=True,
         private=private,
         schema=Schema("trips", columns),
         unit=Unit("taxi"),

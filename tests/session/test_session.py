@@ -295,6 +295,7 @@ def test_a_ledger_of_another_table_unit_or_currency_is_left_alone(
 def test_the_public_names_open_a_session(path: Path, tmp_path: Path) -> None:
     (tmp_path / "trips.toml").write_text(SCHEMA.to_toml(), encoding="utf-8")
     opened = us.open(
+        i_know=True,
         private=table(),
         schema=tmp_path / "trips.toml",
         unit=us.Unit("taxi"),
@@ -402,7 +403,9 @@ def test_a_failure_after_the_first_question_can_be_resumed_on_a_full_budget(
     state = read(path)
     assert not state.runs[1].closed
     assert (state.left, len(state.runs[1].answers)) == (0, after)
-    with pytest.raises(BudgetExhaustedError, match="resume or abandon"):
+    with pytest.raises(
+        BudgetExhaustedError, match=r"run 1 is unfinished: 'understudy resume .* --run 1'"
+    ):
         session(path).run(Independent())
     monkeypatch.setattr(Failing, "mended", True)
     release = session(path).resume()
@@ -625,6 +628,7 @@ def test_parts_of_an_id_are_kept_apart(path: Path) -> None:
 def test_a_session_never_shows_its_rows() -> None:
     secret = np.array(["canary-7f3a"], dtype=object)
     session = us.open(
+        i_know=True,
         private={"id": secret},
         schema=Schema("t", (Integer(name="a", min=0, max=1),)),
         unit=us.Unit("id"),

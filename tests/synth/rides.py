@@ -59,7 +59,7 @@ def session(tmp_path: Path, **other: Any) -> us.Session:
         "budget": BUDGET,
         "ledger": tmp_path / "rides.ledger",
     }
-    return us.open(**asked | other)
+    return us.open(i_know=True, **asked | other)
 
 
 def read(tmp_path: Path) -> State:

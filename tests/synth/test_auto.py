@@ -86,6 +86,7 @@ def test_it_says_why_in_one_sentence(unit: us.Unit, known: us.PublicTable | None
 def session(folder: Path) -> us.Session:
     table = {f"c{i}": np.arange(60) * (i + 1) % 4 for i in range(3)}
     return us.open(
+        i_know=True,
         private=table,
         schema=schema(3),
         unit=ROWS,

@@ -100,7 +100,7 @@ def test_every_row_obeys(tmp_path: Path, name: str) -> None:
     assert len(release) > 20
     read = us.Release.read(release.save(tmp_path / "release"))
     check(read.columns)
-    more = read.sample(200, seed=1, where={"county": "Kane", "ward": ["heart", "skin"]})
+    more = read.sample_columns(200, seed=1, where={"county": "Kane", "ward": ["heart", "skin"]})
     check(more)
     assert set(more["county"]) == {"Kane"}
     assert set(more["ward"]) <= {"heart", "skin"}
@@ -123,9 +123,9 @@ def test_two_tables_obey_together(tmp_path: Path) -> None:
 def test_what_no_row_can_have_is_not_drawn(tmp_path: Path) -> None:
     release = session(tmp_path).run(us.MST())
     with pytest.raises(us.errors.UsageError, match="no synthetic row has these values"):
-        release.sample(10, where={"sex": "M", "ward": "labour"})
+        release.sample_columns(10, where={"sex": "M", "ward": "labour"})
     with pytest.raises(us.errors.UsageError, match="a column that is a sum"):
-        release.sample(10, where={"total": 3})
+        release.sample_columns(10, where={"total": 3})
 
 
 def test_a_run_is_resumed_with_its_constraints(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ SCHEMA = Schema.from_public(TRIPS, name="city", ids=("taxi_id",))
 
 def session(tmp_path: Path, budget: us.Budget, unit: us.Unit | None = None) -> us.Session:
     return us.open(
+        i_know=True,
         private=TRIPS,
         schema=SCHEMA,
         unit=unit or us.Unit("taxi_id"),
@@ -55,6 +56,7 @@ def test_every_mechanism_spends_its_budget_and_stays_in_the_schema(
 def test_with_a_great_budget_the_one_way_counts_are_those_of_the_table(tmp_path: Path) -> None:
     budget = us.Budget(epsilon=1e8, delta=1e-9)
     held = us.open(
+        i_know=True,
         private=TRIPS,
         schema=SCHEMA,
         unit=us.Unit("taxi_id"),
@@ -80,6 +82,7 @@ def test_when_every_row_is_a_person_there_are_no_ids(tmp_path: Path) -> None:
 def test_an_empty_table_gives_a_table_all_the_same(tmp_path: Path) -> None:
     empty = {name: column[:0] for name, column in TRIPS.items()}
     release = us.open(
+        i_know=True,
         private=empty,
         schema=SCHEMA,
         unit=us.Unit("taxi_id"),

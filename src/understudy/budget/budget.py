@@ -49,13 +49,13 @@ class Budget:
         if not _is_number(self.epsilon) or not 0 < self.epsilon <= MOST_EPSILON:
             raise BudgetError(
                 "epsilon must be positive and finite",
-                got=self.epsilon,
+                got=repr(self.epsilon),
                 allowed=f"a number above 0, at most {MOST_EPSILON:,}",
             )
         if not _is_number(self.delta) or not 0 <= self.delta < 1:
             raise BudgetError(
                 "delta must be a probability below 1",
-                got=self.delta,
+                got=repr(self.delta),
                 allowed="0 (pure) or a number between 0 and 1",
                 hint="choose delta far below 1 / (number of people)",
             )

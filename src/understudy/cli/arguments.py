@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from understudy.budget import Budget, Norm, Sample, Unit, Weights, bounding_from_dict
-from understudy.errors import BudgetError, MissingFileError, UsageError
+from understudy.budget import Budget, Unit
+from understudy.errors import MissingFileError, UsageError
+from understudy.opening import EACH_ROW, bounding_of
 from understudy.synth import mechanism_from_dict
 from understudy.synth.adagrid import AdaGrid
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from understudy.synth import Mechanism
 
 BOUNDINGS = "weights:C, sample:C, weights:public or norm"
-CAPPED = (Weights.kind, Sample.kind)
 PUBLIC_CAP = "weights:public"
 """Weights with a cap that the mechanism chooses from the public table."""
 _OF_A_RUN = ("schema", "unit", "bounding", "epsilon", "delta", "ledger")
@@ -31,7 +30,7 @@ _NOT_OF_A_RECIPE = ("people", "schema", "unit", "null_ids", "mechanism", "settin
 
 def unit(text: str, nulls: Any) -> Unit:  # noqa: ANN401  argparse has checked the choice
     """Parse a unit: column names, or ``each-row``."""
-    if text == "each-row":
+    if text == EACH_ROW:
         return Unit.each_row()
     return Unit(*(name.strip() for name in text.split(",")), nulls=nulls or "drop")
 
@@ -45,18 +44,7 @@ def private(options: argparse.Namespace) -> str | dict[str, str]:
 
 def bounding(text: str) -> Bounding:
     """Parse a bounding: its kind, and its cap where it has one."""
-    if text == Norm.kind:
-        return Norm()
-    kind, _, cap = text.partition(":")
-    if kind == Norm.kind:
-        raise BudgetError("norm takes no cap", got=text, allowed=BOUNDINGS)
-    if kind not in CAPPED:
-        raise BudgetError("unknown bounding", got=text, allowed=BOUNDINGS)
-    if not re.fullmatch("[0-9]{1,10}", cap):
-        raise BudgetError(
-            f"{kind} needs a cap: a whole number, of at most 10 digits", got=text, allowed=BOUNDINGS
-        )
-    return bounding_from_dict({"kind": kind, "cap": int(cap)})
+    return bounding_of(text, allowed=BOUNDINGS)
 
 
 def of_recipe(options: argparse.Namespace) -> dict[str, Any]:

@@ -46,7 +46,7 @@ def _tried(options: argparse.Namespace) -> list[dict[str, Any]]:
     # Different pairs every time, unless the seed is given.
     seed = secrets.randbits(32) if options.seed is None else options.seed
     found = []
-    with shown(quiet=options.json) as progress:
+    with shown(quiet=options.json or options.quiet) as progress:
         for name in names:
             mechanism = mechanism_from_dict({"name": name, "settings": {}})
             facts: dict[str, Any] = {"mechanism": name, "pairs": count, "seed": seed}

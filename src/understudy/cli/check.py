@@ -2,8 +2,8 @@
 
 Of the private table only the column names are read.  The price comes from a rehearsal: the same
 mechanism with the same budget on the public table, as if it were the private one, with a ledger
-that is thrown away.  Where no public table identifies the units, the rehearsal is on rows drawn
-uniformly from the schema.
+that is thrown away.  Where no public table identifies the units, it is on people made up from
+what is declared of them; where nothing is, on rows that cannot tell how good a bounding is.
 """
 
 from __future__ import annotations
@@ -12,24 +12,23 @@ import math
 import os
 import tempfile
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from understudy.budget import Unit
 from understudy.cli import arguments
 from understudy.cli.output import tell
 from understudy.cli.progress import shown
 from understudy.cli.runfile import with_runfile
-from understudy.cli.synth import opened
+from understudy.cli.stage import Crowd, Stage
+from understudy.cli.synth import I_KNOW, opened
+from understudy.errors import BudgetError
 from understudy.evaluate import METRICS, compare, read_private, read_synthetic
 from understudy.ledger import Ledger, describe_left
-from understudy.public import Batches, PublicTable, moved
+from understudy.opening import bounding_words, dangers, refuse
 from understudy.release.guarantee import delta_words, whole_person, whole_person_words
-from understudy.release.rows import Decoded
-from understudy.session import open_session
 
 if TYPE_CHECKING:
     import argparse
@@ -37,19 +36,11 @@ if TYPE_CHECKING:
 
     from understudy.public import Progress
     from understudy.release import Release
-    from understudy.schema import Schema
     from understudy.session import Session
     from understudy.synth import Mechanism
 
-PEOPLE = 10_000
-"""How many people are drawn where no public table identifies them."""
-NEAR_ONE = 0.01
 LARGE = 2**30
 """A model of more bytes than this gets a warning."""
-WEAK = 5.0
-"""So does a larger epsilon."""
-UNREAD = 0.5
-"""So does a column of which a larger share of the public rows has no declared value."""
 WORST = 3
 
 
@@ -59,25 +50,28 @@ def run(options: argparse.Namespace) -> None:
     arguments.check_run(options)
     mechanism = arguments.mechanism(options.mechanism, options.settings)
     chooser = arguments.chooser(options, mechanism)
-    with shown(quiet=options.json) as progress:
-        session = replace(opened(options, chooser, progress), public=options.public)
-        facts, lines = _checked(session, mechanism, progress)
+    with shown(quiet=options.json or options.quiet) as progress:
+        session = replace(
+            opened(options, chooser, progress, rehearsing=True), public=options.public
+        )
+        crowd = Crowd.of(options.people_count, options.rows_per_person)
+        facts, lines = _checked(session, mechanism, crowd, progress)
     tell(options, facts, lines)
 
 
 def _checked(
-    session: Session, mechanism: Mechanism, progress: Progress
+    session: Session, mechanism: Mechanism, crowd: Crowd | None, progress: Progress
 ) -> tuple[dict[str, Any], list[str]]:
     """Validate, rehearse, and report what a run would produce."""
     progress("reading the private table's header", 0)
     session.check()
-    stage = _Stage.of(session, progress)
-    with tempfile.TemporaryDirectory(prefix="understudy-check-") as folder:
-        release = stage.rehearsed(session, mechanism, Path(folder) / "ledger", progress)
-        errors: dict[tuple[str, str], float] = {}
-        if stage.people is not None:
-            release.save(Path(folder) / "release", progress=progress)
-            errors = _pair_errors(stage, session, Path(folder) / "release", progress)
+    stage = Stage.of(session, crowd, progress)
+    release, errors = _rehearsed(stage, session, mechanism, progress)
+    others = {}
+    if stage.crowd is not None and not session.unit.is_row:
+        for bounding in stage.crowd.boundings(session):
+            _, found = _rehearsed(stage, replace(session, bounding=bounding), mechanism, progress)
+            others[bounding_words(bounding)] = _mean(found)
     chosen = release.manifest["mechanism"].get("chosen", {"name": mechanism.name})
     facts = {
         "rehearsed_on": stage.told,
@@ -85,11 +79,14 @@ def _checked(
         "mechanism": chosen["name"],
         "marginals": list(_marginals(release)),
         "model_bytes": _bytes(release),
-        "expected_pair_error": float(np.mean(list(errors.values()))) if errors else None,
+        "expected_pair_error": _mean(errors),
+        "boundings": others,
         "worst_pairs": [
             {"columns": list(pair), "error": errors[pair]}
             for pair in sorted(errors, key=lambda pair: -errors[pair])[:WORST]
         ],
+        "quality": release.quality.facts(),
+        "signal": list(release.quality.sentences()),
         "crowd": release.manifest["mechanism"].get("crowd"),
         "ledger": _ledger(session),
         "warnings": [*_warnings(session, stage.people, release), *stage.warnings],
@@ -100,70 +97,21 @@ def _checked(
     return facts, _lines(facts, session)
 
 
-@dataclass(frozen=True, slots=True)
-class _Stage:
-    """The table that a rehearsal runs on."""
+def _rehearsed(
+    stage: Stage, session: Session, mechanism: Mechanism, progress: Progress
+) -> tuple[Release, dict[tuple[str, str], float]]:
+    """Run the mechanism on the stage, and compare its rows with the stage's own."""
+    with tempfile.TemporaryDirectory(prefix="understudy-check-") as folder:
+        release = stage.rehearsed(session, mechanism, Path(folder) / "ledger", progress)
+        errors: dict[tuple[str, str], float] = {}
+        if stage.people is not None:
+            release.save(Path(folder) / "release", progress=progress)
+            errors = _pair_errors(stage, session, Path(folder) / "release", progress)
+    return release, errors
 
-    data: object
-    schema: Schema
-    public: PublicTable | None
-    people: int | None
-    """The number of people of the public table; None where rows are drawn instead."""
-    told: str
 
-    @classmethod
-    def of(cls, session: Session, progress: Progress) -> _Stage:
-        """Use the public table if it identifies the units; draw rows otherwise."""
-        read = None
-        if session.public is not None:
-            progress("reading the public table", 0)
-            read = PublicTable.read(session.public, schema=session.schema, unit=session.unit)
-            if session.unit.is_row or read.people is not None:
-                people = len(read) if read.people is None else int(read.people[-1]) + 1
-                told = f"the public table, {len(read):,} rows of {people:,} people"
-                own = moved(session.public, session.schema)
-                return cls(session.public, own, read, people, told)
-        rng = np.random.default_rng(0)
-        codes = {
-            n: rng.integers(s, size=PEOPLE, dtype=np.int32)
-            for n, s in session.schema.domain.items()
-        }
-        batches = Batches.held(codes, np.arange(PEOPLE))
-        rows = Decoded(batches, schema=session.schema, unit=session.person, within=None, rng=rng)
-        told = f"{PEOPLE:,} rows drawn from the schema, as no public table has the unit's columns"
-        return cls(rows.columns, session.schema.released(), read, None, told)
-
-    def rehearsed(
-        self, session: Session, mechanism: Mechanism, ledger: Path, progress: Progress
-    ) -> Release:
-        """Run the mechanism on this table as if it were the private one."""
-        known = all(column.part is None for column in session.person.parts)
-        rehearsal = open_session(
-            private=self.data,
-            public=self.public,
-            schema=self.schema,
-            unit=session.unit if known or self.people is not None else Unit.each_row(),
-            bounding=session.bounding,
-            budget=session.budget,
-            ledger=ledger,
-        )
-        return rehearsal.run(mechanism, progress=lambda s, d: progress(f"rehearsal: {s}", d))
-
-    @property
-    def warnings(self) -> list[str]:
-        """Warn of columns whose public values the schema mostly does not declare."""
-        if self.public is None:
-            return []
-        unread = {
-            column.name: float(np.mean(self.public.codes[column.name] >= column.values_count))
-            for column in self.public.schema.modelled
-        }
-        return [
-            f"{share:.0%} of the public rows have no value of {name} that the schema declares: are "
-            "its values, range or format right?"
-            for name, share in unread.items()
-            if share > UNREAD
-        ]
+def _mean(errors: dict[tuple[str, str], float]) -> float | None:
+    return float(np.mean(list(errors.values()))) if errors else None
 
 
 def _marginals(release: Release) -> Iterator[dict[str, Any]]:
@@ -190,7 +138,7 @@ def _bytes(release: Release) -> int:
 
 
 def _pair_errors(
-    stage: _Stage, session: Session, folder: Path, progress: Progress
+    stage: Stage, session: Session, folder: Path, progress: Progress
 ) -> dict[tuple[str, str], float]:
     """Compare the rehearsal's rows with the public table."""
     real = read_private(stage.data, schema=stage.schema, unit=session.unit)
@@ -224,16 +172,11 @@ def _ledger(session: Session) -> str:
 
 def _warnings(session: Session, people: int | None, release: Release) -> Iterator[str]:
     budget, unit = session.budget, session.person
-    if people is not None and budget.delta * people > NEAR_ONE:
-        yield (
-            f"delta times the number of people is {budget.delta * people:.2g}: that many may be "
-            f"revealed entirely. Choose delta below {NEAR_ONE / people:.0e}."
-        )
-    if budget.epsilon > WEAK:
-        yield (
-            f"epsilon {budget.epsilon:g} is a weak promise: one person's rows may make an outcome "
-            f"{math.exp(min(budget.epsilon, 700)):.3g} times as likely."
-        )
+    yield from dangers(budget, people=people)
+    try:
+        refuse(budget, people=people, i_know=False, how=I_KNOW)
+    except BudgetError as error:
+        yield f"'understudy synth' refuses this: {error}"
     if unit.is_row and session.schema.ids:
         names = ", ".join(c.name for c in session.schema.ids)
         yield (
@@ -273,7 +216,9 @@ def _lines(facts: dict[str, Any], session: Session) -> list[str]:
         f"Rehearsed on {facts['rehearsed_on']}, by {facts['mechanism']}:",
         *table,
         f"  model    {facts['model_bytes'] / 1e6:,.1f} MB",
+        *(f"  signal   {sentence}" for sentence in facts["signal"]),
         *_errors(facts),
+        *_boundings(facts, session),
         *_crowd(facts["crowd"]),
         f"  promise  epsilon {budget.epsilon:g}, delta "
         f"{delta_words(budget.delta, budget.failure)}, for every "
@@ -307,3 +252,13 @@ def _errors(facts: dict[str, Any]) -> list[str]:
         f"  error    {mean:.3f} of a pair's rows are in the wrong cell, on average; worst: "
         + ", ".join(worst)
     ]
+
+
+def _boundings(facts: dict[str, Any], session: Session) -> list[str]:
+    """Compare contribution boundings, where people were made up for it."""
+    if not facts["boundings"]:
+        return []
+    mine = {bounding_words(session.bounding): facts["expected_pair_error"]}
+    ranked = sorted((facts["boundings"] | mine).items(), key=lambda each: each[1])
+    told = ", ".join(f"{bounding} {error:.3f}" for bounding, error in ranked)
+    return [f"  compared {told}: that error by bounding, for people like these"]

@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> None:
         check_target(folder / name)
     budget = _budget(options, options.epsilon)
     total = None if options.total is None else _budget(options, options.total)
-    with shown(quiet=options.json) as progress:
+    with shown(quiet=options.json or options.quiet) as progress:
         found = discovered(
             private=options.private,
             unit=arguments.unit(options.unit, options.null_ids),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from understudy.cli import arguments
 from understudy.cli.metrics import all_metrics, given_settings
 from understudy.cli.progress import shown
+from understudy.cli.runfile import ENDING, with_runfile
 from understudy.contests import Recipe
 from understudy.contests.submission import manifest_path
 from understudy.engine.two_tables import tables_of
@@ -138,8 +139,10 @@ def run(options: argparse.Namespace) -> None:
 
     With a report, figures are written to its file and nowhere else.
     """
+    if str(options.private).endswith(ENDING) and options.recipe is None:
+        with_runfile(options, only=("private", "schema", "unit", "null_ids"))
     evaluation = _Evaluation.of(options)
-    with shown(quiet=options.json) as progress:
+    with shown(quiet=options.json or options.quiet) as progress:
         real, runs = _compared(evaluation, progress)
         if options.report is not None:
             progress("writing the report", 0)

@@ -6,7 +6,6 @@ import math
 import os
 import re
 import sys
-import tomllib
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
@@ -18,11 +17,12 @@ from understudy.cli import arguments
 from understudy.cli.output import tell
 from understudy.cli.progress import shown
 from understudy.cli.runfile import located
+from understudy.cli.skeleton import commented, skeleton, to_fill_in
 from understudy.engine.sources import is_same
 from understudy.errors import MissingColumnError, UsageError
-from understudy.public import PublicTable, read_public
+from understudy.public import PublicTable, read_public, sniffed
 from understudy.release import check_target, new_file
-from understudy.schema import Id, Ignored, Integer, Schema
+from understudy.schema import PUBLIC, Id, Ignored, Integer, Schema
 from understudy.schema.importers.files import toml_value
 from understudy.schema.importers.people import Proposal, numbered, propose
 from understudy.synth.adagrid import AdaGrid
@@ -40,22 +40,6 @@ _WHY = (
     "init never opens it: a list, a range or a bin taken from private rows would reveal what is "
     "in them, with no budget spent on it"
 )
-_MEANS = {
-    "kind": "the kind of column: see the page on schemas",
-    "values": "all values that are distinguished; any other becomes (other)",
-    "min": "the lowest value; lower ones count as this",
-    "max": "the highest value; higher ones count as this",
-    "edges": "where bins begin and end; values within a bin are drawn uniformly",
-    "whole": "whether released values are whole numbers",
-    "resolution": "the precision of released date-times",
-    "format": "how date-times are written",
-    "outside": "what happens to values outside",
-    "missing": "whether values may be missing",
-    "source": "the column of the private table",
-    "part": "which part of the date-time",
-    "of": "whose the value is; a person has one value in all of their rows",
-    "order_by": "what orders a person's rows",
-}
 
 
 def run(options: argparse.Namespace) -> None:
@@ -64,11 +48,7 @@ def run(options: argparse.Namespace) -> None:
     _check_folder(options, folder)
     for name in (RUNFILE, SCHEMA):
         check_target(folder / name)
-    with shown(quiet=options.json) as progress:
-        progress("reading the public table", 0)
-        table = None if options.public is None else read_public(options.public)
-        progress("drafting the schema", 0)
-        schema = _schema(options, table)
+    table, schema = _read(options)
     asks = not options.json and sys.stdin is not None and sys.stdin.isatty()
     period = options.period or (_ask_period(schema) if asks else None)
     unit_text = options.unit or _ask_unit(schema, table, asks=asks)
@@ -77,19 +57,24 @@ def run(options: argparse.Namespace) -> None:
     proposal = Proposal() if options.metadata else _proposed(schema, unit, table)
     schema = _with_people(schema if period is None else _in_period(schema, period), proposal)
     told = _Drafted(options=options, folder=folder, schema=schema, unit=unit, table=table)
-    drafted_from = Path(options.public or options.metadata).name
-    for name, text in (
-        (SCHEMA, _commented(schema, drafted_from, proposal)),
-        (RUNFILE, told.runfile(unit_text)),
-    ):
+    drafted_from = options.public or options.metadata
+    if drafted_from is None:
+        text = skeleton(schema)
+    else:
+        text = commented(schema, Path(drafted_from).name, proposal)
+    for name, written in ((SCHEMA, text), (RUNFILE, told.runfile(unit_text))):
         with new_file(folder / name) as partial:
-            partial.write_text(text, encoding="utf-8")
+            partial.write_text(written, encoding="utf-8")
+    modelled = (
+        f"{len(schema.modelled)} columns that will be modelled; read it, and correct what is wrong"
+    )
     lines = [
-        f"{folder / SCHEMA}: {len(schema.modelled)} columns that will be modelled; read it, and "
-        "correct what is wrong",
-        *_left_out(schema),
+        f"{folder / SCHEMA}: {'to be filled in' if drafted_from is None else modelled}",
+        *_of_marks(options, schema),
+        *_left_out(schema, to_fill_in=drafted_from is None),
         *_of_people(proposal),
         *([] if period else _of_public_years(schema)),
+        *_of_public_values(options),
         f"{folder / RUNFILE}: who is protected, how strongly, by which mechanism",
         f"Next: understudy check {folder / RUNFILE}",
     ]
@@ -97,11 +82,41 @@ def run(options: argparse.Namespace) -> None:
     tell(options, facts, lines)
 
 
-def _left_out(schema: Schema) -> list[str]:
+def _read(options: argparse.Namespace) -> tuple[Mapping[str, Array] | None, Schema]:
+    """Read the public table, if there is one, and draft a schema, by marks given or guessed."""
+    guessed = sniffed(options.public)
+    delimiter, encoding = options.delimiter or guessed[0], options.encoding or guessed[1]
+    with shown(quiet=options.json or options.quiet) as progress:
+        progress("reading the public table", 0)
+        table = None
+        if options.public is not None:
+            table = read_public(options.public, delimiter=delimiter, encoding=encoding)
+        progress("drafting the schema", 0)
+        schema = _schema(options, table)
+    return table, replace(schema, delimiter=delimiter, encoding=encoding)
+
+
+def _of_marks(options: argparse.Namespace, schema: Schema) -> list[str]:
+    """Say what was guessed of the public file, where it is not the usual."""
+    told = [
+        f"{name} {found!r}"
+        for name, found, usual in (
+            ("delimiter", schema.delimiter, ","),
+            ("encoding", schema.encoding, "utf-8"),
+        )
+        if getattr(options, name) is None and found != usual
+    ]
+    if not told:
+        return []
+    return [f"  {options.public} looks like {', '.join(told)}; the private table is read so too"]
+
+
+def _left_out(schema: Schema, *, to_fill_in: bool) -> list[str]:
     """Name the columns that are left out, so that nobody overlooks them."""
     kept = {c.name for c in (*schema.ids, *schema.released_columns)}
     names = [c.name for c in schema.columns if c.name not in kept]
-    return [f"  left out: {', '.join(names)}; declare those you need"] if names else []
+    what = "to be filled in" if to_fill_in else "left out"
+    return [f"  {what}: {', '.join(names)}; declare those you need"] if names else []
 
 
 def _proposed(schema: Schema, unit: Unit, table: Mapping[str, Array] | None) -> Proposal:
@@ -126,6 +141,13 @@ def _of_people(proposal: Proposal) -> list[str]:
     if proposal.order_by:
         told.append(f"a person's rows in the order of {', '.join(proposal.order_by)}")
     return [f"  proposed: {'; '.join(told)}"] if told else []
+
+
+def _of_public_values(options: argparse.Namespace) -> list[str]:
+    """Say what must be true of a public table."""
+    if options.public is None:
+        return []
+    return [f"  {PUBLIC}"]
 
 
 def _of_public_years(schema: Schema) -> list[str]:
@@ -153,29 +175,34 @@ def _check_folder(options: argparse.Namespace, folder: Path) -> None:
             allowed="a different --public table, which anyone may see",
             hint=_WHY,
         )
-    if options.public is None and options.metadata is None:
+    if options.public is None and options.metadata is None and options.header is None:
         raise UsageError(
             "init needs something public to draft from",
-            allowed="--public TABLE, or --metadata FILE with --header COLUMN,COLUMN…",
+            allowed="--public TABLE, --metadata FILE, or --header COLUMN,COLUMN… for a schema to "
+            "fill in",
             hint="last year's published extract, or a codebook; if there is nothing public, "
             "'understudy discover' asks the private table, with noise and at a cost",
         )
-    if options.header is not None and options.metadata is None:
-        raise UsageError("--header needs --metadata", hint="a public table has its own header")
+    if options.header is not None and options.public is not None and options.metadata is None:
+        raise UsageError("--header is not needed", hint="a public table has its own header")
 
 
 def _schema(options: argparse.Namespace, table: Mapping[str, Array] | None) -> Schema:
     """Draft a schema from a public table, or read one from a metadata file."""
     name = options.name
+    header = [c.strip() for c in (options.header or "").split(",") if c.strip()]
+    if options.metadata is None and table is None:
+        stem = Path(options.private or "table").name.split(".")[0]
+        return to_fill_in(header, name or stem)
     if options.metadata is None:
-        assert table is not None  # noqa: S101  one of the two was asked for
+        assert table is not None  # noqa: S101  one of the three was asked for
         stem = Path(options.private or options.public).name.split(".")[0]
         schema = Schema.from_public(table, name=name or stem)
     else:
         read = Schema.read(options.metadata, public=table)
         schema = replace(read, name=name or read.name or Path(options.metadata).stem)
         if options.header is not None:
-            schema = _by_header(schema, [c.strip() for c in options.header.split(",") if c.strip()])
+            schema = _by_header(schema, header)
     return schema
 
 
@@ -297,7 +324,13 @@ class _Drafted:
         if self.unit.is_row:
             return "weights:1", "every row is a different person"
         if budget.delta:
-            return "norm", "it needs no cap, and usually has the smaller error"
+            known = "usually has the smaller error"
+            if people is None:
+                known = (
+                    "nothing public says how many rows people have. Compare boundings with\n# "
+                    "'understudy check understudy.toml --people-count N --rows-per-person R'"
+                )
+            return "norm", f"it needs no cap, and {known}"
         if people is None:
             raise UsageError(
                 "pure epsilon needs a cap on rows per person, and no public table suggests one",
@@ -354,35 +387,3 @@ def relative_to(path: str, folder: Path) -> str:
         return str(file) if file.is_absolute() else os.path.relpath(where, folder.resolve())
 
     return located(path, seen)
-
-
-def _commented(schema: Schema, source: str, proposal: Proposal) -> str:
-    """Return the schema as TOML, with a comment on every column and on each key's first use."""
-    out = [
-        f"# The columns of {toml_value(schema.name)[1:-1]}, drafted by 'understudy init' from "
-        f"{toml_value(source)[1:-1]}.",
-        "# Private rows were not read, so nothing here reveals them. A column that is not declared",
-        "# here does not exist for Understudy: it is neither measured nor released.",
-        "# Check every column: does it list all values that the private table may have?",
-        "",
-    ]
-    seen: set[str] = set()
-    for line in schema.to_toml().splitlines():
-        key = line.partition(" = ")[0]
-        if line.startswith("[columns."):
-            out.append(_about(schema, line, proposal.own))
-        if key == "order_by" and proposal.why_order:
-            out.append(f"# Proposed: {proposal.why_order}")
-        if " = " in line and key in _MEANS and key not in seen:
-            seen.add(key)
-            out.append(f"# {key}: {_MEANS[key]}")
-        out.append(line)
-    return "\n".join(out) + "\n"
-
-
-def _about(schema: Schema, line: str, why: Mapping[str, str]) -> str:
-    """Say what a column is drafted as, and why it is proposed as a person's own."""
-    (name,) = tomllib.loads(line + "\n")["columns"]
-    summary = {c.name: c for c in schema.columns}[name].summary
-    told = [*summary.splitlines(), *([f"A person's own: {why[name]}"] if name in why else [])]
-    return "\n".join(f"# {sentence}" for sentence in told)

@@ -10,29 +10,58 @@ import contextlib
 import io
 import json
 import os
+import re
 import sys
 import traceback
 from importlib import import_module
 from typing import TYPE_CHECKING, NoReturn
 
 from understudy import __version__
-from understudy.cli.options import TABLE, add_budget, add_discover, add_ledger, add_output, add_unit
-from understudy.errors import InternalError, StorageError, UnderstudyError, UsageError
+from understudy.cli.options import (
+    TABLE,
+    add_budget,
+    add_discover,
+    add_i_know,
+    add_init,
+    add_ledger,
+    add_output,
+    add_unit,
+)
+from understudy.cli.output import listen
+from understudy.errors import InternalError, StorageError, UnderstudyError, UsageError, nearest
 from understudy.synth.registry import MECHANISMS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 
 _HELP = {"-h", "--help"}
+SHELLS = ("bash", "zsh", "fish")
+_WRONG = re.compile(r"invalid choice: '([^']*)'|unrecognized arguments: (\S+)")
 
 
 class _Parser(argparse.ArgumentParser):
     """A parser that raises this package's errors."""
 
+    words: Sequence[str] = ()
+
     def error(self, message: str) -> NoReturn:
-        """Raise instead of printing and exiting."""
-        raise UsageError(message, hint=f"{self.prog} --help")
+        """Raise instead of printing and exiting; name the word that was probably meant."""
+        wrong = _WRONG.search(message)
+        meant = None
+        if wrong is not None:
+            meant = nearest(wrong[1] or wrong[2], self._known(self.words))
+            message = f"{message.partition(' (choose from')[0]}"
+        raise UsageError(message, hint=meant or f"{self.prog} --help")
+
+    def _known(self, words: Sequence[str]) -> Iterator[str]:
+        """Yield the commands, or the options of the command that is given."""
+        for action in self._actions:
+            if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001  it has no other name
+                chosen = [action.choices[word] for word in words[:1] if word in action.choices]
+                yield from chosen[0]._option_string_actions if chosen else action.choices  # noqa: SLF001
+            elif isinstance(action.choices, (list, tuple)):
+                yield from action.choices
 
 
 def _add_recipe(parser: argparse.ArgumentParser) -> None:
@@ -78,6 +107,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         "weights:public, where adagrid chooses C from --public",
     )
     add_budget(parser)
+    add_i_know(parser)
     parser.add_argument("--ledger", help="the table's ledger; created if it does not exist")
     parser.add_argument(
         "--mechanism", metavar="NAME", help=f"{', '.join(sorted(MECHANISMS))} (default: auto)"
@@ -109,35 +139,6 @@ def _add_synth(synth: argparse.ArgumentParser) -> None:
         "--format", choices=("parquet", "csv"), help="file format of the rows (default: parquet)"
     )
     add_output(synth)
-
-
-def _add_init(init: argparse.ArgumentParser) -> None:
-    init.description = (
-        "Writes schema.toml and understudy.toml, with a comment on every line. It reads public "
-        "data only, and never opens the private table."
-    )
-    init.add_argument(
-        "folder", nargs="?", default=".", help="folder to write them to (default: this one)"
-    )
-    init.add_argument(
-        "--public", metavar="TABLE", help=f"a similar table that anyone may see: {TABLE}"
-    )
-    init.add_argument(
-        "--metadata", metavar="FILE", help="a metadata file of SDV, dpsynth, private-pgm or NIST"
-    )
-    init.add_argument(
-        "--header", metavar="COLUMN,COLUMN…", help="the private table's columns, for --metadata"
-    )
-    init.add_argument(
-        "--unit", metavar="COLUMN[,COLUMN…]", help="who is protected; prompts if omitted"
-    )
-    init.add_argument("--private", metavar="TABLE", help="named in the run file; never opened")
-    init.add_argument("--name", help="the table's name, the same for every year of it")
-    init.add_argument(
-        "--period", metavar="DAY..DAY", help="the first and the last day of the private table"
-    )
-    add_budget(init)
-    add_output(init)
 
 
 def _add_demo(demo: argparse.ArgumentParser) -> None:
@@ -194,7 +195,12 @@ def _add_evaluate(evaluate: argparse.ArgumentParser, *, with_metrics: bool) -> N
     evaluate.add_argument(
         "synthetic", nargs="+", help="a release's folder or a file of synthetic rows; one or more"
     )
-    evaluate.add_argument("--private", required=True, metavar="TABLE", help="the private table")
+    evaluate.add_argument(
+        "--private",
+        required=True,
+        metavar="TABLE",
+        help="the private table, or a run file (.toml), which also has the schema and the unit",
+    )
     _add_people(evaluate)
     add_unit(evaluate)
     _add_recipe(evaluate)
@@ -219,6 +225,7 @@ def parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
         description="Synthetic tables that stand in for private ones, "
         "under user-level differential privacy: the privacy unit is a person, not a row.",
     )
+    top.words = words
     top.add_argument("--version", action="version", version=f"understudy {__version__}")
     commands = top.add_subparsers(dest="command", required=True, parser_class=_Parser)
 
@@ -228,7 +235,7 @@ def parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
         )
     )
 
-    _add_init(commands.add_parser("init", help="draft a schema and a run file from public data"))
+    add_init(commands.add_parser("init", help="draft a schema and a run file from public data"))
     add_discover(
         commands.add_parser("discover", help="draft a schema from a private table, at a cost")
     )
@@ -239,6 +246,12 @@ def parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
         "--unit, --bounding, --epsilon, --delta and --ledger."
     )
     _add_run(check)
+    check.add_argument(
+        "--people-count", type=int, metavar="N", help="rehearse on this many people, made up"
+    )
+    check.add_argument(
+        "--rows-per-person", type=float, metavar="R", help="with this many rows on average"
+    )
     add_output(check)
     _add_synth(commands.add_parser("synth", help="make a synthetic table from a private one"))
     _add_sample(
@@ -285,6 +298,9 @@ def parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
         "--runs", type=int, default=10_000, help="for --statistical (default: 10,000)"
     )
     add_output(audit)
+    completion = commands.add_parser("completion", help="print a script for your shell's Tab key")
+    completion.add_argument("shell", metavar="SHELL", choices=SHELLS, help=", ".join(SHELLS))
+    add_output(completion)
     return top
 
 
@@ -292,21 +308,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     as_json = "--json" in words
+    options: argparse.Namespace | None = None
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A name that the terminal cannot show must not fail a command that succeeded.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        options = parser(words).parse_args(words)
+        options = parser(words).parse_args(words or ["--help"])
         as_json = options.json
+        listen(verbose=options.verbose)
         run_command(options)
         if sys.stdout is not None:
             sys.stdout.flush()
     except UnderstudyError as error:
         failure = error
     except KeyboardInterrupt:
-        print(
-            "understudy: interrupted; 'understudy resume LEDGER' continues the run", file=sys.stderr
-        )
+        from understudy.cli.interruption import interrupted  # noqa: PLC0415
+
+        print(f"understudy: {interrupted(options)}", file=sys.stderr)
         return 130
     except BrokenPipeError:
         # The reader of our output has exited; all files are written.

@@ -1,4 +1,4 @@
-"""Options that several commands share, and those of two: nothing here is slow to import."""
+"""Options that several commands share, and those of three: nothing here is slow to import."""
 
 from __future__ import annotations
 
@@ -19,9 +19,24 @@ def add_budget(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--delta", type=float, help="0 for pure ε, or far below 1 / people")
 
 
+def add_i_know(parser: argparse.ArgumentParser) -> None:
+    """Add the option that a budget which promises nothing needs."""
+    parser.add_argument(
+        "--i-know",
+        action="store_true",
+        help="allow an epsilon above 20, or a delta that may give people away entirely",
+    )
+
+
 def add_output(parser: argparse.ArgumentParser) -> None:
-    """Add the option of every command."""
+    """Add the options of every command."""
     parser.add_argument("--json", action="store_true", help="print one JSON object, no progress")
+    parser.add_argument(
+        "--quiet", action="store_true", help="print errors only, neither progress nor summary"
+    )
+    parser.add_argument(
+        "--verbose", action="store_true", help="print each stage as a line on stderr"
+    )
 
 
 def add_unit(parser: argparse.ArgumentParser) -> None:
@@ -87,3 +102,41 @@ def add_ledger(ledger: argparse.ArgumentParser) -> None:
         help="check that releases belong to this ledger: their manifest.json files or folders",
     )
     add_output(ledger)
+
+
+def add_init(init: argparse.ArgumentParser) -> None:
+    """Add the options of `init`."""
+    init.description = (
+        "Writes schema.toml and understudy.toml, with a comment on every line. It reads public "
+        "data only, and never opens the private table."
+    )
+    init.add_argument(
+        "folder", nargs="?", default=".", help="folder to write them to (default: this one)"
+    )
+    init.add_argument(
+        "--public", metavar="TABLE", help=f"a similar table that anyone may see: {TABLE}"
+    )
+    init.add_argument(
+        "--metadata", metavar="FILE", help="a metadata file of SDV, dpsynth, private-pgm or NIST"
+    )
+    init.add_argument(
+        "--header",
+        metavar="COLUMN,COLUMN…",
+        help="the private table's columns, for --metadata, or alone for a schema to fill in",
+    )
+    init.add_argument(
+        "--delimiter", help="what separates cells (default: as it looks in the public file)"
+    )
+    init.add_argument(
+        "--encoding", choices=("utf-8", "latin-1"), help="of CSV files (default: likewise)"
+    )
+    init.add_argument(
+        "--unit", metavar="COLUMN[,COLUMN…]", help="who is protected; prompts if omitted"
+    )
+    init.add_argument("--private", metavar="TABLE", help="named in the run file; never opened")
+    init.add_argument("--name", help="the table's name, the same for every year of it")
+    init.add_argument(
+        "--period", metavar="DAY..DAY", help="the first and the last day of the private table"
+    )
+    add_budget(init)
+    add_output(init)

@@ -26,7 +26,7 @@ def run_one(options: argparse.Namespace) -> None:
     """Run a recipe, and print what was made and what it cost."""
     ledger, out = Path(options.ledger), Path(options.out)
     bounding = None if options.bounding is None else arguments.bounding(options.bounding)
-    with shown(quiet=options.json) as progress:
+    with shown(quiet=options.json or options.quiet) as progress:
         manifest = run_recipe(
             options.recipe,
             private=options.private,

@@ -19,7 +19,7 @@ def run(options: argparse.Namespace) -> None:
     """Write a release's report."""
     out = Path(options.out or Path(options.release) / REPORT)
     check_target(out)
-    with shown(quiet=options.json) as progress:
+    with shown(quiet=options.json or options.quiet) as progress:
         progress("writing the report", 0)
         report(options.release, out)
     tell(options, {"report": str(out)}, [f"{out}: open it in a browser; it needs no network"])

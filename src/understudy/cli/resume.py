@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> None:
         )
     out = Path(options.out or note["out"])
     check_target(out)
-    with shown(quiet=options.json) as progress:
+    with shown(quiet=options.json or options.quiet) as progress:
         release = session.resume(options.run, progress=progress)
         save(release, out, note.get("format", "parquet"), session.ledger, progress)
     tell_release(options, release, out, session.ledger, new=False)

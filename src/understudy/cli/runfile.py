@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from understudy.cli import arguments
 from understudy.engine.sources import SQLITE, Database, source
-from understudy.errors import UsageError
+from understudy.errors import UsageError, nearest
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
 ENDING = ".toml"
 _TABLES = ("private", "public")
@@ -28,6 +28,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
     **dict.fromkeys((*_FILES, *_WORDS), (str,)),
     **dict.fromkeys(_NUMBERS, (int, float)),
     "published": (bool,),
+    "i_know": (bool,),
     "settings": (dict,),
     "groups": (dict,),
 }
@@ -45,8 +46,11 @@ _CHOICES = {
 }
 
 
-def with_runfile(options: argparse.Namespace) -> None:
-    """Fill in options that the command line does not set from its run file, if it names one."""
+def with_runfile(options: argparse.Namespace, *, only: Collection[str] | None = None) -> None:
+    """Fill in options that the command line does not set from its run file, if it names one.
+
+    ``only`` names the keys that the command has a use for.
+    """
     if not str(options.private).endswith(ENDING):
         return
     path = Path(options.private)
@@ -54,6 +58,8 @@ def with_runfile(options: argparse.Namespace) -> None:
     options.private = None
     for name, value in told.items():
         # A delta of 0 is set, and so is a list: only what is absent is filled in.
+        if only is not None and name not in only:
+            continue
         if (said := getattr(options, name, None)) is None or said is False:
             setattr(options, name, _placed(path.parent, name, value))
     if isinstance(options.private, dict):
@@ -69,7 +75,12 @@ def _checked(told: dict[str, Any], path: Path) -> dict[str, Any]:
     """Raise on keys that are not options, and on values of the wrong type."""
     for name, value in told.items():
         if name not in _KINDS:
-            raise UsageError(f"{path.name} has an unknown key", got=name, allowed=", ".join(_KINDS))
+            raise UsageError(
+                f"{path.name} has an unknown key",
+                got=name,
+                allowed=", ".join(_KINDS),
+                hint=nearest(name, _KINDS),
+            )
         kinds = _KINDS[name]
         # True is an int in Python.
         sound = isinstance(value, kinds) and (not isinstance(value, bool) or bool in kinds)

@@ -25,11 +25,13 @@ def run(options: argparse.Namespace) -> None:
         raise UsageError("unknown file format", got=out.name, allowed="FILE.csv or FILE.parquet")
     check_target(out)
     where = _where(options.where or ())
-    with shown(quiet=options.json) as progress:
+    with shown(quiet=options.json or options.quiet) as progress:
         progress("reading the release", 0)
         release = Release.read(options.release)
         progress("drawing rows", 0)
-        rows = release.sample(options.rows, people=options.people, seed=options.seed, where=where)
+        rows = release.sample_columns(
+            options.rows, people=options.people, seed=options.seed, where=where
+        )
         progress("writing them", 0)
         with new_file(out) as partial, closing(DuckDB()) as engine:
             engine.write(rows, partial, types=sql_types(release.schema))

@@ -14,6 +14,7 @@ from understudy.engine import check_apart
 from understudy.engine.two_tables import lasting_tables
 from understudy.errors import UnderstudyError
 from understudy.ledger import Ledger, describe_left
+from understudy.opening import dangers, refuse
 from understudy.public import PublicTable
 from understudy.release import Release, check_target
 from understudy.release.guarantee import delta_words
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from understudy.synth.adagrid import AdaGrid
 
 REPORT = "report.html"
+I_KNOW = "add --i-know"
 
 
 def run(options: argparse.Namespace) -> None:
@@ -47,7 +49,7 @@ def run(options: argparse.Namespace) -> None:
     mechanism = arguments.mechanism(options.mechanism, options.settings)
     chooser = arguments.chooser(options, mechanism)
     note = _note(arguments.private(options), out, form, options.public)
-    with shown(quiet=options.json) as progress:
+    with shown(quiet=options.json or options.quiet) as progress:
         session = opened(options, chooser, progress)
         new = not session.ledger.exists()
         release = session.run(mechanism, progress=progress, note=note)
@@ -55,21 +57,35 @@ def run(options: argparse.Namespace) -> None:
     tell_release(options, release, out, session.ledger, new=new)
 
 
-def opened(options: argparse.Namespace, chooser: AdaGrid | None, progress: Progress) -> Session:
-    """Open the session of `synth`; where the cap is chosen, it is chosen from public rows alone."""
+def opened(
+    options: argparse.Namespace,
+    chooser: AdaGrid | None,
+    progress: Progress,
+    *,
+    rehearsing: bool = False,
+) -> Session:
+    """Open the session of `synth`; where the cap is chosen, it is chosen from public rows alone.
+
+    A budget that protects hardly anyone is refused, unless the session is only rehearsed.
+    """
+    i_know = options.i_know or rehearsing
     private = arguments.private(options)
     check_apart(private, options.public)
     schema = Schema.read(options.schema)
     unit = arguments.unit(options.unit, options.null_ids)
     budget = Budget(epsilon=options.epsilon, delta=options.delta)
-    public: object = options.public
+    refuse(budget, people=None, i_know=i_know, how=I_KNOW)
+    public = None
+    if options.public is not None and (chooser is not None or not rehearsing):
+        progress("reading the public table", 0)
+        public = PublicTable.read(options.public, schema=schema, unit=unit.resolved(schema))
+        refuse(budget, people=public.people_count, i_know=i_know, how=I_KNOW)
     if chooser is None:
         bounding = arguments.bounding(options.bounding)
     else:
-        progress("reading the public table", 0)
-        public = known = PublicTable.read(options.public, schema=schema, unit=unit.resolved(schema))
+        assert public is not None  # noqa: S101  the chooser was refused without one
         progress("choosing the cap", 0)
-        bounding = chooser.weights(known, budget=budget)
+        bounding = chooser.weights(public, budget=budget)
     return open_session(
         private=private,
         public=public,
@@ -115,11 +131,15 @@ def tell_release(
     left = describe_left(held.state())
     held.close()
     promise = release.manifest["guarantee"]
+    told = Budget(epsilon=promise["epsilon"], delta=promise["delta"])
+    warnings = list(dangers(told, people=None))
+    quality = release.quality
     lines = [
         f"{_made(release)} in {out}",
         f"  promise  epsilon {promise['epsilon']:g}, "
         f"delta {delta_words(promise['delta'], promise.get('failure', 0.0))}, "
         f"for every {promise['unit']} with all of its rows",
+        *(f"  signal   {sentence}" for sentence in quality.sentences()),
         *(f"  chose    {chosen}: {why}" for chosen, why in _chosen(release)),
         *(
             f"  cost     {100 * c['share']:5.1f} %  {c['asked']}"
@@ -129,6 +149,7 @@ def tell_release(
         + (" (created by this run, with its budget as the table's total)" if new else ""),
         f"  report   {out / REPORT}",
         *(f"  note     {note}" for note in release.manifest["notes"]),
+        *(f"  warning  {warning}" for warning in warnings),
     ]
     facts = {
         "release": str(out),
@@ -136,9 +157,11 @@ def tell_release(
         "rows": len(release),
         **({"people": release.manifest["people"]} if release.two_tables else {}),
         "guarantee": promise,
+        "quality": quality.facts(),
         "chosen": [{"mechanism": chosen, "why": why} for chosen, why in _chosen(release)],
         "ledger": {"file": str(ledger), "left": left, "new": new},
         "notes": release.manifest["notes"],
+        "warnings": warnings,
     }
     tell(options, facts, lines)
 

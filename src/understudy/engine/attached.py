@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from understudy.engine.obeying import obeying, width_of
-from understudy.errors import MissingColumnError
+from understudy.errors import MissingColumnError, nearest
 from understudy.schema.columns import NULLS
 from understudy.schema.encoding.dialect import literal, quote
 from understudy.schema.encoding.expressions import number_of, part_of, seconds_of, text_of
@@ -48,7 +48,13 @@ class Attached:
         """Attach a table under a name, and raise if it lacks columns."""
         self._engine, self._unit, self._columns, self._name = engine, unit, columns, name
         self._schema = schema
-        found = engine.attach(data, name=name, delimiter=schema.delimiter, quote_mark=schema.quote)
+        found = engine.attach(
+            data,
+            name=name,
+            delimiter=schema.delimiter,
+            quote_mark=schema.quote,
+            encoding=schema.encoding,
+        )
         needed = [c.table_column for c in (*columns, *texts)] + [p.column for p in unit.parts]
         self._ours = {each: f"s{i}" for i, each in enumerate(dict.fromkeys(needed))}
         missing = sorted(set(self._ours) - set(found))
@@ -57,7 +63,7 @@ class Attached:
             raise MissingColumnError(
                 f"{called} lacks columns that the schema or the unit names",
                 got="no " + ", ".join(map(repr, missing)),
-                hint=f"{hint}names must match exactly; check that the first line is the header",
+                hint=hint + _hint(missing, [c.name for c in schema.columns]),
             )
         self._kinds: dict[str, Kind] = {own: found[each] for each, own in self._ours.items()}
         self.text = {
@@ -143,3 +149,13 @@ class Attached:
             texts = [" || ".join(f"CAST(length({t}) AS STRING) || ':' || {t}" for t in texts)]
         # The empty text is itself a null id, so it can stand for the one person of all null ids.
         return readings, f"coalesce({texts[0]}, '')" if self._unit.nulls == "one" else texts[0]
+
+
+def _hint(missing: Sequence[str], declared: Sequence[str]) -> str:
+    """Name the declared column that a unit's name almost is, or say what to check."""
+    others = [name for name in declared if name not in missing]
+    named = [nearest(name, others) for name in missing if name not in declared]
+    meant = [hint for hint in named if hint is not None]
+    return (
+        meant[0] if meant else "names must match exactly; check that the first line is the header"
+    )

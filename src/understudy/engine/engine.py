@@ -28,7 +28,7 @@ class Engine(Protocol):
         """The functions whose names differ between engines."""
 
     def attach(
-        self, data: object, *, name: str, delimiter: str, quote_mark: str
+        self, data: object, *, name: str, delimiter: str, quote_mark: str, encoding: str = "utf-8"
     ) -> dict[str, Kind]:
         """Register a table under a name, and return its columns' kinds."""
 

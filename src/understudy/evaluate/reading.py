@@ -112,8 +112,11 @@ def read_values(
         if epsilon is not None:
             _check_epsilon(data, _epsilons(data), epsilon)
     with closing(engine_for(data)) as engine:
-        marks = (",", '"') if schema is None else (schema.delimiter, schema.quote)
-        kinds = engine.attach(data, name="source", delimiter=marks[0], quote_mark=marks[1])
+        marks = {"delimiter": ",", "quote_mark": '"'}
+        if schema is not None:
+            marks = {"delimiter": schema.delimiter, "quote_mark": schema.quote}
+            marks["encoding"] = schema.encoding
+        kinds = engine.attach(data, name="source", **marks)
         named = _sources(kinds, schema)
         if not named:
             return {}

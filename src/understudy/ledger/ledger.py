@@ -152,12 +152,16 @@ class Ledger:
                     allowed=state.currency,
                     hint="delta 0 is pure epsilon-DP; any other delta is Gaussian DP",
                 )
+            unfinished = [n for n, run in state.runs.items() if not run.closed]
             if budget.grains > state.left:
                 raise BudgetExhaustedError(
                     "the ledger has less budget left than the run requests",
                     got=f"epsilon {budget.epsilon:g} at delta {budget.delta:g}",
                     allowed=describe_left(state),
-                    hint="lower epsilon, resume or abandon an open run, or request a larger total",
+                    hint=f"run {unfinished[-1]} is unfinished: 'understudy resume {self.path} "
+                    f"--run {unfinished[-1]}', or session.resume(), continues it at no new cost"
+                    if unfinished
+                    else "lower epsilon; the total was set when the ledger was created",
                 )
             if budget.failure_grains > state.failure_left:
                 raise BudgetExhaustedError(

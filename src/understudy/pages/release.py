@@ -62,6 +62,7 @@ def release_page(release: Release) -> Page:
         about=f"{made} that stand in for a private table. "
         "Made from the release alone: this page reveals nothing that the release does not.",
     )
+    _quality(page, release)
     if "coarser" in manifest["mechanism"]:
         page.text(manifest["mechanism"]["coarser"])
     add_promise(page, manifest["guarantee"])
@@ -81,6 +82,16 @@ def release_page(release: Release) -> Page:
     _people(page, release)
     _rest(page, manifest)
     return page
+
+
+def _quality(page: Page, release: Release) -> None:
+    """Say first whether the release is any good."""
+    page.section("Is it any good?", " ".join(release.quality.sentences()))
+    page.text(
+        "Mostly signal: at least 80 % of the rows are in cells whose noisy count stands out from "
+        "its noise; mostly noise: less than 50 %. What is mostly noise says little, however smooth "
+        "its synthetic rows look. Bias, as of contribution bounding, is not seen here."
+    )
 
 
 def _questions(page: Page, manifest: dict[str, Any]) -> None:

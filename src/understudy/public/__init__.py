@@ -2,12 +2,15 @@
 
 from understudy.public.batches import Batch, Batches, Draw, in_parts
 from understudy.public.periods import moved
+from understudy.public.progress import LOG, Progress, followed, following, silent
 from understudy.public.shapes import Shapes
-from understudy.public.synthesis import Progress, Synthesis
+from understudy.public.sniffing import sniffed
+from understudy.public.synthesis import Synthesis
 from understudy.public.table import PublicTable, read_public
 from understudy.public.within_bins import Within
 
 __all__ = [
+    "LOG",
     "Batch",
     "Batches",
     "Draw",
@@ -16,7 +19,11 @@ __all__ = [
     "Shapes",
     "Synthesis",
     "Within",
+    "followed",
+    "following",
     "in_parts",
     "moved",
     "read_public",
+    "silent",
+    "sniffed",
 ]

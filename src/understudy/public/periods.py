@@ -40,7 +40,11 @@ def _shifted(data: object, schema: Schema, columns: Sequence[Timestamp]) -> Sche
         return schema
     with closing(engine_for(data)) as engine:
         kinds = engine.attach(
-            data, name="source", delimiter=schema.delimiter, quote_mark=schema.quote
+            data,
+            name="source",
+            delimiter=schema.delimiter,
+            quote_mark=schema.quote,
+            encoding=schema.encoding,
         )
         there = [c for c in columns if c.table_column in kinds]
         return schema.with_columns(

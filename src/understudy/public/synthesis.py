@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +16,6 @@ if TYPE_CHECKING:
     from understudy.public.batches import Batches
     from understudy.public.within_bins import Within
     from understudy.schema import Codes
-
-Progress = Callable[[str, float], None]
-"""Called with a stage's name and how much of it is done, from 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -23,14 +23,16 @@ if TYPE_CHECKING:
     Cells = NDArray[np.int64]
 
 
-def read_public(data: object, *, delimiter: str = ",", quote: str = '"') -> dict[str, Array]:
+def read_public(
+    data: object, *, delimiter: str = ",", quote: str = '"', encoding: str = "utf-8"
+) -> dict[str, Array]:
     """Read a public file or in-memory table, as column name → array.
 
     >>> sorted(read_public({"hour": [1, 2], "colour": ["red", "blue"]}))
     ['colour', 'hour']
     """
     with closing(engine_for(data)) as engine:
-        engine.attach(data, name="source", delimiter=delimiter, quote_mark=quote)
+        engine.attach(data, name="source", delimiter=delimiter, quote_mark=quote, encoding=encoding)
         return engine.fetch("SELECT * FROM source")
 
 
@@ -93,6 +95,11 @@ class PublicTable:
     def __len__(self) -> int:
         """Count the rows."""
         return len(next(iter(self.codes.values())))
+
+    @property
+    def people_count(self) -> int | None:
+        """The number of people, None where the unit's columns are not there."""
+        return None if self.people is None else int(self.people.max(initial=-1)) + 1
 
     def cells(self, clique: Clique) -> Cells:
         """Return the number of each row's cell, the last column varying fastest."""

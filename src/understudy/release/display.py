@@ -33,6 +33,8 @@ _ARROW = {
     "VARCHAR": "string",
     "TIMESTAMP": "timestamp[us]",
 }
+_NULLABLE = {"BIGINT": ("int64", "Int64"), "BOOLEAN": ("bool", "boolean")}
+"""pandas' types of what may be missing: without a missing value, and with one."""
 _POLARS = {
     "BIGINT": "Int64",
     "DOUBLE": "Float64",
@@ -163,9 +165,31 @@ def _facts(release: Contents) -> dict[str, str]:
     }
 
 
-def to_pandas(columns: Mapping[str, Array], *, what: str, instead: str) -> Any:  # noqa: ANN401  not required
-    """Return columns as a pandas DataFrame."""
-    return _package("pandas", what, instead).DataFrame(dict(columns))
+def to_pandas(
+    columns: Mapping[str, Array],
+    types: Mapping[str, str] | None = None,
+    *,
+    categories: Mapping[str, list[str]] | None = None,
+    what: str,
+    instead: str,
+) -> Any:  # noqa: ANN401  not required
+    """Return columns as a pandas DataFrame, with the types that are declared.
+
+    Integers and booleans with missing values are of pandas' nullable types, and columns with a list
+    of texts are categorical.
+    """
+    pandas = _package("pandas", what, instead)
+    made, lists, types = {}, categories or {}, types or {}
+    for name, column in columns.items():
+        if name in lists:
+            made[name] = pandas.Categorical(column, categories=lists[name])
+        elif column.dtype == object and types.get(name) in _NULLABLE:
+            has_none = any(value is None for value in column.tolist())
+            plain, nullable = _NULLABLE[types[name]]
+            made[name] = pandas.array(column, dtype=nullable) if has_none else column.astype(plain)
+        else:
+            made[name] = column
+    return pandas.DataFrame(made)
 
 
 def to_arrow(columns: Mapping[str, Array], types: Mapping[str, str]) -> Any:  # noqa: ANN401  not required

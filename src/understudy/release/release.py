@@ -25,8 +25,9 @@ from understudy.release.evidence import load_evidence, save_evidence
 from understudy.release.files import check_target, checksum, new_folder
 from understudy.release.from_disk import MANIFEST, Stored, read_manifest
 from understudy.release.people import Apart
+from understudy.release.quality import Quality, quality
 from understudy.release.sampling import Amount, sampled
-from understudy.schema import Schema
+from understudy.schema import Categorical, Schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -108,13 +109,25 @@ class Release(Contents):
 
         Where people have a table of their own, these are their ids and the columns of rows.
         """
-        return to_pandas(self.row_columns, what="release.rows", instead="release.columns")
+        return self.as_frame(self.row_columns, what="release.rows", instead="release.columns")
 
     @property
     def people(self) -> Any:  # noqa: ANN401  a pandas DataFrame, which is not required
         """The synthetic people as a pandas DataFrame: their ids, and what is their own."""
         found = self.people_columns
-        return to_pandas(found, what="release.people", instead="release.people_columns")
+        return self.as_frame(found, what="release.people", instead="release.people_columns")
+
+    def as_frame(
+        self, columns: Mapping[str, Array], *, what: str = "a data frame", instead: str = "columns"
+    ) -> Any:  # noqa: ANN401  a pandas DataFrame, which is not required
+        """Return columns of this release as a pandas DataFrame, with the types it declares."""
+        categories = {
+            c.name: c.written
+            for c in self.schema.released_columns
+            if isinstance(c, Categorical) and all(isinstance(v, str) for v in c.values)
+        }
+        types = sql_types(self.schema)
+        return to_pandas(columns, types, categories=categories, what=what, instead=instead)
 
     def to_arrow(self, *, people: bool = False) -> Any:  # noqa: ANN401  an Arrow table, which is not required
         """Return the synthetic rows, or people, as an Arrow table."""
@@ -135,6 +148,12 @@ class Release(Contents):
         """
         return estimate(self, columns, counted=counted)
 
+    @property
+    def quality(self) -> Quality:
+        """How much of each column, and of each measured pair, stands out from its noise."""
+        cliques = [measured.clique for measured in self.measurements]
+        return quality(self.estimate, list(self.schema.domain), cliques)
+
     def histogram(self, *columns: str) -> Array:
         """Count the synthetic rows in every cell of some columns, or of all, by code."""
         names = columns or tuple(self.schema.domain)
@@ -153,13 +172,26 @@ class Release(Contents):
         people: int | None = None,
         seed: int | None = None,
         where: Mapping[str, object] | None = None,
-    ) -> dict[str, Array]:
+    ) -> Any:  # noqa: ANN401  a pandas DataFrame, which is not required
         """Draw new rows at no privacy cost, by default as many as the release has.
 
-        ``people`` draws whole people in place of a number of rows.  ``where`` maps columns to the
-        value, or the list of values, that all rows must have; people are chosen by their own
-        columns only.  The same seed gives the same rows; without a seed they differ every time.
+        They are a pandas DataFrame, as `rows` is.  ``people`` draws whole people in place of a
+        number of rows.  ``where`` maps columns to the value, or the list of values, that all rows
+        must have; people are chosen by their own columns only.  The same seed gives the same rows;
+        without a seed they differ every time.
         """
+        drawn = self.sample_columns(rows, people=people, seed=seed, where=where)
+        return self.as_frame(drawn, what="release.sample()", instead="release.sample_columns()")
+
+    def sample_columns(
+        self,
+        rows: int | None = None,
+        *,
+        people: int | None = None,
+        seed: int | None = None,
+        where: Mapping[str, object] | None = None,
+    ) -> dict[str, Array]:
+        """Draw new rows as `sample` does, column by column; pandas is not needed."""
         if seed is not None and seed < 0:
             raise UsageError("seed must be at least 0", got=seed)
         asked = len(self) if rows is None and people is None else rows

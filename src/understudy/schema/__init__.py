@@ -21,11 +21,12 @@ from understudy.schema.columns.edges import ladder_edges, regular_edges
 from understudy.schema.domain import Clique, Domain
 from understudy.schema.encoding.calendar import PARTS
 from understudy.schema.encoding.reading import Array, Codes, Scalar
-from understudy.schema.schema import Schema
+from understudy.schema.schema import PUBLIC, Schema
 
 __all__ = [
     "KINDS",
     "PARTS",
+    "PUBLIC",
     "Array",
     "Categorical",
     "Clique",

@@ -6,8 +6,9 @@ drafted from *public* data by `Schema.from_public`.
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -24,13 +25,18 @@ from understudy.schema.importers.files import read_schema, write_toml
 from understudy.schema.plain import from_plain, to_plain
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from understudy.schema.columns import Column, Declaration
     from understudy.schema.constraints import Constraint
     from understudy.schema.encoding.reading import Array, Codes
 
+ENCODINGS = ("utf-8", "latin-1")
 OF = ("row", "person")
+PUBLIC = (
+    "a schema drafted from a table holds its values and ranges, unprotected: the table must be one "
+    "that anyone may see, never the private one or a copy or sample of it"
+)
 MOST_SHOWN = 8
 """The most columns that a one-line repr names."""
 
@@ -50,6 +56,8 @@ class Schema:
     columns: tuple[Declaration, ...]
     delimiter: str = ","
     quote: str = '"'
+    encoding: str = "utf-8"
+    """How the bytes of CSV files are read: utf-8, or latin-1."""
     order_by: tuple[str, ...] = ()
     """The columns that order a person's rows, the first one first."""
     constraints: tuple[Constraint, ...] = ()
@@ -73,7 +81,18 @@ class Schema:
         # Made now, so that constraints that cannot hold are refused before anything is spent.
         assert self.keeper is not None  # noqa: S101
         if not self.modelled and not self.texts:
-            raise SchemaError("no column to model", allowed="at least one column that is not an id")
+            raise SchemaError(
+                "no column to model",
+                allowed="at least one column that is not an id",
+                hint='declare the kind of those that are "ignored"',
+            )
+        if self.encoding not in ENCODINGS:
+            raise SchemaError(
+                "unknown encoding",
+                got=repr(self.encoding),
+                allowed=" or ".join(ENCODINGS),
+                hint="convert the file to UTF-8",
+            )
         for mark in (self.delimiter, self.quote):
             if len(mark) != 1 or mark in "\r\n\x00" or self.delimiter == self.quote:
                 raise SchemaError(
@@ -213,7 +232,7 @@ class Schema:
     def released(self) -> Self:
         """Describe the table that is released: no sources, and parts of date-times as numbers."""
         columns = (*self.ids, *(c.released() for c in self.released_columns))
-        return replace(self, columns=columns, delimiter=",", quote='"')
+        return replace(self, columns=columns, delimiter=",", quote='"', encoding=ENCODINGS[0])
 
     def encode(self, table: Mapping[str, Array]) -> tuple[dict[str, Codes], Array]:
         """Encode a table in memory: the codes of the rows that are kept, and which those are."""
@@ -230,8 +249,10 @@ class Schema:
     def to_dict(self) -> dict[str, Any]:
         """Write the schema as plain data, without default values."""
         out: dict[str, Any] = {"name": self.name}
-        if (self.delimiter, self.quote) != (",", '"'):
+        if (self.delimiter, self.quote, self.encoding) != (",", '"', ENCODINGS[0]):
             out["csv"] = {"delimiter": self.delimiter, "quote": self.quote}
+        if self.encoding != ENCODINGS[0]:
+            out["csv"]["encoding"] = self.encoding
         if self.order_by:
             out["order_by"] = list(self.order_by)
         out["columns"] = {c.name: to_plain(c) for c in self.columns}
@@ -249,8 +270,8 @@ class Schema:
                 got=", ".join(unknown) or "no columns",
             )
         csv = data.get("csv", {})
-        if not isinstance(csv, dict) or set(csv) - {"delimiter", "quote"}:
-            raise SchemaError("unknown keys in [csv]", allowed="delimiter, quote")
+        if not isinstance(csv, dict) or set(csv) - {"delimiter", "quote", "encoding"}:
+            raise SchemaError("unknown keys in [csv]", allowed="delimiter, quote, encoding")
         order_by = data.get("order_by", [])
         order_by = [order_by] if isinstance(order_by, str) else order_by
         if not isinstance(order_by, list) or not all(isinstance(n, str) for n in order_by):
@@ -288,19 +309,35 @@ class Schema:
         table: Mapping[str, Array],
         *,
         name: str,
-        ids: tuple[str, ...] = (),
+        ids: str | Iterable[str] = (),
         days: tuple[str, str] | None = None,
     ) -> Self:
-        """Draft a schema from a table that anyone may see: column name → array.
+        """Draft a schema from a table that anyone may see: column name → array, or a data frame.
 
+        The schema then holds what is in this table, which is not protected: drafting from the
+        private table itself would reveal its values, at no cost and without a trace.
         ``days`` are the first and the last day of the private table, as where the public one is
         of the year before; without them timestamps are of the public table's years.
         """
-        return cls(name, draft(table, ids=ids, days=days))
+        if isinstance(table, (str, Path)):
+            raise SchemaError(
+                "from_public takes a table, not a path",
+                got=str(table),
+                hint=f"us.Schema.from_public(us.read_public({str(table)!r}), name=…)",
+            )
+        _say_what_public_means()
+        named = (ids,) if isinstance(ids, str) else tuple(ids)
+        return cls(name, draft(table, ids=named, days=days))
 
     def to_toml(self) -> str:
         """Write the schema as a TOML file."""
         return write_toml(self.to_dict())
+
+
+@cache
+def _say_what_public_means() -> None:
+    """Say it once."""
+    logging.getLogger("understudy").warning("%s", PUBLIC)
 
 
 def _is_ordered(column: Released) -> bool:

@@ -14,6 +14,7 @@ from understudy.engine import engine_for
 from understudy.engine.two_tables import two_tables
 from understudy.errors import MissingColumnError, UsageError, sealed
 from understudy.ledger import DISCOVERY
+from understudy.public import following, silent
 from understudy.schema import Id, Schema, Text
 from understudy.session.session import Session, closed_unless_charged
 from understudy.synth.discovery import Discovered, Discovery
@@ -64,6 +65,7 @@ def discover(
     ).schema
 
 
+@following
 def discovered(
     *,
     private: object,
@@ -74,7 +76,7 @@ def discovered(
     schema: Schema | str | Path | None = None,
     total: Budget | None = None,
     settings: Discovery | None = None,
-    progress: Progress = lambda stage, done: None,  # noqa: ARG005
+    progress: Progress = silent,
 ) -> Discovered:
     """Discover a schema, and return it with a reason and a cost for each column."""
     path = Path(ledger)

@@ -26,10 +26,10 @@ from understudy.budget import (
 from understudy.engine import CodedTable, check_apart, engine_for
 from understudy.errors import BudgetError, LedgerMismatchError, UsageError, sealed
 from understudy.ledger import Ledger, new_key
-from understudy.public import PublicTable
+from understudy.public import PublicTable, following, silent
 from understudy.release import build
 from understudy.schema import Schema
-from understudy.synth import mechanism_from_dict, mechanism_to_dict
+from understudy.synth import mechanism_from_dict, mechanism_of, mechanism_to_dict
 from understudy.vault import PrivateDoor, PrivateTable
 
 if TYPE_CHECKING:
@@ -48,10 +48,6 @@ _SUCH = {
     "bounding": "us.Norm() or us.Weights(150)",
     "budget": "us.Budget(epsilon=1.0, delta=1e-9)",
 }
-
-
-def _silent(stage: str, done: float) -> None:
-    """Report nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,17 +95,21 @@ class Session:
         with closing(engine_for(self.private)) as engine:
             self._read(CodedTable, engine, rows=False)
 
+    @following
     def run(
         self,
-        mechanism: Mechanism,
+        mechanism: Mechanism | type[Mechanism] | str = "auto",
         *,
-        progress: Progress = _silent,
+        progress: Progress = silent,
         note: dict[str, Any] | None = None,
     ) -> Release:
         """Run a mechanism on this session's budget, and return its release.
 
-        ``note`` is stored with the run in the ledger, for whoever resumes it.
+        A mechanism may be given by its name, ``"mst"``, or class, ``us.MST``, for its own settings.
+        ``progress`` is called with each stage and how much of it is done; without it, a notebook
+        shows them.  ``note`` is stored with the run in the ledger, for whoever resumes it.
         """
+        mechanism = mechanism_of(mechanism)
         public = self._public(progress)
         with self._vault(progress, create=True) as (table, ledger):
             ledger.bind(name=self.schema.name, unit=self.person)
@@ -125,7 +125,8 @@ class Session:
             run = ledger.begin(self.budget, request)
             return self._finish(mechanism, table, run, public, progress)
 
-    def resume(self, number: int | None = None, *, progress: Progress = _silent) -> Release:
+    @following
+    def resume(self, number: int | None = None, *, progress: Progress = silent) -> Release:
         """Continue an unfinished run, or rebuild the release of a finished one.
 
         Stored answers are replayed; nothing is drawn or charged twice.

@@ -6,7 +6,7 @@ import types
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from understudy.errors import UsageError
+from understudy.errors import UsageError, nearest
 from understudy.synth.registry import MECHANISMS
 
 if TYPE_CHECKING:
@@ -18,10 +18,34 @@ def mechanism_to_dict(mechanism: Mechanism) -> dict[str, Any]:
     return {"name": mechanism.name, "settings": asdict(mechanism)}  # type: ignore[call-overload]
 
 
+def mechanism_of(given: object) -> Mechanism:
+    """Return a mechanism from itself, from its class, or from its name.
+
+    >>> mechanism_of("independent")
+    Independent()
+    """
+    if isinstance(given, str):
+        return mechanism_from_dict({"name": given.lower(), "settings": {}})
+    mechanism: Any = given() if isinstance(given, type) else given
+    if not callable(getattr(mechanism, "run", None)) or not hasattr(mechanism, "name"):
+        raise UsageError(
+            "not a mechanism",
+            got=type(mechanism).__name__,
+            allowed=f"such as us.Auto(), or a name: {', '.join(MECHANISMS)}",
+        )
+    found: Mechanism = mechanism
+    return found
+
+
 def mechanism_from_dict(data: dict[str, Any]) -> Mechanism:
     """Return a mechanism from plain data, as read from TOML or JSON."""
     if data["name"] not in MECHANISMS:
-        raise UsageError("unknown mechanism", got=data["name"], allowed=", ".join(MECHANISMS))
+        raise UsageError(
+            "unknown mechanism",
+            got=data["name"],
+            allowed=", ".join(MECHANISMS),
+            hint=nearest(str(data["name"]), MECHANISMS),
+        )
     kind = MECHANISMS[data["name"]]
     _check_settings(kind, data["settings"])
     return kind(**data["settings"])
@@ -38,6 +62,7 @@ def _check_settings(kind: type[Mechanism], given: dict[str, Any]) -> None:
             f"{kind.name} has no such setting",
             got=", ".join(unknown),
             allowed=", ".join(known) or "none",
+            hint=nearest(unknown[0], known),
         )
     for name, value in given.items():
         if not _fits(value, hints[name]):

@@ -133,6 +133,7 @@ def test_from_a_table_to_a_release(schema: Schema, tmp_path: Path) -> None:
     people = np.arange(600)
     private = {"who": people, "clock": np.where(people % 3, 15 + 12 * people, 7.0)}
     session = us.open(
+        i_know=True,
         private=private,
         schema=schema,
         unit=us.Unit("who"),

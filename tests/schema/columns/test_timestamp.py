@@ -363,6 +363,7 @@ def test_from_a_table_to_a_release(tmp_path: Path) -> None:
     private = {"taxi": np.arange(number) % 1000, "start": begun}
     schema = Schema.from_public(private, name="trips", ids=("taxi",))
     session = us.open(
+        i_know=True,
         private=private,
         schema=schema,
         unit=us.Unit("taxi", "start:week"),

@@ -52,6 +52,17 @@ def test_ids_are_ids() -> None:
     assert schema == Schema("t", (Id(name="who"), Integer(name="x", min=1, max=3)))
 
 
+def test_what_only_tells_rows_apart_is_left_out() -> None:
+    table = {
+        "rownames": np.arange(1, 301),
+        "visit_id": np.arange(5000, 5300),
+        "shop_id": np.arange(300) % 7,
+        "paid": np.arange(300),
+    }
+    kinds = [c.kind for c in Schema.from_public(table, name="t").columns]
+    assert kinds == ["ignored", "ignored", "integer", "numeric"]
+
+
 def test_an_id_must_be_there() -> None:
     with pytest.raises(MissingColumnError) as caught:
         Schema.from_public({"x": np.array([1])}, name="t", ids=("x", "who"))
@@ -100,7 +111,7 @@ def test_a_constant_number_has_a_bin(number: float) -> None:
     [
         (np.full(3, 7), Integer(name="x", min=7, max=7)),
         (objects("same", "same"), Categorical(name="x", values=("same",))),
-        (np.array([True, True]), Categorical(name="x", values=("true",))),
+        (np.array([True, True]), Categorical(name="x", values=(False, True))),
     ],
     ids=["number", "text", "boolean"],
 )
@@ -117,7 +128,7 @@ def test_numbers_as_far_as_they_go() -> None:
 
 
 def test_booleans_and_texts_are_lists() -> None:
-    assert drafted(np.array([True, False])) == Categorical(name="x", values=("false", "true"))
+    assert drafted(np.array([True, False])) == Categorical(name="x", values=(False, True))
     words = objects("b", "a", None, "b", "", "NULL")
     assert drafted(words) == Categorical(name="x", values=("a", "b"))
     mixed = objects("1", "2", "x")

@@ -228,3 +228,20 @@ def test_groups_of_values_that_are_no_list(
     asked = {"values": values, "groups_from": "states.json"}
     error = refused(written(tmp_path, asked, states=states))
     assert error.what == "column 'city': values has the wrong type"
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("codes.txt", "Ely\n\n  Ayr \nWells\n"),
+        ("codes.csv", 'code,name\nEly,"a city, too"\nAyr,b\nWells,c\n'),
+    ],
+)
+def test_a_list_may_be_plain_text_or_the_first_column_of_a_csv(
+    tmp_path: Path, file: str, text: str
+) -> None:
+    (tmp_path / file).write_text(text, encoding="utf-8")
+    schema = Schema.read(written(tmp_path, {"values_from": file}))
+    city = schema["city"]
+    assert isinstance(city, Categorical)
+    assert city.values == ("Ely", "Ayr", "Wells")

@@ -95,7 +95,7 @@ def session(tmp_path: Path, **other: Any) -> us.Session:
         "budget": PURE,
         "ledger": tmp_path / "calls.ledger",
     }
-    return us.open(**asked | other)
+    return us.open(i_know=True, **asked | other)
 
 
 def read(tmp_path: Path) -> State:

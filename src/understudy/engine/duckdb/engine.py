@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from understudy.engine.duckdb import databases
-from understudy.engine.duckdb.files import malformed, scan
+from understudy.engine.duckdb.files import CsvForm, malformed, scan
 from understudy.engine.duckdb.folder import read_folder
 from understudy.engine.duckdb.in_memory import InMemory, in_memory, read_once
 from understudy.engine.duckdb.spill import Spill
@@ -128,23 +128,23 @@ class DuckDB:
             self.run("SET enable_progress_bar = false")
 
     def attach(
-        self, data: object, *, name: str, delimiter: str, quote_mark: str
+        self, data: object, *, name: str, delimiter: str, quote_mark: str, encoding: str = "utf-8"
     ) -> dict[str, Kind]:
         """Register a table under a name, and return its columns' kinds."""
-        relation = self._relation(data, name, delimiter, quote_mark)
+        relation = self._relation(data, name, CsvForm(delimiter, quote_mark, encoding))
         types = self._types(relation)
         columns = ", ".join(f"{_moment(quote(c), t)} AS {quote(c)}" for c, t in types.items())
         self.run(f"CREATE VIEW {name} AS SELECT {columns} FROM {relation}", reading_input=True)
         return {c: _kind(t) for c, t in types.items()}
 
-    def _relation(self, data: object, name: str, delimiter: str, quote_mark: str) -> str:
+    def _relation(self, data: object, name: str, form: CsvForm) -> str:
         """Compose the SQL that reads a file, a folder, a database's table or one in memory."""
         place = source(data) if isinstance(data, str) else data
         if isinstance(place, Database):
             return self._opened(place)
         if isinstance(place, Path):
             is_folder = os.path.isdir(place)  # noqa: PTH112  it raises for no name
-            return self._gathered(place) if is_folder else scan(place, delimiter, quote_mark)
+            return self._gathered(place) if is_folder else scan(place, form)
         relation = f"{name}_held"
 
         def register() -> str:

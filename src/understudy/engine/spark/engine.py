@@ -23,7 +23,7 @@ import numpy as np
 from understudy.engine.sources import SparkTable, source
 from understudy.engine.spark.application import APPLICATION, is_frame, tell_workers
 from understudy.engine.spark.failures import attempt
-from understudy.errors import EngineError, UnderstudyError
+from understudy.errors import EngineError, UnderstudyError, UsageError
 from understudy.schema.encoding.dialect import Dialect, literal, quote
 
 if TYPE_CHECKING:
@@ -116,9 +116,11 @@ class Spark:
         self._closed = False
 
     def attach(
-        self, data: object, *, name: str, delimiter: str, quote_mark: str
+        self, data: object, *, name: str, delimiter: str, quote_mark: str, encoding: str = "utf-8"
     ) -> dict[str, Kind]:
         """Register a DataFrame, a table or files under a name, and return the columns' kinds."""
+        if encoding != "utf-8":
+            raise UsageError("CSV files are read in UTF-8 on Spark", got=encoding, allowed="utf-8")
         place = source(data) if isinstance(data, str) else data
         frame = self._framed(place) if is_frame(place) else self._read(place, delimiter, quote_mark)
         return attempt(lambda: _named(frame, name), reading_input=True)

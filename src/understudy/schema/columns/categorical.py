@@ -194,6 +194,13 @@ class Categorical(Column):
         return reading.narrow(shown, codes)
 
     @property
+    def written(self) -> list[str]:
+        """The texts that the output may have, each once."""
+        texts = [*map(str, self.values)]
+        other = self._written_other if self.outside == "other" else None
+        return texts if other is None or str(other) in texts else [*texts, str(other)]
+
+    @property
     def _written_other(self) -> reading.Scalar | None:
         if self.other is not None or not all(isinstance(v, str) for v in self.values):
             # A list of numbers keeps its type: an undeclared value is written as missing.

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from understudy.schema.encoding.cell import Cell
     from understudy.schema.encoding.reading import Array, Codes
 
+MAX_DIGITS = 12
 MAX_BINS = 2**16
 """The most bins of a range; each is a code, and a branch of the encoder."""
 
@@ -36,6 +37,8 @@ class Numeric(Column):
     edges: tuple[float, ...]
     whole: bool = False
     """Whether the output has whole numbers."""
+    digits: int | None = None
+    """How many decimals the output has; as many as a float holds where it is None."""
     special: tuple[float, ...] = ()
     """Numbers beyond the bins that mean something else, such as 999998 for none: each has a code
     of its own, after those of the bins, and is looked for before the nearest bin."""
@@ -58,6 +61,12 @@ class Numeric(Column):
                 got=", ".join(map(_shown, self.special)),
                 allowed="numbers between -2^52 and 2^52, whole if the column is",
                 hint="a special value within the range can have its own bin, by its edges",
+            )
+        if self.digits is not None and not (0 <= self.digits <= MAX_DIGITS and not self.whole):
+            raise SchemaError(
+                f"column {self.name!r}: digits are the decimals of numbers that are not whole",
+                got=f"{self.digits}{' of whole numbers' if self.whole else ''}",
+                allowed=f"0 to {MAX_DIGITS}",
             )
         if self.whole and not self._holds_whole():
             raise SchemaError(
@@ -171,6 +180,9 @@ class Numeric(Column):
         found: Array = (1 - share) * low
         share *= high
         found += share
+        if self.digits is not None:
+            # Down, so that no more than the lower edge is missed.
+            found = np.floor(found * 10.0**self.digits) / 10.0**self.digits
         # Rounding may reach the next edge, which belongs to the next bin.
         beyond = (found < low) | (found >= high)
         found[beyond] = low[beyond]

@@ -109,6 +109,9 @@ class Ordering:
         low = np.minimum(low, high)
         share = rng.random(len(wrong))
         new = low + (np.floor(share * (high - low + 1)) if whole else share * (high - low))
+        digits = getattr(self.columns[name], "digits", None)
+        if digits is not None:
+            new = np.floor(new * 10.0**digits) / 10.0**digits
         numbers[name][wrong] = np.clip(new, low, high)
         changed = values[name].copy()
         changed[wrong] = numbers[name][wrong].astype(np.int64 if whole else np.float64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -30,12 +31,18 @@ if TYPE_CHECKING:
 LISTED = 256
 """A column with at most this many distinct values becomes categorical."""
 BINS = 20
+DIGITS = 6
+"""The most decimals that are taken for how a number is written."""
 DAYS = ("%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y", "%Y/%m/%d", "%m-%d-%Y")
 TIMES = ("", " %H:%M:%S", " %H:%M", " %I:%M:%S %p", " %I:%M %p")
 WRITTEN = tuple(day + time for day in DAYS for time in TIMES)
 """Common formats of moments besides ISO 8601; American dates before British ones."""
 LOOKED_AT = 1000
 """How many values are examined to find the format of all."""
+ROW_NAME = re.compile(
+    r"(?i:(?:^|[\W_])(?:id|uuid|guid|key|index|rowid|row|rownames?)$|^unnamed: 0$)|[a-z]I[dD]$"
+)
+"""The names of columns that tell rows apart, where their values do so too."""
 CALENDAR = {"month": (1, 12), "day": (1, 31), "hour": (0, 23), "minute": (0, 59)}
 """The ranges of integer columns with these names."""
 
@@ -91,11 +98,16 @@ def _column(name: str, values: Array, known: _Known) -> Declaration:
         read, absent = reading.seconds(values, written, NULLS)
         if kind == "datetime" or values.dtype.kind == "M" or _mostly(read, absent):
             return _moment(name, read[~np.isnan(read)], written, known)
+    texts = reading.texts(values)
+    if kind is None and {*texts.tolist()} - {None, *NULLS} <= {*reading.TRUE, *reading.FALSE}:
+        return _truth(name, texts)
     if kind != "categorical":
         read, absent = reading.numbers(values, NULLS)
-        if _mostly(read, absent) and values.dtype.kind != "b":
-            return _number(name, read[~absent & np.isfinite(read)])
-    texts = reading.texts(values)
+        if _mostly(read, absent):
+            present = read[~absent & np.isfinite(read)]
+            return (
+                Ignored(name=name) if _tells_rows_apart(name, present) else _number(name, present)
+            )
     counted: dict[str, int] = {}
     for text in texts.tolist():
         if text is not None and text not in NULLS:
@@ -104,6 +116,12 @@ def _column(name: str, values: Array, known: _Known) -> Declaration:
         return Ignored(name=name)
     common = sorted(counted, key=lambda t: (-counted[t], t))[:LISTED]
     return Categorical(name=name, values=tuple(sorted(common)))
+
+
+def _truth(name: str, texts: Array) -> Declaration:
+    """Draft a column of nothing but true and false, or of nothing at all."""
+    empty = all(text is None or text in NULLS for text in texts.tolist())
+    return Ignored(name=name) if empty else Categorical(name=name, values=(False, True))
 
 
 def _written(values: Array) -> str | None:
@@ -136,7 +154,31 @@ def _number(name: str, read: Array) -> Declaration:
     # Edges are values of the table, so that nothing can overflow.
     inner = np.quantile(read, np.linspace(0, 1, BINS + 1)[1:-1], method="lower")
     inside = [float(e) for e in np.unique(inner) if low < e < high]
-    return Numeric(name=name, edges=(low, *inside, high), whole=whole and far <= 2.0**63)
+    whole = whole and far <= 2.0**63
+    digits = None if whole else _digits(read)
+    return Numeric(name=name, edges=(low, *inside, high), whole=whole, digits=digits)
+
+
+def _digits(read: Array) -> int | None:
+    """Return the most decimals that a number is written with, None if there are very many.
+
+    >>> _digits(np.array([12.83, 4.5])), _digits(np.array([1 / 3]))
+    (2, None)
+    """
+    if np.abs(read).max() >= LARGEST:
+        return None
+    return next((d for d in range(1, DIGITS + 1) if np.array_equal(np.round(read, d), read)), None)
+
+
+def _tells_rows_apart(name: str, read: Array) -> bool:
+    """Whether a column is named as the rows' numbers or ids, which hardly occur twice.
+
+    >>> [_tells_rows_apart(n, np.arange(99.0)) for n in ("visit_id", "visitID", "rownames", "age")]
+    [True, True, True, False]
+    >>> _tells_rows_apart("shop_id", np.arange(99.0) % 9)
+    False
+    """
+    return ROW_NAME.search(name) is not None and len(np.unique(read)) > len(read) / 2
 
 
 def _calendar(name: str, low: int, high: int) -> tuple[int, int]:

@@ -8,6 +8,7 @@ census contest's ``maxval``, private-pgm's ``{column: size}``).
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 import tomllib
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from understudy.schema.encoding.reading import Array
 
 Plain = dict[str, Any]
+LISTS = (".txt", ".csv")
+"""The endings of code lists that are not JSON."""
 
 
 def read_schema(path: Path, *, public: Mapping[str, Array] | None) -> Plain:
@@ -34,7 +37,7 @@ def read_schema(path: Path, *, public: Mapping[str, Array] | None) -> Plain:
     if suffix in {".yaml", ".yml"}:
         return peers.from_dpsynth(data, name=name)
     if suffix == ".toml" or ("columns" in data and "METADATA_SPEC_VERSION" not in data):
-        return with_lists(data, lambda file: read_json(path.parent / file))
+        return with_lists(data, lambda file: read_list(path.parent / file))
     if isinstance(data.get("schema"), dict):
         return contest.from_parameters(data, name=name)
     if "METADATA_SPEC_VERSION" in data:
@@ -66,6 +69,11 @@ def read_json(path: Path) -> object:
     return _parsed(path, ".json")
 
 
+def read_list(path: Path) -> object:
+    """Read a code list: JSON, a text with a code in each line, or the first column of a CSV."""
+    return _parsed(path, path.suffix.lower() if path.suffix.lower() in LISTS else ".json")
+
+
 def _parsed(path: Path, suffix: str) -> object:
     try:
         text = path.read_text(encoding="utf-8-sig")
@@ -90,6 +98,11 @@ def _parse(text: str, suffix: str) -> object:
             return yaml.safe_load(text)
         except yaml.YAMLError as error:
             raise ValueError(str(error)) from None
+    if suffix == ".txt":
+        return [line.strip() for line in text.splitlines() if line.strip()]
+    if suffix == ".csv":
+        # The first line is the header.
+        return [row[0].strip() for row in list(csv.reader(text.splitlines()))[1:] if any(row)]
     return json.loads(text)
 
 

@@ -1,7 +1,8 @@
 """Code lists: files of public knowledge that a schema names, read when the schema is.
 
-``values_from = "codes.json"`` gives a categorical column its values: a JSON list, or a table of
-lists by column.  ``groups_from = "cities.json"`` says what each value belongs to: a JSON table of
+``values_from = "codes.json"`` gives a categorical column its values: a JSON list, a table of
+lists by column, a text with a code in each line, or a CSV file whose first column has them below
+its header.  ``groups_from = "cities.json"`` says what each value belongs to: a JSON table of
 value → group; a value that it does not name belongs to nothing.
 """
 
@@ -54,7 +55,7 @@ def _values(name: str, column: Plain, listed: object) -> None:
         raise SchemaError(
             f"column {name!r}: values_from must name a file with one list of its codes",
             got="no list" if "values" not in column else "values as well",
-            allowed="a JSON list, or a table with a list for each column",
+            allowed="a list in JSON, .txt or .csv, or a JSON table with a list for each column",
         )
     column["values"] = found
 

@@ -1,0 +1,193 @@
+"""Opening a session from what people write: words for units and boundings, budgets with a meaning.
+
+`open` is `understudy.session.open_session` with two differences.  It takes names where the other
+takes objects: ``unit="taxi_id"``, ``bounding="weights:150"``.  And it refuses a budget that hardly
+protects anyone, unless it is told that this is known.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from understudy.budget import AnyUnit, Bounding, Budget, Norm, Sample, Unit, Weights
+from understudy.errors import BudgetError, UsageError, nearest
+from understudy.public import LOG
+from understudy.schema import Schema
+from understudy.session import open_session
+
+if TYPE_CHECKING:
+    from understudy.session import Session
+
+EACH_ROW = "each-row"
+BOUNDINGS = "norm, weights:C or sample:C, where C is a whole number"
+WEAK = 5.0
+"""A larger epsilon gets a warning."""
+MEANINGLESS = 20.0
+"""A larger one is refused."""
+NEAR_ONE = 0.01
+"""So does a delta that is expected to give away more people than this; from one on it is refused.
+Where the number of people is unknown, a delta above this is refused."""
+
+
+def open(  # noqa: A001  as `understudy.open`
+    *,
+    private: object,
+    public: object = None,
+    schema: Schema | str | Path | Mapping[str, Any],
+    unit: AnyUnit | str | Sequence[str],
+    bounding: Bounding | str,
+    budget: Budget,
+    ledger: str | Path,
+    i_know: bool = False,
+) -> Session:
+    """Open a session; nothing is read or spent before `Session.run`.
+
+    ``private`` and ``public`` are paths of CSV or Parquet files, tables in memory (pandas, polars,
+    Arrow, a dict of columns), a `Database` or a `SparkTable`.  Either may be two of these, a table
+    of people and one of their rows: ``private={"people": "patients.csv", "rows": "visits.csv"}``.
+    A public table is not protected at all: it must be one that anyone may see.
+
+    The unit is a `Unit` or its columns' names, the bounding a `Norm`, `Weights` or `Sample` or its
+    words: ``"norm"``, ``"weights:150"``.  The ledger is created if it does not exist, with this
+    budget as the table's total.  An epsilon above 20 or a delta above 0.01 protects hardly
+    anyone, and is refused unless ``i_know`` is true.
+
+        session = us.open(
+            private="trips-2020.parquet",
+            public="trips-2019.parquet",
+            schema="trips.toml",
+            unit="taxi_id",
+            bounding="norm",
+            budget=us.Budget(epsilon=1.0, delta=1e-9),
+            ledger="trips.ledger",
+        )
+        release = session.run("auto")
+    """
+    if not isinstance(budget, Budget):
+        raise UsageError(
+            "invalid budget",
+            got=repr(budget) if isinstance(budget, (int, float, str)) else type(budget).__name__,
+            allowed="such as us.Budget(epsilon=1.0, delta=1e-9)",
+        )
+    refuse(budget, people=None, i_know=i_know, how="i_know=True")
+    for danger in dangers(budget, people=None):
+        LOG.warning("%s", danger)
+    return open_session(
+        private=private,
+        public=public,
+        schema=_schema(schema),
+        unit=unit_of(unit),
+        bounding=bounding_of(bounding),
+        budget=budget,
+        ledger=_path(ledger),
+    )
+
+
+def unit_of(given: object) -> AnyUnit:
+    """Return a unit from itself, from column names, or from ``"each-row"``.
+
+    >>> print(unit_of("tailnum, week"), unit_of(["tailnum", "week"]), unit_of("each-row"))
+    tailnum × week tailnum × week (each row)
+    """
+    if isinstance(given, str):
+        given = [name.strip() for name in given.split(",")]
+    if isinstance(given, (list, tuple)) and all(isinstance(name, str) for name in given):
+        return Unit.each_row() if list(given) == [EACH_ROW] else Unit(*given)
+    if not isinstance(given, AnyUnit):
+        raise UsageError(
+            "invalid unit",
+            got=type(given).__name__,
+            allowed='us.Unit("taxi_id"), a column\'s name, a list of names, or "each-row"',
+        )
+    return given
+
+
+def bounding_of(given: object, *, allowed: str = BOUNDINGS) -> Bounding:
+    """Return a bounding from itself, or from its kind and its cap.
+
+    >>> bounding_of("weights:5")
+    Weights(cap=5)
+    """
+    if isinstance(given, Bounding):
+        return given
+    if not isinstance(given, str):
+        got = repr(given) if isinstance(given, (int, float)) else type(given).__name__
+        such = 'such as us.Norm(), us.Weights(150) or "weights:150"'
+        raise UsageError("invalid bounding", got=got, allowed=such)
+    kind, colon, cap = given.partition(":")
+    if kind == Norm.kind and not colon:
+        return Norm()
+    if kind == Norm.kind:
+        raise BudgetError("norm takes no cap", got=given, allowed=allowed)
+    kinds: dict[str, type[Weights | Sample]] = {Weights.kind: Weights, Sample.kind: Sample}
+    if kind not in kinds:
+        hint = nearest(kind, [Norm.kind, *kinds])
+        raise BudgetError("unknown bounding", got=given, allowed=allowed, hint=hint)
+    if not re.fullmatch("[0-9]{1,10}", cap):
+        needs = f"{kind} needs a cap: a whole number, of at most 10 digits"
+        raise BudgetError(needs, got=given, allowed=allowed)
+    return kinds[kind](int(cap))
+
+
+def bounding_words(bounding: Bounding) -> str:
+    """Return what `bounding_of` reads as this bounding.
+
+    >>> bounding_words(Weights(5)), bounding_words(Norm())
+    ('weights:5', 'norm')
+    """
+    return bounding.kind if isinstance(bounding, Norm) else f"{bounding.kind}:{bounding.cap}"
+
+
+def refuse(budget: Budget, *, people: int | None, i_know: bool, how: str) -> None:
+    """Raise if a budget protects hardly anyone, unless that is known."""
+    if i_know:
+        return
+    hint = f"choose a smaller one; {how} if this is what you want, as for a test on public rows"
+    if budget.epsilon > MEANINGLESS:
+        raise BudgetError(
+            "an epsilon this large protects hardly anyone",
+            got=f"epsilon {budget.epsilon:g}",
+            allowed=f"at most {MEANINGLESS:g}; 1 is usual, and above {WEAK:g} the promise is weak",
+            hint=hint,
+        )
+    given_away = budget.delta * (people or 1 / NEAR_ONE)
+    if given_away >= 1:
+        several = "" if people is None else f", times {people:,} people of the public table"
+        raise BudgetError(
+            "a delta this large may give people away entirely",
+            got=f"delta {budget.delta:g}{several}",
+            allowed="far below 1 / (number of people)",
+            hint=hint,
+        )
+
+
+def dangers(budget: Budget, *, people: int | None) -> Iterator[str]:
+    """Say in sentences where a budget promises little."""
+    if people is not None and budget.delta * people > NEAR_ONE:
+        yield (
+            f"delta times the number of people is {budget.delta * people:.2g}: that many may be "
+            f"revealed entirely. Choose delta below {NEAR_ONE / people:.0e}."
+        )
+    if budget.epsilon > WEAK:
+        yield (
+            f"epsilon {budget.epsilon:g} is a weak promise: one person's rows may make an outcome "
+            f"{math.exp(min(budget.epsilon, 700)):.3g} times as likely."
+        )
+
+
+def _schema(given: object) -> Schema:
+    if isinstance(given, Schema):
+        return given
+    if isinstance(given, Mapping):
+        return Schema.from_dict(dict(given))
+    return Schema.read(_path(given, "schema"))
+
+
+def _path(given: object, what: str = "ledger") -> Path:
+    if not isinstance(given, (str, Path)):
+        raise UsageError(f"invalid {what}", got=type(given).__name__, allowed="a file's path")
+    return Path(given)
