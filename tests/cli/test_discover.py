@@ -90,6 +90,9 @@ def test_from_a_private_file_to_a_report_without_a_line_by_hand(there: Place) ->
     assert [c.kind for c in schema.columns] == [
         *("id", "categorical", "numeric", "timestamp", "integer")
     ]
+    # What a person has in all rows is their own, and what differs in time orders these.
+    assert (schema.own, schema.order_by) == (("kept",), ("day",))
+    assert "# Rows of a person are put in order: " in text
     drafted = tomllib.loads((there / "drafted" / "understudy.toml").read_text(encoding="utf-8"))
     assert drafted["unit"] == "patient"
     there.fine("check", there / "drafted" / "understudy.toml")
@@ -108,6 +111,44 @@ def test_from_a_private_file_to_a_report_without_a_line_by_hand(there: Place) ->
     assert manifest["guarantee"]["failure"] >= BUDGET.failure
     assert any("run 1 of the ledger discovered" in note for note in manifest["notes"])
     assert [run["mechanism"] for run in facts["runs_without_manifest"]] == ["discover"]
+
+
+def test_people_may_have_a_table_of_their_own(there: Place) -> None:
+    """Columns of either table are asked for; a name that both have is told apart."""
+    with (there / "patients.csv").open("w", newline="", encoding="utf-8") as file:
+        out = csv.writer(file)
+        out.writerow(["patient", "sex", "day"])
+        out.writerows([f"p{i}", "FM"[i % 2], f"19{50 + i % 40}-06-07"] for i in range(500))
+    there.fine(*command(there), "--people", there / "patients.csv")
+    schema = Schema.read(there / "drafted" / "schema.toml")
+    assert [c.name for c in schema.columns] == [
+        *("patient", "sex", "day_of_person", "code", "lab", "day", "kept")
+    ]
+    assert schema.own[0] == "sex"
+    assert "kept" not in schema.own
+    (born, _) = schema.timestamps
+    assert (born.source, born.of, born.min[:2]) == ("day", "person", "19")
+    drafted = tomllib.loads((there / "drafted" / "understudy.toml").read_text(encoding="utf-8"))
+    named = {"people": str(there / "patients.csv"), "rows": str(there / "visits.csv")}
+    assert drafted["private"] == named
+    there.fine("synth", there / "drafted" / "understudy.toml", "--format", "csv")
+    made = us.Release.read(there / "drafted" / "visits-release")
+    assert list(made.people.columns) == ["patient", "sex", "day_of_person"]
+    assert len(made.people) > made.rows["patient"].nunique()
+
+
+def test_of_two_tables_each_must_have_what_is_named_of_it(there: Place) -> None:
+    (there / "patients.csv").write_text("patient,sex\np1,F\n")
+    for column, told in (
+        ('[columns.code]\nkind = "text"\nof = "person"\n', "no 'code'"),
+        ('[columns.sex]\nkind = "text"\n', "no 'sex'"),
+        ('[columns.colour]\nkind = "ignored"\n[columns.lab]\nkind = "text"\n', "no 'colour'"),
+        ('[columns.sex]\nkind = "text"\nof = "nobody"\n', "unknown owner"),
+    ):
+        (there / "partial.toml").write_text(f'name = "v"\n{column}')
+        words = command(there, schema=there / "partial.toml", people=there / "patients.csv")
+        assert told in there.say(*words).line
+    assert not (there / "v.ledger").exists()
 
 
 def test_columns_of_a_partial_schema_are_not_asked_about(there: Place) -> None:

@@ -16,7 +16,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, NoReturn
 
 from understudy import __version__
-from understudy.cli.options import TABLE, add_budget, add_discover, add_ledger, add_output, add_unit
+from understudy.cli.options import (
+    TABLE,
+    add_budget,
+    add_discover,
+    add_ledger,
+    add_output,
+    add_people,
+    add_unit,
+)
 from understudy.errors import InternalError, StorageError, UnderstudyError, UsageError
 from understudy.synth.registry import MECHANISMS
 
@@ -55,19 +63,10 @@ def _add_recipe(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_people(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--people",
-        metavar="TABLE",
-        help='a private table of people, for the columns with of = "person"; the private table '
-        "then has their rows",
-    )
-
-
 def _add_run(parser: argparse.ArgumentParser) -> None:
     """Add the options of a run, which a run file may set too."""
     parser.add_argument("private", help=f"a run file (.toml), or the private table: {TABLE}")
-    _add_people(parser)
+    add_people(parser)
     parser.add_argument("--public", metavar="TABLE", help="a similar table that anyone may see")
     add_unit(parser)
     parser.add_argument(
@@ -195,7 +194,7 @@ def _add_evaluate(evaluate: argparse.ArgumentParser, *, with_metrics: bool) -> N
         "synthetic", nargs="+", help="a release's folder or a file of synthetic rows; one or more"
     )
     evaluate.add_argument("--private", required=True, metavar="TABLE", help="the private table")
-    _add_people(evaluate)
+    add_people(evaluate)
     add_unit(evaluate)
     _add_recipe(evaluate)
     evaluate.add_argument(
@@ -257,7 +256,7 @@ def parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
     resume.add_argument("ledger", help="the ledger of the run")
     resume.add_argument("--run", type=int, help="the run's number; the last one by default")
     resume.add_argument("--private", help="the private table, if it has moved")
-    _add_people(resume)
+    add_people(resume)
     resume.add_argument("--public", help="the public table, if it has moved")
     resume.add_argument("--out", help="another folder for the release")
     add_output(resume)

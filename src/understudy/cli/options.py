@@ -24,6 +24,16 @@ def add_output(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object, no progress")
 
 
+def add_people(parser: argparse.ArgumentParser) -> None:
+    """Add the table of people."""
+    parser.add_argument(
+        "--people",
+        metavar="TABLE",
+        help='a private table of people, for the columns with of = "person"; the private table '
+        "then has their rows",
+    )
+
+
 def add_unit(parser: argparse.ArgumentParser) -> None:
     """Add the schema, the unit and what happens to rows without an id."""
     parser.add_argument("--schema", help="schema file: TOML, or a supported metadata file")
@@ -48,6 +58,7 @@ def add_discover(discover: argparse.ArgumentParser) -> None:
         "--delta and --ledger."
     )
     discover.add_argument("private", help=f"the private table: {TABLE}")
+    add_people(discover)
     add_unit(discover)
     add_budget(discover)
     discover.add_argument(

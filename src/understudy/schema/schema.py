@@ -65,7 +65,11 @@ class Schema:
                 hint="names that differ only in case count as the same",
             )
         if not self.modelled and not self.texts:
-            raise SchemaError("no column to model", allowed="at least one column that is not an id")
+            raise SchemaError(
+                "no column to model",
+                allowed="at least one column that is not an id",
+                hint='a schema for discovery that leaves columns out needs one of kind "text" too',
+            )
         for mark in (self.delimiter, self.quote):
             if len(mark) != 1 or mark in "\r\n\x00" or self.delimiter == self.quote:
                 raise SchemaError(
@@ -76,7 +80,8 @@ class Schema:
 
     def _check_people(self) -> None:
         """Raise on columns that are neither a row's nor a person's, or that cannot order rows."""
-        for column in self.released_columns:
+        owned: tuple[Released | Text, ...] = (*self.released_columns, *self.texts)
+        for column in owned:
             if column.of not in OF:
                 raise SchemaError(
                     f"column {column.name!r}: unknown owner of its values",
