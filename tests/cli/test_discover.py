@@ -10,13 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import understudy as us
-from tests.vault.texts import read
-from understudy.cli.discover import commented
-from understudy.engine import CodedTable, DuckDB
 from understudy.errors import (
     BudgetError,
     BudgetExhaustedError,
@@ -26,9 +21,9 @@ from understudy.errors import (
     UsageError,
 )
 from understudy.ledger import Ledger
-from understudy.schema import Categorical, Id, Schema, Text
+from understudy.schema import Categorical, Schema, Text
 from understudy.session import discovered
-from understudy.synth.discovery import Discovered, Discovery, Finding
+from understudy.synth.discovery import Discovery
 from understudy.vault import PrivateDoor
 
 if TYPE_CHECKING:
@@ -294,28 +289,3 @@ def test_a_row_a_person(tmp_path: Path) -> None:
         total=TOTAL,
     )
     assert set(schema["code"].labels()) >= set(ODD)
-
-
-# Whatever a value is
-
-
-texts = st.text(min_size=1, max_size=12).map(lambda t: read(t, "code")).filter(bool)
-
-
-@given(st.lists(texts, min_size=1, max_size=6, unique=True), st.text(max_size=20))
-@settings(max_examples=40, deadline=None)
-def test_no_value_does_harm_in_toml_or_sql(values: list[str], reason: str) -> None:
-    column = Categorical(name="code", values=tuple(sorted(values)))
-    schema = Schema("t", (Id(name="id"), column))
-    finding = Finding(column=column, reason=reason, share=0.5)
-    written = commented(Discovered(schema=schema, findings=(finding,), run=3))
-    assert Schema.from_dict(tomllib.loads(written)) == schema
-    assert all(letter == "\n" or letter >= " " for letter in written)
-    engine = DuckDB()
-    try:
-        data = {"id": np.arange(len(values)), "code": np.array(values, dtype=object)}
-        CodedTable(engine, data, schema=schema, unit=us.Unit("id"))
-        codes = engine.fetch("SELECT c0 FROM rows")["c0"]
-    finally:
-        engine.close()
-    assert sorted(codes.tolist()) == list(range(len(values)))

@@ -104,8 +104,9 @@ def _table(name: str, column: dict[str, Any]) -> str:
 
 
 def _plain(text: str) -> str:
-    """Write a text for a comment: in one line, without control characters."""
-    return toml_value(text)[1:-1]
+    """Write a text for a comment or a terminal: in one line, and nothing that cannot be seen."""
+    seen = toml_value(text)[1:-1]
+    return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in seen)
 
 
 def _runfile(options: argparse.Namespace, found: Discovered, state: State) -> str:

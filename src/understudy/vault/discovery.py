@@ -43,8 +43,12 @@ if TYPE_CHECKING:
 ONE = 2**FRACTION_BITS
 """The weight of a person's only value, in steps."""
 OWN = "(PARTITION BY person)"
-UNSEEN = r"[\x00-\x1f\x7f-\x9f\x{200e}\x{200f}\x{2028}-\x{202e}\x{2066}-\x{2069}\x{feff}]"
-"""Control characters, line ends and marks of direction: a text with one of them is not brought."""
+UNSEEN = (
+    r"[\x00-\x1f\x7f-\x9f\x{61c}\x{200e}\x{200f}\x{2028}-\x{202e}\x{2066}-\x{2069}\x{feff}]"
+    r"|^=.|^[-+@].*[(|!]"
+)
+"""Control characters, line ends and marks of direction, and what a spreadsheet would run as a
+formula: a text with one of them is not brought."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
