@@ -177,6 +177,33 @@ def test_prefixes_of_a_partial_schema_are_asked_for_and_rows_keep_them(there: Pl
     assert Schema.read(out / "schema.toml")["code"] == code
 
 
+def test_dates_of_another_format_are_mentioned_and_can_be_declared(there: Place) -> None:
+    with (there / "visits.csv").open("w", newline="", encoding="utf-8") as file:
+        out = csv.writer(file, delimiter=";")
+        out.writerow(["patient", "day", "sure"])
+        out.writerows(
+            [f"p{i}", f"{1 + j * 9:02d}.{1 + i % 2:02d}.2024", "TRUE" if i % 3 else "false"]
+            for i in range(400)
+            for j in range(3)
+        )
+    told = there.say(*command(there))
+    assert '--delimiter ";"' in told.line
+    facts = there.facts(*command(there, delimiter=";"))
+    assert [c["kind"] for c in facts["columns"]] == ["categorical", "categorical"]
+    assert 'format = "%d.%m.%Y"' in facts["columns"][0]["reason"]
+    schema = Schema.read(there / "drafted" / "schema.toml")
+    assert schema["sure"] == Categorical(name="sure", values=(False, True), of="person")
+    assert schema.delimiter == ";"
+    (there / "partial.toml").write_text(
+        'name = "visits"\n[columns.day]\nkind = "text"\nformat = "%d.%m.%Y"\n'
+    )
+    changes = {"schema": there / "partial.toml", "out": there / "again", "ledger": there / "w"}
+    there.fine(*command(there, delimiter=";", **changes))
+    (day,) = Schema.read(there / "again" / "schema.toml").timestamps
+    assert (day.format, day.min, day.max) == ("%d.%m.%Y", "2024-01-01", "2024-02-19")
+    assert day.resolution == "day"
+
+
 def test_prefixes_that_are_none_are_refused_and_nothing_is_spent(there: Place) -> None:
     (there / "partial.toml").write_text(
         'name = "visits"\n[columns.code]\nkind = "text"\nprefixes = [1, 3]\n'

@@ -54,6 +54,7 @@ def run(options: argparse.Namespace) -> None:
             name=options.name or Path(str(options.private)).name.split(".")[0],
             schema=None if options.schema is None else Schema.read(options.schema),
             total=total,
+            delimiter=options.delimiter,
             progress=progress,
         )
     with closing(Ledger(ledger)) as held:

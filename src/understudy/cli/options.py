@@ -73,6 +73,9 @@ def add_discover(discover: argparse.ArgumentParser) -> None:
     )
     discover.add_argument("--name", help="the table's name (default: that of its file)")
     discover.add_argument(
+        "--delimiter", metavar="CHARACTER", help="what separates columns of CSV files (default: ,)"
+    )
+    discover.add_argument(
         "--out", default=".", metavar="FOLDER", help="where to write both files (default: here)"
     )
     add_output(discover)

@@ -36,10 +36,12 @@ def discover(
     schema: Schema | str | Path | None = None,
     total: Budget | None = None,
     settings: Discovery | None = None,
+    delimiter: str | None = None,
 ) -> Schema:
     """Discover a schema from a private table, under a ledger's promise.
 
     Column names are public; nothing else is.  Columns that ``schema`` declares are not asked about.
+    A ``delimiter`` is that of CSV files, where it is neither a comma nor the schema's.
     The budget needs a share for failure probabilities: ``us.Budget(epsilon=0.2, delta=1e-7,
     failure=5e-8)``.  A ledger that does not exist is created with ``total``, which other runs
     will share.  A discovery that was interrupted is continued by the same call.
@@ -62,6 +64,7 @@ def discover(
         schema=schema,
         total=total,
         settings=settings,
+        delimiter=delimiter,
     ).schema
 
 
@@ -75,6 +78,7 @@ def discovered(
     schema: Schema | str | Path | None = None,
     total: Budget | None = None,
     settings: Discovery | None = None,
+    delimiter: str | None = None,
     progress: Progress = lambda stage, done: None,  # noqa: ARG005
 ) -> Discovered:
     """Discover a schema, and return it with a reason and a cost for each column."""
@@ -82,11 +86,13 @@ def discovered(
     _check(path, total)
     known = Schema.read(schema) if isinstance(schema, (str, Path)) else schema
     progress("reading the private table's header", 0)
+    marks = (known.delimiter, known.quote) if known is not None else (",", '"')
+    marks = (delimiter or marks[0], marks[1])
     with closing(engine_for(private)) as engine:
-        headers = _headers(engine, private, known)
+        headers = _headers(engine, private, marks)
     session = Discovering(
         private=private,
-        schema=_with_texts(headers, known, unit, name),
+        schema=_with_texts(headers, known, unit, name=name, marks=marks),
         unit=unit,
         bounding=Norm(),
         budget=budget,
@@ -122,9 +128,8 @@ def _check(path: Path, total: Budget | None) -> None:
 
 
 @sealed
-def _headers(engine: Engine, private: object, known: Schema | None) -> dict[Of, list[str]]:
+def _headers(engine: Engine, private: object, marks: tuple[str, str]) -> dict[Of, list[str]]:
     """Return the names of the private table's columns, which are public; of two tables, of both."""
-    marks = (",", '"') if known is None else (known.delimiter, known.quote)
     both = two_tables(private)
     tables: dict[Of, object] = {"row": private}
     if both is not None:
@@ -136,7 +141,12 @@ def _headers(engine: Engine, private: object, known: Schema | None) -> dict[Of, 
 
 
 def _with_texts(
-    headers: dict[Of, list[str]], known: Schema | None, unit: AnyUnit, name: str
+    headers: dict[Of, list[str]],
+    known: Schema | None,
+    unit: AnyUnit,
+    *,
+    name: str,
+    marks: tuple[str, str],
 ) -> Schema:
     """Declare the columns of headers as text that are neither declared nor the unit's."""
     own = [part.partition(":")[0] for part in unit.columns if not unit.is_row]
@@ -152,7 +162,8 @@ def _with_texts(
         raise MissingColumnError(
             "the table lacks columns that the schema or the unit names",
             got="no " + ", ".join(map(repr, absent)),
-            hint="names must match exactly; check that the first line is the header",
+            hint="names must match exactly; check that the first line is the header, and that "
+            'columns are separated as it is said (delimiter=";", or --delimiter ";")',
         )
     taken = {column.name for column in declared}
     ids = [Id(name=part) for part in own if part in unit.columns and part not in taken]
@@ -163,9 +174,8 @@ def _with_texts(
         if n not in taken | {n for n, tables in named if of in tables}
         for free in (_apart(n, headers["row"] if of == "person" else []),)
     ]
-    marks = {} if known is None else {"delimiter": known.delimiter, "quote": known.quote}
     order = () if known is None else known.order_by
-    return Schema(name, (*ids, *declared, *texts), order_by=order, **marks)
+    return Schema(name, (*ids, *declared, *texts), *marks, order_by=order)
 
 
 def _apart(name: str, others: list[str]) -> str:

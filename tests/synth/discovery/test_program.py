@@ -101,7 +101,7 @@ def test_every_column_is_declared_by_its_kind(made: tuple[Path, Discovered]) -> 
     assert day.resolution == "day"
     assert isinstance(age, Integer)
     assert (age.min, 85 <= age.max <= 127) == (0, True)
-    assert columns["flag"] == Categorical(name="flag", values=("false", "true"), of="person")
+    assert columns["flag"] == Categorical(name="flag", values=(False, True), of="person")
     assert columns["one"] == Categorical(name="one", values=("only",))
     assert (age.of, code.of, lab.of, day.of) == ("person", "row", "row", "row")
     assert schema.order_by == ("day",)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from understudy.schema import Declaration
 
-SURE = 20.0
+SURE = 14.0
 """People with several rows must be as many times more than the noise."""
 MOST_VARIED = 0.1
 """The largest share of people with several values in a column that is their own."""

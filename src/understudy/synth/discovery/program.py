@@ -32,6 +32,8 @@ from understudy.door import KINDS_OF_VALUE, Search
 from understudy.errors import BudgetError, UsageError
 from understudy.schema import Categorical, Integer, Numeric, Released, Text, Timestamp
 from understudy.synth.discovery import ranges
+from understudy.synth.discovery.dates import dates_of
+from understudy.synth.discovery.kinds import kind_of
 from understudy.synth.discovery.people import Repeats, order_of, why_order
 
 if TYPE_CHECKING:
@@ -44,13 +46,9 @@ if TYPE_CHECKING:
     from understudy.schema import Declaration, Schema
     from understudy.schema.columns.timestamp import Resolution
 
-    Counted = dict[str, float]
-
 KINDS_SHARE = 0.08
-PARTS = {"none": 0, "whole": 1, "number": 1, "moment": 1, "code": 8}
+PARTS = {"none": 0, "boolean": 1, "whole": 1, "number": 1, "moment": 1, "code": 8}
 """The parts of the rest of the budget that a column has, by its kind."""
-MOST_PEOPLE = 0.75
-"""A column is of a kind if at least this share of its people have all of their values of it."""
 MOST_BINS, MOST_ROUNDS = 500, 10
 LEAST_FAILURE = 1e-15
 """A search with less of the failure probability could be charged more than that, by rounding."""
@@ -134,6 +132,8 @@ class Discovery:
                 asked.numbers(name, reason, whole=kind == "whole")
             elif kind == "moment":
                 asked.moments(name, reason)
+            elif kind == "boolean":
+                asked.booleans(name, reason)
             elif kind == "none":
                 asked.leave(name, reason)
         if codes:
@@ -221,7 +221,7 @@ class _Asked:
         kinds = {}
         for name, row in zip(names, noisy, strict=True):
             counted = dict(zip(KINDS_OF_VALUE, row.tolist(), strict=True))
-            kinds[name] = _kind(counted, scale, codes=bool(self.declared(name).prefixes))
+            kinds[name] = kind_of(counted, scale, codes=bool(self.declared(name).prefixes))
             self.repeats[name] = Repeats(
                 people=counted["any"], again=counted["again"], alike=counted["alike"], scale=scale
             )
@@ -254,6 +254,12 @@ class _Asked:
             column = Numeric(edges=bins, whole=whole, **self.shared(name))
         self.found[name] = (column, reason)
 
+    def booleans(self, name: str, reason: str) -> None:
+        """Declare a column of booleans, whose values are known; ask how common they are."""
+        (scale,) = self.scales(name, [1.0])
+        self.weights[name] = self.spread(name, "number", (0.5,), scale)
+        self.found[name] = (Categorical(values=(False, True), **self.shared(name)), reason)
+
     def moments(self, name: str, reason: str) -> None:
         """Declare a column of date-times: first and last day, and how finely they are told."""
         coarse, fine, daily, *clocks = self.scales(name, [*MOMENT_SHARES, *CLOCK_SHARES])
@@ -278,8 +284,8 @@ class _Asked:
             **self.shared(name),
         )
         reason += (
-            f"; its first and last days stand out of noise of {daily:.3g} people, and it is told "
-            f"by the {column.resolution}"
+            f"; its first and last days stand out of noise of {daily:.3g} people; its resolution "
+            f"is the {column.resolution}"
         )
         # Its modelled columns must not have the names of others.
         taken = {c.name.lower() for c in (*self.door.schema.columns, *self.door.schema.modelled)}
@@ -314,8 +320,13 @@ class _Asked:
             why = f"{reasons[name]}; {self.told(searches, told[name])}"
             values = tuple(sorted(chain(*told[name])))
             if not values:
-                self.leave(name, why)
+                self.leave(name, f"{why}, so that nothing of it is released")
                 continue
+            if written := dates_of(values):
+                why += (
+                    f'; they look like dates: a schema with kind = "text" and format = "{written}" '
+                    "would have them read so"
+                )
             prefixes = self.declared(name).prefixes
             column = Categorical(values=values, prefixes=prefixes, **self.shared(name))
             self.found[name] = (column, why)
@@ -357,31 +368,3 @@ class _Asked:
             )
             parts.append(f"of others {reach} {least} people at {share:.0%} of the column's cost")
         return "; ".join(parts)
-
-
-def _kind(counted: Counted, scale: float, *, codes: bool) -> tuple[str, str]:
-    """Decide what a column is by noisy numbers of people, and say why; one may be known as codes.
-
-    >>> _kind({"any": 90.0, "boolean": 0.0, "whole": 88.0}, 1.0, codes=False)[0]
-    'whole'
-    >>> _kind({"any": 90.0, "boolean": 0.0, "whole": 88.0}, 1.0, codes=True)[0]
-    'code'
-    """
-    people = counted["any"]
-    about = f"about {max(0, round(people)):,} people have values (give or take {scale:.3g})"
-    if people < ranges.STANDS_OUT * scale:
-        return "none", f"too few people have a value for anything to be told: {about}"
-    if codes:
-        return "code", f"{about}; prefixes are declared, so they are codes"
-    for kind, called in (
-        ("boolean", "booleans"),
-        ("whole", "whole numbers"),
-        ("number", "numbers"),
-        ("moment", "date-times"),
-        ("code", "short texts"),
-    ):
-        share = min(1.0, counted[kind] / people)
-        if share >= MOST_PEOPLE:
-            told = f"{about}; of about {share:.0%} all are {called}"
-            return ("code" if kind == "boolean" else kind), told
-    return "none", f"{about}, and they are neither numbers, date-times nor short: free text"

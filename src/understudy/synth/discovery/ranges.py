@@ -26,9 +26,10 @@ STANDS_OUT = 4.0
 """A cell stands out of its noise if it weighs this many times as much."""
 WIDTHS = (1, 2, 4, 8, 16, 32)
 """Where no cell stands out alone, this many neighbours may do so together."""
-MOST_TOGETHER = 4
-"""Beside a range, as many cells are looked at together."""
-NEAR_ZERO = 1 / 16
+MOST_TOGETHER, BESIDE = 4, 2.5
+"""Beside a range, as many cells are looked at together, and belong to it if they weigh this many
+times their noise: what is left out would be clipped."""
+NEAR_ZERO = 1 / 8
 """A range that begins at a smaller share of its end begins at 0."""
 EXPONENTS = range(-20, 51)
 MOST_HALVES = 5
@@ -39,7 +40,7 @@ YEARS = range(1900, 2101)
 DAY = 86400.0
 CERTAIN = 3.0
 """Days weigh something if together they have as many times their noise."""
-NEARLY_ALL = 0.9
+MOST_MOMENTS = 0.75
 """The share of moments at the first second of a day that makes it a table of days."""
 FIRST_SECOND = (0.0, 1.0)
 """The edges of the first second of a day, an hour or a minute."""
@@ -84,7 +85,7 @@ def _beside(weights: Noisy, scale: float) -> int:
         here = weights[reached:count]
         if len(here) > MOST_TOGETHER:
             break
-        if float(here.sum()) > STANDS_OUT * scale * math.sqrt(len(here)):
+        if float(here.sum()) > BESIDE * scale * math.sqrt(len(here)):
             reached = count
     return reached
 
@@ -207,7 +208,7 @@ def _begins(weights: Noisy, scale: float) -> int:
 
 
 def resolution(clocks: dict[Resolution, Noisy]) -> Resolution:
-    """Return the coarsest resolution at which nearly all moments begin a day, hour or minute.
+    """Return the coarsest resolution: most moments are the first second of a day, hour or minute.
 
     Each answer has the weight before, at and after the first second.
 
@@ -216,7 +217,7 @@ def resolution(clocks: dict[Resolution, Noisy]) -> Resolution:
     'day'
     """
     for found, weights in clocks.items():
-        if float(weights[1]) >= NEARLY_ALL * float(np.maximum(weights, 0.0).sum()) > 0:
+        if float(weights[1]) >= MOST_MOMENTS * float(weights.sum()) > 0:
             return found
     return "second"
 
