@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
     from understudy.schema import Declaration
 
-SURE = 14.0
+SURE = 10.0
 """People with several rows must be as many times more than the noise."""
-MOST_VARIED = 0.1
+MOST_VARIED = 0.15
 """The largest share of people with several values in a column that is their own."""
-BY_CHANCE = 0.2
+BY_CHANCE = 0.25
 """The same, as a share of those that there would be by chance."""
 MOST_BY_CHANCE = 0.9
 """Two people have the same value with no larger probability in a column that is their own."""
