@@ -16,7 +16,7 @@ from tests.vault.test_discovery import door_onto
 from tests.vault.texts import SCHEMA, Held, People, by_hash, opened, read
 from understudy.audit.distance import check_distance
 from understudy.budget import GRAIN, Budget, Currency, Unit
-from understudy.door import KINDS_OF_VALUE, Kinds, Spread
+from understudy.door import CYCLES, KINDS_OF_VALUE, Kinds, Spread
 from understudy.errors import BudgetError, QuestionError
 from understudy.schema.encoding import reading
 from understudy.vault.counts import exact
@@ -92,9 +92,9 @@ def seconds(value: str) -> float:
 def slowly_spread(people: People, question: Spread) -> list[int]:
     counts = [0] * (len(question.edges) + 1)
     for person, rows in people.items():
-        cycle = {"of_day": 86400, "of_hour": 3600, "of_minute": 60}.get(question.reading, math.inf)
-        numbers = map(number if question.reading == "number" else seconds, values_of(rows))
-        readings = [math.fmod(x, cycle) for x in numbers]
+        readings = list(map(number if question.reading == "number" else seconds, values_of(rows)))
+        if question.reading in CYCLES:
+            readings = [math.fmod(x, CYCLES[question.reading]) for x in readings]
         cells = {bisect_right(question.edges, x) for x in readings if not math.isnan(x)}
         chosen = by_hash(person, "code", {str(cell) for cell in cells})[: question.most]
         for cell in chosen:

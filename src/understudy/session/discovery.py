@@ -40,6 +40,7 @@ def discover(
 ) -> Schema:
     """Discover a schema from a private table, under a ledger's promise.
 
+    The table is all that `understudy.open` takes, two tables of people and rows included.
     Column names are public; nothing else is.  Columns that ``schema`` declares are not asked about.
     A ``delimiter`` is that of CSV files, where it is neither a comma nor the schema's.
     The budget needs a share for failure probabilities: ``us.Budget(epsilon=0.2, delta=1e-7,

@@ -212,22 +212,31 @@ def told(
 
 def spread(question: Spread, table: PrivateTable) -> Whole:
     """Weigh the cells of people's values, in steps of 2⁻¹⁶."""
-    held, read = engine_texts(table, question.column), _seconds(question.column, table)
-    if question.reading == "number":
-        read = number_of("value", "value", "text", table.engine.dialect)
-    if question.reading in CYCLES:
-        read = f"({read}) % {CYCLES[question.reading]}"
+    x = f"x % {CYCLES[question.reading]}" if question.reading in CYCLES else "x"
     who, distinct = ("", "") if table.unit.is_row else ("person, ", "DISTINCT ")
-    read_so = f"SELECT {who}{read} AS x FROM {held}"
+    held = _readings(table, question.column, numbers=question.reading == "number")
     cells = (
-        f"(SELECT {distinct}{who}CAST({bin_of('x', question.edges)} AS STRING) AS value "
-        f"FROM ({read_so}) AS r WHERE x IS NOT NULL) AS g"
+        f"(SELECT {distinct}{who}CAST({bin_of('y', question.edges)} AS STRING) AS value "
+        f"FROM (SELECT *, {x} AS y FROM {held}) AS r WHERE x IS NOT NULL) AS g"
     )
     asked = _weighed(table, cells, column=question.column, most=question.most)
     found = table.engine.fetch(f"SELECT CAST(value AS INTEGER) AS cell, w FROM ({asked}) AS v")
     counts = np.zeros(len(question.edges) + 1, dtype=np.int64)
     counts[found["cell"]] = found["w"]
     return counts
+
+
+def _readings(table: PrivateTable, column: str, *, numbers: bool) -> str:
+    """Return the relation of people's values as numbers or seconds, stored on first use."""
+    held, read = engine_texts(table, column), _seconds(column, table)
+    if numbers:
+        read = number_of("value", "value", "text", table.engine.dialect)
+    name = f"{held}_{'numbers' if numbers else 'seconds'}"
+    if name not in table.readings:
+        who = "" if table.unit.is_row else "person, "
+        table.engine.table(name, f"SELECT {who}{read} AS x FROM {held}")
+        table.readings.add(name)
+    return name
 
 
 def kinds(question: Kinds, table: PrivateTable) -> Whole:
