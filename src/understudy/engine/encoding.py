@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from understudy.budget import resolve
 from understudy.engine.attached import NOTHING, Attached
+from understudy.engine.obeying import obeying
 from understudy.engine.two_tables import HINT, check_two_tables, two_tables
 from understudy.schema.encoding.dialect import literal
 
@@ -199,7 +200,14 @@ class CodedTable:
                 f"{encoded} JOIN people AS p ON p.id = e.id "
                 "JOIN everyone AS o ON o.person = p.person"
             )
-        self._store(f"SELECT o.person, {', '.join(taken)} FROM {joined}")
+        rows = obeying(
+            f"(SELECT o.person, {', '.join(taken)} FROM {joined}) AS e",
+            schema=self.schema,
+            others=["person"],
+            code=self.code,
+            number=self.number,
+        )
+        self._store(f"SELECT * FROM {rows}")
 
     @property
     def sized(self) -> str:

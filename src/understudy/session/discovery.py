@@ -175,8 +175,10 @@ def _with_texts(
         if n not in taken | {n for n, tables in named if of in tables}
         for free in (_apart(n, headers["row"] if of == "person" else []),)
     ]
-    order = () if known is None else known.order_by
-    return Schema(name, (*ids, *declared, *texts), *marks, order_by=order)
+    columns = (*ids, *declared, *texts)
+    if known is None:
+        return Schema(name, columns, *marks)
+    return replace(known, name=name, columns=columns, delimiter=marks[0])
 
 
 def _apart(name: str, others: list[str]) -> str:
