@@ -67,11 +67,11 @@ class Attached:
             )
         self._kinds: dict[str, Kind] = {own: found[each] for each, own in self._ours.items()}
         self.text = {
-            c.name: text_of(own, self._kinds[own], engine.dialect)
+            c.name: (text_of(own, self._kinds[own], engine.dialect), self.taken)
             for c in texts
             for own in (self._ours[c.table_column],)
         }
-        """The SQL of the texts of columns that have no codes, in the view of needed columns."""
+        """The SQL of the texts of columns that have no codes, and the view that it reads."""
 
     @property
     def taken(self) -> str:

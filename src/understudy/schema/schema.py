@@ -84,7 +84,7 @@ class Schema:
             raise SchemaError(
                 "no column to model",
                 allowed="at least one column that is not an id",
-                hint='declare the kind of those that are "ignored"',
+                hint='declare the kind of those that are "ignored", or "text" if it is for discovery',
             )
         if self.encoding not in ENCODINGS:
             raise SchemaError(
@@ -111,7 +111,8 @@ class Schema:
 
     def _check_people(self) -> None:
         """Raise on columns that are neither a row's nor a person's, or that cannot order rows."""
-        for column in self.released_columns:
+        owned: tuple[Released | Text, ...] = (*self.released_columns, *self.texts)
+        for column in owned:
             if column.of not in OF:
                 raise SchemaError(
                     f"column {column.name!r}: unknown owner of its values",
