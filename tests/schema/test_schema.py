@@ -151,7 +151,7 @@ def test_a_value_is_a_rows_or_a_persons() -> None:
 def test_unknown_keys_in_csv(csv: object) -> None:
     error = refused({**PLAIN, "csv": csv})
     assert error.what == "unknown keys in [csv]"
-    assert error.allowed == "delimiter, quote"
+    assert error.allowed == "delimiter, quote, encoding"
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ class Schema:
             raise SchemaError(
                 "no column to model",
                 allowed="at least one column that is not an id",
-                hint='declare the kind of those that are "ignored", or "text" if it is for discovery',
+                hint='declare those that are "ignored", or for discovery one of kind "text"',
             )
         if self.encoding not in ENCODINGS:
             raise SchemaError(
