@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.audit.effort import THOROUGH
 from tests.shared_duckdb import connect, connecting
@@ -19,6 +20,13 @@ if TYPE_CHECKING:
     from tests.leaks.watching import Watch
 
 
+# No test fails because the machine is busy with other things.
+settings.register_profile(
+    "suite", deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("suite")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put what needs Java first: one process then has all of it, and starts Spark once.
 
@@ -26,7 +34,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """
 
     def turn(item: pytest.Item) -> int:
-        needs = getattr(item, "fixturenames", ())
+        needs = set(getattr(item, "fixturenames", ()))
+        case = getattr(item, "callspec", None)
+        if "placed" in needs and case is not None and case.params["placed"] == "spark":
+            needs.add("spark")
         return 0 if "story" in needs else 1 if "spark" in needs else 2
 
     items.sort(key=turn)

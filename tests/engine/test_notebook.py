@@ -39,7 +39,7 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
     cells = [RUN.format(ledger=str(folder / "notebook.ledger")), BAR]
     v4: Any = nbformat.v4  # has no types
     notebook = v4.new_notebook(cells=list(map(v4.new_code_cell, cells)))
-    NotebookClient(notebook, timeout=120, kernel_name="python3").execute(cwd=str(folder))
+    NotebookClient(notebook, timeout=600, kernel_name="python3").execute(cwd=str(folder))
     return [cell.outputs[-1]["data"]["text/plain"] for cell in notebook.cells]
 
 

@@ -217,7 +217,7 @@ def _one_life(folder: Path, arguments: tuple[str, ...], rng: random.Random | Non
         while time.monotonic() < deadline and process.poll() is None:
             time.sleep(0.001)
         process.kill()
-    _, complaint = process.communicate(timeout=60)
+    _, complaint = process.communicate(timeout=600)
     assert process.returncode in (0, -signal.SIGKILL), complaint
     return process.returncode != 0
 
