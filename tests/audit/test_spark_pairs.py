@@ -238,7 +238,7 @@ QUESTIONS: tuple[Question, ...] = (
 )
 
 
-ASKED = QUESTIONS if THOROUGH else tuple(QUESTIONS[n] for n in (0, 3, 4, 9, 11, 13, 14, 15, 17, 18))
+ASKED = QUESTIONS if THOROUGH else tuple(QUESTIONS[n] for n in (0, 9, 11, 13, 14, 15, 17, 18))
 """One of every kind, two of them with merged codes: each takes Spark about a second."""
 
 

@@ -16,7 +16,7 @@ import pytest
 
 from tests.audit.effort import effort
 from tests.schema.encoders import SOURCE, by_sql
-from tests.schema.encoding.oracle import BINARY, COLUMNS, LATE, LEAP, TEXTS
+from tests.schema.encoding.oracle import ASKED, BINARY, COLUMNS, LATE, LEAP, TEXTS
 from tests.schema.encoding.oracle import oracle as of_all
 from understudy.budget import Unit
 from understudy.engine import engine_for
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from understudy.engine import Engine
 
 Codes = list[tuple[int, ...]]
-ASKED = ("listed", "other nulls", "no -1", "bin", "hour", "week")
-"""A column of every kind of reading; to plan a query of all columns takes Spark seconds more."""
 SCHEMA = Schema("t", tuple(c for c in COLUMNS if c.name in ASKED))
 NOON = dt.datetime(2020, 2, 29, 12, 30)
 LONG = 10**4 * 366
