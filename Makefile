@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 export UNDERSTUDY_DATA ?= $(wildcard $(abspath ../shared/data))
+# Modules are compiled once, for all the processes that tests start.
+export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 
@@ -31,15 +33,20 @@ demo: install ## from a private table to its evaluation, on a simulated city, in
 	@rm -rf demo-out
 	@$(BIN)/understudy demo demo-out
 
-test: lint docs .databases/.installed ## all checks and tests
+test: install .databases/.installed ## all checks and tests
 	scripts/system chromedriver chromium chromium-driver
+	@$(MAKE) --no-print-directory --jobs 3 lint docs tests
+
+tests: # while types are checked and the docs are made
 	rm -f .raises
 	$(BIN)/python -m pytest -p tests.raises --numprocesses 2 --dist worksteal --durations=10
 	.databases/bin/python -m pytest -p tests.raises --quiet tests/engine/test_databases.py
 	$(BIN)/python tests/raises.py
 
+# All the folders with a test that tries harder in an audit.
+AUDITED := tests/audit tests/engine tests/leaks tests/ledger tests/session tests/synth/lives tests/vault tests/test_newcomer.py
 audit: install ## every promise tried hard: 500 pairs in all containers, 152 on Spark, all small worlds, 200 kills, 10,000 bad inputs
-	UNDERSTUDY_AUDIT=1 $(BIN)/python -m pytest -q --numprocesses 2 --dist worksteal --durations=10 tests/audit tests/leaks tests/session tests/ledger tests/test_newcomer.py
+	UNDERSTUDY_AUDIT=1 $(BIN)/python -m pytest -q --numprocesses 2 --dist worksteal --durations=10 $(AUDITED)
 	$(BIN)/understudy audit --pairs 500 --statistical
 
 zoo: install ## planted bugs, one at a time: each must be caught by its named test
@@ -60,4 +67,4 @@ docs: install ## the docs site, in site/ (warnings are errors)
 bench-%: install
 	$(BIN)/python benchmarks/$(subst -,_,$*).py
 
-.PHONY: help install demo test audit zoo mutants lint docs
+.PHONY: help install demo test tests audit zoo mutants lint docs

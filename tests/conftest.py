@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 import sys
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.audit.effort import THOROUGH
 from tests.shared_duckdb import connect, connecting
@@ -19,6 +23,25 @@ if TYPE_CHECKING:
     from tests.leaks.watching import Watch
 
 
+# A ledger waits for the disk at every charge.  What it writes is tested, and in which order, and
+# no test takes the power away: memory does, where there is enough of it.
+MEMORY, ENOUGH = Path("/dev/shm"), 4 * 2**30  # noqa: S108  as private as the usual folder
+if (
+    "TMPDIR" not in os.environ
+    and MEMORY.is_dir()
+    and shutil.disk_usage(MEMORY).free > ENOUGH
+    and not os.statvfs(MEMORY).f_flag & os.ST_NOEXEC
+):
+    os.environ["TMPDIR"] = str(MEMORY)
+    tempfile.tempdir = None
+
+# No test fails because the machine is busy with other things.
+settings.register_profile(
+    "suite", deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("suite")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put what needs Java first: one process then has all of it, and starts Spark once.
 
@@ -26,7 +49,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """
 
     def turn(item: pytest.Item) -> int:
-        needs = getattr(item, "fixturenames", ())
+        needs = set(getattr(item, "fixturenames", ()))
+        case = getattr(item, "callspec", None)
+        if "placed" in needs and case is not None and case.params["placed"] == "spark":
+            needs.add("spark")
         return 0 if "story" in needs else 1 if "spark" in needs else 2
 
     items.sort(key=turn)

@@ -19,7 +19,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from tests.audit.effort import effort
+from tests.audit.effort import THOROUGH, effort
 from tests.vault.worlds import KEY
 from understudy.audit import check_distance
 from understudy.audit.containers import CONTAINERS, Columns, Container
@@ -76,6 +76,11 @@ ODD_IDS: tuple[Any, ...] = (None, "red", float("nan"), LAST)[: effort(2, 4)]
 ODD_DATES: tuple[Any, ...] = (None, "red", "06/01/2020 08:30", LAST)[: effort(2, 4)]
 
 
+def tried(container: int, kind: int) -> bool:
+    """Say whether a container is tried with a kind of cell: the first, and in turns the others."""
+    return THOROUGH or kind == 0 or (container + kind) % 3 == 0
+
+
 @contextmanager
 def opened(data: object, schema: Schema, unit: Unit) -> Iterator[PrivateTable]:
     with closing(DuckDB()) as engine:
@@ -124,8 +129,15 @@ USUAL: dict[str, list[Any]] = {}
 """What is counted where nobody has an odd cell, by container."""
 
 
-@pytest.mark.parametrize("odd", [v for vs in ODD.values() for v in vs[:1]], ids=list(ODD))
-@pytest.mark.parametrize("container", CONTAINERS, ids=lambda c: c.name)
+@pytest.mark.parametrize(
+    ("container", "odd"),
+    [
+        pytest.param(container, odd[0], id=f"{container.name}-{kind}")
+        for i, container in enumerate(CONTAINERS)
+        for j, (kind, odd) in enumerate(ODD.items())
+        if tried(i, j)
+    ],
+)
 def test_an_odd_cell_moves_counts_by_one_person(
     container: Container, odd: Any, tmp_path: Path
 ) -> None:
@@ -144,8 +156,15 @@ def test_an_odd_cell_moves_counts_by_one_person(
 FEW = Schema("t", tuple(c for c in SCHEMA.columns if c.name in {"flag", "turn"}))
 
 
-@pytest.mark.parametrize("kind", IDS)
-@pytest.mark.parametrize("container", CONTAINERS, ids=lambda c: c.name)
+@pytest.mark.parametrize(
+    ("container", "kind"),
+    [
+        pytest.param(container, kind, id=f"{container.name}-{kind}")
+        for i, container in enumerate(CONTAINERS)
+        for j, kind in enumerate(IDS)
+        if tried(i, j)
+    ],
+)
 def test_an_odd_id_is_another_person_and_renames_nobody(
     container: Container, kind: str, tmp_path: Path
 ) -> None:

@@ -26,7 +26,7 @@ from understudy.synth.independent import Independent
 from understudy.synth.mst import MST
 from understudy.vault import PrivateTable
 
-PAIRS = effort(12, 500)
+PAIRS = effort(6, 500)
 ALL_CONTAINERS = effort(50, 500)
 """Pairs that have every kind of table in every container: tried on the quickest mechanism."""
 FEW = effort(4, 200)

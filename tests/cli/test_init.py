@@ -337,7 +337,7 @@ def test_the_private_table_is_never_opened(city: Place) -> None:
         "else None)"
     )
     command = drafting(city, private=city / "private.csv")
-    done = process(*command, code=watched, stdin=subprocess.DEVNULL, timeout=60)
+    done = process(*command, code=watched, stdin=subprocess.DEVNULL, timeout=600)
     assert (done.returncode, done.stderr) == (0, "")
 
 

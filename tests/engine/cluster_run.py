@@ -2,7 +2,7 @@
 
 Takes a master, a folder with the tables, and the process groups of two workers; then, a line
 each, that of a third, when there is one again, and those of the two with which each row is a
-person (`tests.engine.cluster_rows`).  Tells what happened, a line of JSON each.
+person (`tests.engine.cluster_rows`), or nobody.  Tells what happened, a line of JSON each.
 """
 
 from __future__ import annotations
@@ -192,8 +192,9 @@ def main() -> None:
     tell(**refusal(lambda: torn.run(us.Independent())))
     application.close()
 
-    fourth, fifth = map(int, sys.stdin.readline().split())
-    cluster_rows.run(master, place / "table", fourth, fifth)
+    workers = [int(group) for group in sys.stdin.readline().split()]
+    if workers:
+        cluster_rows.run(master, place / "table", *workers)
 
 
 if __name__ == "__main__":

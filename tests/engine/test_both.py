@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
 import understudy as us
+from tests.audit.effort import THOROUGH, effort
 from tests.engine.tables import arrow, counted, rows, schema
 from tests.schema.encoders import (
     FLOATS,
@@ -27,8 +28,8 @@ from tests.schema.encoders import (
     marks,
     of_every_kind,
 )
+from tests.vault.normed import ASKED, EVERY_CELL, EXTREME, OVERLAPPING, normed, slowly
 from tests.vault.normed import questions as normed_questions
-from tests.vault.normed import slowly
 from tests.vault.obvious import People
 from tests.vault.texts import SCHEMA as TEXTS_SCHEMA
 from tests.vault.texts import People as TextPeople
@@ -39,9 +40,23 @@ from tests.vault.two_tables import EVERYONE, OF_TWO, World, tables
 from tests.vault.two_tables import slowly_shown as slowly_shown_of_two
 from tests.vault.two_tables import worlds as two_worlds
 from tests.vault.views import ORDERED, VIEWS, shown, slowly_shown
-from tests.vault.worlds import KEY, SCHEMA, merged_questions, obvious, questions, worlds
-from understudy.budget import Unit
-from understudy.door import Discover, Kinds, Search, Spread
+from tests.vault.worlds import KEY, SCHEMA, merge, merged_questions, obvious, questions, worlds
+from understudy.budget import Sample, Unit, Weights
+from understudy.door import (
+    Candidate,
+    Discover,
+    Distances,
+    Kinds,
+    Measure,
+    Query,
+    Search,
+    Select,
+    Spread,
+    Total,
+    UnitCounts,
+    UnitMode,
+    Units,
+)
 from understudy.engine import engine_for
 from understudy.evaluate import read_private
 from understudy.noise import SYSTEM
@@ -55,20 +70,71 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from understudy.door import Measure, Question
+    from understudy.door import Question
 
     Placed = Callable[[Any], Any]
     """Puts an Arrow table where an engine is to read it from."""
 
 ENGINES = ("duckdb", "spark")
 FEW = settings(
-    max_examples=4,
+    max_examples=8,
+    phases=(Phase.explicit, Phase.generate) if THOROUGH else (Phase.explicit,),
     deadline=None,
     derandomize=True,
     database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
-"""A table in Spark takes seconds, however small it is."""
+"""A table in Spark takes seconds, however small it is: one of everything, and more in an audit."""
+PEOPLE: People = {
+    "1": EXTREME["one row"],
+    "é": [(2, 1, 3)] * 90,
+    "a b": EVERY_CELL,
+    "007": EXTREME["spread"],
+    "ann": EXTREME["random"][:60],
+}
+OF_BOTH = np.linspace(-3.0, 50.0, 6)
+QUESTIONS: list[Question] = [
+    Measure(
+        queries=(
+            Query(clique=("c", "a"), scale=2.0),
+            Query(clique=("a", "b"), scale=3.0, rows=OVERLAPPING),
+            Query(clique=(), scale=9.0),
+        ),
+        bounding=Weights(7),
+        price=1e9,
+    ),
+    Measure(
+        queries=(Query(clique=("a", "b", "c"), scale=2.0),),
+        bounding=Sample(3),
+        price=1e9,
+        merged=(merge("c", [1, 0, 0, 1]), merge("a", [0, 1, 0])),
+    ),
+    UnitMode(clique=("c",), scale=1.0, labels=np.array([1, -1, 1, 0])),
+    UnitCounts(
+        clique=("a", "b"), cells=np.array([0, 1, 4]), times=(3, 1), most=2, scale=1.0, upwards=True
+    ),
+    Distances(
+        candidates=(Candidate(clique=("a", "b"), expected=OF_BOTH, weight=2.5),),
+        scale=1.0,
+        bounding=Sample(2),
+    ),
+    Select(
+        candidates=(Candidate(clique=("a", "b"), expected=OF_BOTH[:4], penalty=0.5),),
+        epsilon=1.0,
+        bounding=Weights(5),
+        merged=(merge("a", [0, 1, 0]),),
+    ),
+    Total(cap=5, scale=1.0),
+    Units(scale=1.0),
+]
+TWO: World = {
+    "1": ([1], []),
+    "é": ([0, 1, 1], [(2, 3), (0, 0), (2, 3), (1, 2), (0, 3), (0, 0)]),
+    "a b": ([], [(1, 1), (2, 2)]),
+    "007": ([0], [(0, 1)]),
+    "ann": ([1, 0], [(1, 2), (1, 0), (2, 2)]),
+}
+"""One without rows, one who is not in the table of people, and some with several lines there."""
 
 
 @pytest.fixture(params=ENGINES)
@@ -95,6 +161,7 @@ def test_a_table_is_counted_alike(spark: Any, unit: Unit) -> None:
 
 @FEW
 @given(worlds, st.lists(questions() | merged_questions(), min_size=8, max_size=8))
+@example(PEOPLE, QUESTIONS)
 def test_questions_are_counted_as_the_obvious_version_does(
     placed: Placed, people: People, asked: list[Question]
 ) -> None:
@@ -107,6 +174,7 @@ def test_questions_are_counted_as_the_obvious_version_does(
 
 @FEW
 @given(worlds, st.lists(normed_questions(), min_size=4, max_size=4))
+@example(PEOPLE, [normed(ASKED[name], 0.3) for name in ("overlapping rows", "scales far apart")])
 def test_people_are_weighed_as_the_slow_version_does(
     placed: Placed, people: People, asked: list[Measure]
 ) -> None:
@@ -119,11 +187,12 @@ def test_people_are_weighed_as_the_slow_version_does(
 
 @FEW
 @given(worlds)
+@example(PEOPLE)
 def test_views_are_derived_as_the_obvious_version_does(placed: Placed, people: People) -> None:
     data = placed(as_arrow(people))
     with closing(engine_for(data)) as engine:
         table = PrivateTable(engine, data, schema=ORDERED, unit=Unit("id"), key=KEY)
-        for view in VIEWS[:2]:
+        for view in VIEWS[: effort(1, 2)]:
             assert shown(table, view) == slowly_shown(people, ORDERED, view)
 
 
@@ -207,6 +276,7 @@ def test_from_two_private_tables_to_a_report_without_a_line_by_hand(
 
 @FEW
 @given(two_worlds)
+@example(TWO)
 def test_two_tables_are_joined_as_the_obvious_version_does(placed: Placed, world: World) -> None:
     # Spark infers no type of a table without rows.
     types = pa.schema([("id", pa.string()), *((name, pa.int64()) for name in "abc")])
@@ -216,7 +286,7 @@ def test_two_tables_are_joined_as_the_obvious_version_does(placed: Placed, world
     }
     with closing(engine_for(data)) as engine:
         table = PrivateTable(engine, data, schema=ORDERED, unit=Unit("id"), key=KEY)
-        for view in (OF_TWO[0], EVERYONE):
+        for view in (EVERYONE, OF_TWO[0])[: effort(1, 2)]:
             assert shown(table, view) == slowly_shown_of_two(world, ORDERED, view)
 
 

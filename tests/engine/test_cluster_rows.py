@@ -2,6 +2,8 @@
 
 Rows that were on a lost worker are worked out again, and then come in another order.  A weight
 that was looked up by a row's place would be another row's; it is worked out beside the row.
+``make test`` has rows worked out again without a cluster (`tests.engine.test_each_row`), and
+``make audit`` kills workers.
 """
 
 from __future__ import annotations
@@ -9,10 +11,15 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING
 
+import pytest
+
+from tests.audit.effort import THOROUGH
 from tests.engine.cluster_rows import counted, opened
 
 if TYPE_CHECKING:
     from tests.engine.cluster_story import Story
+
+pytestmark = pytest.mark.skipif(not THOROUGH, reason="`make audit` kills so many workers")
 
 
 def test_a_worker_killed_between_weighing_and_counting_or_while_counting_changes_nothing(

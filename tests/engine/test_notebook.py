@@ -39,7 +39,7 @@ def executed(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Watched:
     notebook = nbformat.read(NOTEBOOK, as_version=4)  # type: ignore[no-untyped-call]
     first = WITHOUT if request.param.startswith("without") else "import ipywidgets"
     notebook.cells = [v4.new_code_cell(first), *notebook.cells, v4.new_code_cell(BAR)]
-    client = Watched(notebook, timeout=120, kernel_name="python3")
+    client = Watched(notebook, timeout=600, kernel_name="python3")
     client.execute(cwd=str(tmp_path_factory.mktemp("notebook")))
     return client
 

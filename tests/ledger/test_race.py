@@ -52,7 +52,7 @@ class Racers:
 
     def stop(self) -> None:
         for process in self.processes:
-            process.communicate(timeout=30)
+            process.communicate(timeout=600)
 
 
 @pytest.fixture(scope="module")

@@ -192,9 +192,9 @@ def test_forked_processes_draw_differently() -> None:
     children = [context.Process(target=_drawn_in_child, args=(queue,)) for _ in range(3)]
     for child in children:
         child.start()
-    drawn = [queue.get(timeout=30) for _ in children]
+    drawn = [queue.get(timeout=600) for _ in children]
     for child in children:
-        child.join(timeout=30)
+        child.join(timeout=600)
     seen = [value for answers in drawn for value in answers] + draw("gaussian", 1e9, 50).tolist()
     assert len(set(seen)) == len(seen)
 

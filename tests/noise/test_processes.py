@@ -62,7 +62,7 @@ def forked(entropy: Entropy) -> list[Draws]:
     own = draw("gaussian", SCALE, SIZE, entropy=entropy)
     theirs = [np.frombuffer(r.recv_bytes(), dtype=np.int64) for r, _ in pipes]
     for process in children:
-        process.join(timeout=30)
+        process.join(timeout=600)
     return [own, *theirs]
 
 
@@ -72,7 +72,7 @@ def fresh(kind: str) -> list[Draws]:
         subprocess.Popen([sys.executable, "-c", FRESH, kind], stdout=subprocess.PIPE)
         for _ in range(2)
     ]
-    return [np.frombuffer(p.communicate(timeout=60)[0], dtype=np.int64) for p in started]
+    return [np.frombuffer(p.communicate(timeout=600)[0], dtype=np.int64) for p in started]
 
 
 def test_forked_children_and_their_parent_draw_independently() -> None:

@@ -64,7 +64,7 @@ def serving(folder: Path) -> Iterator[Server]:
     try:
         yield server
     finally:
-        server.process.communicate(timeout=60)
+        server.process.communicate(timeout=600)
 
 
 def read(path: Path) -> State:

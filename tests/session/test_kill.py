@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.audit.effort import effort
 from tests.session.server import BUDGET, Server, new_watch, read, serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-KILLS = 200 if os.environ.get("UNDERSTUDY_AUDIT") == "1" else 20
+KILLS = effort(20, 200)
+OF_COMMANDS = effort(3, 20)
 QUESTIONS = 60
 LOCKED = 9
 
@@ -217,7 +219,7 @@ def _one_life(folder: Path, arguments: tuple[str, ...], rng: random.Random | Non
         while time.monotonic() < deadline and process.poll() is None:
             time.sleep(0.001)
         process.kill()
-    _, complaint = process.communicate(timeout=60)
+    _, complaint = process.communicate(timeout=600)
     assert process.returncode in (0, -signal.SIGKILL), complaint
     return process.returncode != 0
 
@@ -229,7 +231,7 @@ def _rows(folder: Path) -> list[str]:
 def test_the_command_line_survives_kills(tmp_path: Path) -> None:
     rng = random.Random(5)  # noqa: S311
     kills, turn = 0, 0
-    while kills < 5:
+    while kills < OF_COMMANDS:
         turn += 1
         folder = tmp_path / f"{turn}"
         _write_table(folder)
@@ -238,7 +240,7 @@ def test_the_command_line_survives_kills(tmp_path: Path) -> None:
         while not (folder / "out").exists():
             begun = ledger.exists() and bool(read(ledger).runs)
             arguments = ("resume", "@a.ledger") if begun else SYNTH
-            kills += _one_life(folder, arguments, rng if kills < 5 else None)
+            kills += _one_life(folder, arguments, rng if kills < OF_COMMANDS else None)
             if ledger.exists() and read(ledger).runs:
                 run = read(ledger).runs[1]
                 assert {i: run.answers[i] for i in answers} == answers

@@ -15,7 +15,7 @@ from understudy.ledger import Ledger
 from understudy.schema import Schema
 from understudy.synth import MECHANISMS, NEEDS_PUBLIC, mechanism_from_dict, mechanism_to_dict
 
-TRIPS = City(taxis=300, trips_per_year=20_000).year(2020)
+TRIPS = City(taxis=150, trips_per_year=6000).year(2020)
 SCHEMA = Schema.from_public(TRIPS, name="city", ids=("taxi_id",))
 
 
@@ -54,22 +54,24 @@ def test_every_mechanism_spends_its_budget_and_stays_in_the_schema(
 
 
 def test_with_a_great_budget_the_one_way_counts_are_those_of_the_table(tmp_path: Path) -> None:
+    trips = City(taxis=300, trips_per_year=20_000).year(2020)
+    schema = Schema.from_public(trips, name="city", ids=("taxi_id",))
     budget = us.Budget(epsilon=1e8, delta=1e-9)
     held = us.open(
         i_know=True,
-        private=TRIPS,
-        schema=SCHEMA,
+        private=trips,
+        schema=schema,
         unit=us.Unit("taxi_id"),
         bounding=us.Sample(2000),
         budget=budget,
         ledger=tmp_path / "l.ledger",
     )
     release = held.run(us.Independent())
-    true, _ = SCHEMA.encode(TRIPS)
-    made, _ = SCHEMA.released().encode(release.columns)
-    for name, size in SCHEMA.domain.items():
+    true, _ = schema.encode(trips)
+    made, _ = schema.released().encode(release.columns)
+    for name, size in schema.domain.items():
         there, here = (np.bincount(c[name], minlength=size) for c in (true, made))
-        assert np.abs(there - here).sum() <= 0.005 * len(TRIPS["fare"]), name
+        assert np.abs(there - here).sum() <= 0.005 * len(trips["fare"]), name
 
 
 def test_when_every_row_is_a_person_there_are_no_ids(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.audit.effort import effort
 from tests.vault.test_discovery import door_onto
 from tests.vault.texts import SCHEMA, Held, People, by_hash, opened, read
 from understudy.audit.distance import check_distance
@@ -124,7 +125,7 @@ def slowly_kinds(people: People, columns: tuple[str, ...]) -> list[int]:
 
 
 @given(worlds, spreads)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=effort(30, 120), deadline=None)
 def test_the_engine_spreads_people_as_the_obvious_version_does(
     people: People, question: Spread
 ) -> None:
@@ -133,7 +134,7 @@ def test_the_engine_spreads_people_as_the_obvious_version_does(
 
 
 @given(worlds)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=effort(20, 80), deadline=None)
 def test_the_engine_counts_kinds_as_the_obvious_version_does(people: People) -> None:
     question = Kinds(columns=("code", "place"), scale=1.0)
     with opened(people) as table:
@@ -141,16 +142,16 @@ def test_the_engine_counts_kinds_as_the_obvious_version_does(people: People) -> 
 
 
 @given(worlds, held, spreads, currencies)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=effort(15, 80), deadline=None)
 def test_one_person_more_moves_them_by_what_is_charged_and_nobody_else(
     people: People, newcomer: Held, spread: Spread, currency: Currency
 ) -> None:
     kinds = Kinds(columns=("code", "place"), scale=spread.scale)
-    with opened(people) as before, opened({**people, "newcomer": newcomer}) as after:
+    new = {"newcomer": newcomer}
+    with opened(people) as before, opened({**people, **new}) as after, opened(new) as alone:
         for question, unit in ((spread, 2**16), (kinds, 1)):
             moved = exact(question, after) - exact(question, before)
-            with opened({"newcomer": newcomer}) as alone:
-                assert moved.tolist() == exact(question, alone).tolist()
+            assert moved.tolist() == exact(question, alone).tolist()
             power = 2 if currency == Currency.GDP else 1
             scale = Fraction(question.scale)
             spent = sum((Fraction(int(m), unit) / scale) ** power for m in moved)

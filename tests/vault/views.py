@@ -64,11 +64,17 @@ def viewed(
         own = (own_of or {}).get(person) or {n: mode(world, person, codes[n]) for n in schema.own}
         made = []
         once = int(bool(held) or view.everyone)
+        columns = {each.name: codes.get(each.column, [0] * len(held)) for each in view.derived}
+        of_person = {
+            each.name: _derived(each, world, person, columns[each.name], 0)
+            for each in view.derived
+            if each.kind in OF_PERSON
+        }
         for place in range(once if view.people else len(held)):
-            told = {name: codes[name][place] for name in names if held} | own
+            told = {name: codes[name][place] for name in names if held} | own | of_person
             for each in view.derived:
-                column = codes.get(each.column, [0] * len(held))
-                told[each.name] = _derived(each, world, person, column, place)
+                if each.kind in OF_ROW:
+                    told[each.name] = _derived(each, world, person, columns[each.name], place)
             made.append(tuple(told[n] for n in shown))
         people[person] = made
     return Obvious(people, shown, world.key)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import combinations
 from math import log, sqrt
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -316,6 +316,6 @@ def test_many_rows_and_columns_take_seconds() -> None:
     real = {f"C{i}": rng.integers(0, 3000, 60_000) for i in range(95)}
     real |= {n: rng.integers(1, 3, 60_000) for n in ("CITY", "SEX", "INCWAGE")}
     made = {n: rng.permutation(c) for n, c in real.items()}
-    begin = perf_counter()
+    begin = process_time()
     census_score(real, made)
-    assert perf_counter() - begin < 20
+    assert process_time() - begin < 20

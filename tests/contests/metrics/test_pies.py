@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections import Counter
 from math import log2, sqrt
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -134,9 +134,9 @@ def test_unsigned_counts_and_fractions_are_counts_too() -> None:
 def test_the_contest_s_pies_take_little_time() -> None:
     rng = np.random.default_rng(0)
     true, released = rng.poisson(rng.gamma(0.1, 20, (2, 3336, 174)))
-    begin = perf_counter()
+    begin = process_time()
     scores = pie_scores(true, released)
-    assert perf_counter() - begin < 1
+    assert process_time() - begin < 1
     assert scores.shape == (3336,)
 
 

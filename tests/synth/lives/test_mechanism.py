@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 import understudy as us
+from tests.audit.effort import THOROUGH
 from tests.session.sameness import same
 from tests.synth.planted import heavy
 from understudy.audit import replay
@@ -31,8 +33,18 @@ NOTHING_OWN = CLINIC.with_columns(
     Integer(name="born", min=0, max=9, missing=False),
 )
 VAST = us.Budget(epsilon=1e4, delta=1e-6)
+USUAL = us.Budget(epsilon=2.0, delta=1e-6)
+BOUNDINGS: tuple[us.Norm | us.Weights | us.Sample, ...] = (us.Norm(), us.Weights(4), us.Sample(3))
+NOISES = [
+    pytest.param(epsilon, bounding, id=f"{bounding.kind}-{epsilon}")
+    for i, epsilon in enumerate((0.02, 0.3, 3.0))
+    for j, bounding in enumerate(BOUNDINGS)
+    if THOROUGH or i == j
+]
+"""Every epsilon and every bounding; each with each in ``make audit``."""
 
 
+@cache
 def clinic(people: int = 1500, seed: int = 0) -> dict[str, Any]:
     """Patients of a sex and a year of birth, seen at most once a year, who change wards rarely."""
     rng = np.random.default_rng(seed)
@@ -75,9 +87,21 @@ def real(schema: Schema = CLINIC) -> Coded:
     return read_private(clinic(), schema=schema, unit=us.Unit("who"))
 
 
-def test_with_little_noise_people_come_out_as_they_are(tmp_path: Path) -> None:
-    release = session(tmp_path).run(us.Lives())
-    found = compare_people(real(), people_of(release, CLINIC))
+@pytest.fixture(scope="module")
+def exact(tmp_path_factory: pytest.TempPathFactory) -> us.Release:
+    """A release of next to no noise."""
+    return session(tmp_path_factory.mktemp("exact")).run(us.Lives())
+
+
+@pytest.fixture(scope="module")
+def usual(tmp_path_factory: pytest.TempPathFactory) -> tuple[us.Session, us.Release]:
+    """A session and its release, of noise as it usually is."""
+    opened = session(tmp_path_factory.mktemp("usual"), budget=USUAL)
+    return opened, opened.run(us.Lives())
+
+
+def test_with_little_noise_people_come_out_as_they_are(tmp_path: Path, exact: us.Release) -> None:
+    found = compare_people(real(), people_of(exact, CLINIC))
     assert found.constant == 1.0
     assert found.people == pytest.approx(1, abs=0.01)
     assert found.rows_per_person < 0.05
@@ -93,10 +117,7 @@ def test_with_little_noise_people_come_out_as_they_are(tmp_path: Path) -> None:
     assert without.repeats["ward"].error > 4 * found.repeats["ward"].error
 
 
-@pytest.mark.parametrize("epsilon", [0.02, 0.3, 3.0])
-@pytest.mark.parametrize(
-    "bounding", [us.Norm(), us.Weights(4), us.Sample(3)], ids=["norm", "weights", "sample"]
-)
+@pytest.mark.parametrize(("epsilon", "bounding"), NOISES)
 def test_whatever_the_noise_people_are_constant_and_in_order(
     tmp_path: Path, epsilon: float, bounding: Any
 ) -> None:
@@ -118,9 +139,7 @@ def test_whatever_the_noise_people_are_constant_and_in_order(
 def test_a_value_within_a_bin_is_one_value_of_a_person(tmp_path: Path) -> None:
     """A weight of a few kilograms more or less, and a day of birth."""
     schema = CLINIC.with_columns(Numeric(name="born", edges=(0, 5, 10), missing=False, of="person"))
-    release = session(tmp_path, schema=schema, budget=us.Budget(epsilon=2.0, delta=1e-6)).run(
-        us.Lives()
-    )
+    release = session(tmp_path, schema=schema, budget=USUAL).run(us.Lives())
     pairs = set(
         zip(*(np.asarray(release.columns[n]).tolist() for n in ("who", "born")), strict=True)
     )
@@ -132,17 +151,16 @@ def test_a_value_within_a_bin_is_one_value_of_a_person(tmp_path: Path) -> None:
     assert len(pairs) == 50
 
 
-def test_more_rows_are_those_of_whole_people(tmp_path: Path) -> None:
-    release = session(tmp_path, budget=us.Budget(epsilon=2.0, delta=1e-6)).run(us.Lives())
+def test_more_rows_are_those_of_whole_people(usual: tuple[us.Session, us.Release]) -> None:
+    _, release = usual
     more = release.sample_columns(2000, where={"sex": "F"})
     assert set(more["sex"].tolist()) == {"F"}
     pairs = set(zip(more["who"].tolist(), more["born"].tolist(), strict=True))
     assert len(pairs) == len(set(more["who"].tolist()))
 
 
-def test_at_most_one_row_a_year_where_nobody_has_two(tmp_path: Path) -> None:
-    release = session(tmp_path).run(us.Lives())
-    who, year = (np.asarray(release.columns[name]).tolist() for name in ("who", "year"))
+def test_at_most_one_row_a_year_where_nobody_has_two(exact: us.Release) -> None:
+    who, year = (np.asarray(exact.columns[name]).tolist() for name in ("who", "year"))
     assert len(set(zip(who, year, strict=True))) > 0.99 * len(who)
 
 
@@ -158,8 +176,7 @@ def test_at_most_one_row_a_year_where_nobody_has_two(tmp_path: Path) -> None:
     ids=["no order", "nothing own", "two columns", "one event", "only own"],
 )
 def test_both_declarations_are_optional(tmp_path: Path, schema: Schema) -> None:
-    budget = us.Budget(epsilon=2.0, delta=1e-6)
-    release = session(tmp_path, schema=schema, budget=budget).run(us.Lives())
+    release = session(tmp_path, schema=schema, budget=USUAL).run(us.Lives())
     assert 0.8 < len(release.columns["who"]) / len(clinic()["who"]) < 1.2
 
 
@@ -177,14 +194,13 @@ def test_where_each_row_is_a_person_it_is_pairs(tmp_path: Path) -> None:
     assert asked[0] == asked[1]
 
 
-def test_a_run_that_is_resumed_draws_the_same_people(tmp_path: Path) -> None:
-    opened = session(tmp_path, budget=us.Budget(epsilon=2.0, delta=1e-6))
-    first = opened.run(us.Lives())
+def test_a_run_that_is_resumed_draws_the_same_people(usual: tuple[us.Session, us.Release]) -> None:
+    opened, first = usual
     assert same(first, opened.resume(1))
 
 
 def test_people_habits_and_rows_share_the_budget_as_was_said(tmp_path: Path) -> None:
-    opened = session(tmp_path, budget=us.Budget(epsilon=2.0, delta=1e-6))
+    opened = session(tmp_path, budget=USUAL)
     opened.run(us.Lives(persons_share=0.2, habits_share=0.1, transitions_share=0.3))
     (run,) = us.Ledger(tmp_path / "clinic.ledger").state().runs.values()
     costs = [(r.what, r.grains / run.cap) for r in run.reservations]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import understudy as us
-from tests.synth.lives.test_mechanism import CLINIC, VAST, clinic
+from tests.synth.lives.test_mechanism import CLINIC, NOISES, VAST, clinic
 from understudy.audit import replay
 from understudy.audit.neighbours import Pair
 from understudy.schema import Schema
@@ -55,10 +55,7 @@ def test_with_little_noise_people_without_rows_come_out_as_they_are(tmp_path: Pa
     assert (people["sex"] == "F").mean() == pytest.approx((real["sex"] == "F").mean(), abs=0.02)
 
 
-@pytest.mark.parametrize("epsilon", [0.02, 0.3, 3.0])
-@pytest.mark.parametrize(
-    "bounding", [us.Norm(), us.Weights(4), us.Sample(3)], ids=["norm", "weights", "sample"]
-)
+@pytest.mark.parametrize(("epsilon", "bounding"), NOISES)
 def test_whatever_the_noise_ids_fit_and_rows_are_in_order(
     tmp_path: Path, epsilon: float, bounding: Any
 ) -> None:
