@@ -8,6 +8,8 @@ census contest's ``maxval``, private-pgm's ``{column: size}``).
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
 import tomllib
@@ -17,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from understudy.errors import MissingFileError, SchemaError
 from understudy.schema.importers import contests as contest
 from understudy.schema.importers import peers
-from understudy.schema.importers.lists import with_lists
+from understudy.schema.importers.lists import Table, with_lists
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,7 +36,7 @@ def read_schema(path: Path, *, public: Mapping[str, Array] | None) -> Plain:
     if suffix in {".yaml", ".yml"}:
         return peers.from_dpsynth(data, name=name)
     if suffix == ".toml" or ("columns" in data and "METADATA_SPEC_VERSION" not in data):
-        return with_lists(data, lambda file: read_json(path.parent / file))
+        return with_lists(data, lambda file: _read_list(path.parent / file))
     if isinstance(data.get("schema"), dict):
         return contest.from_parameters(data, name=name)
     if "METADATA_SPEC_VERSION" in data:
@@ -66,6 +68,12 @@ def read_json(path: Path) -> object:
     return _parsed(path, ".json")
 
 
+def _read_list(path: Path) -> object:
+    """Read a list that a schema names: a CSV file by its ending, or else JSON."""
+    csv_file = path.suffix.lower() == ".csv"
+    return _parsed(path, ".csv") if csv_file else read_json(path)
+
+
 def _parsed(path: Path, suffix: str) -> object:
     try:
         text = path.read_text(encoding="utf-8-sig")
@@ -74,8 +82,10 @@ def _parsed(path: Path, suffix: str) -> object:
     except (OSError, ValueError):  # the name itself may be invalid
         raise MissingFileError(f"cannot read the schema file {path}") from None
     try:
+        if suffix == ".csv":
+            return Table(path.name, list(csv.reader(io.StringIO(text), strict=True)))
         return _parse(text, suffix)
-    except (ValueError, RecursionError) as error:
+    except (ValueError, RecursionError, csv.Error) as error:
         place = str(error).splitlines()[0]
         raise SchemaError(f"{path.name} does not parse", got=place) from None
 
