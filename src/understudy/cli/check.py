@@ -29,12 +29,14 @@ from understudy.ledger import Ledger, describe_left
 from understudy.public import Batches, PublicTable, moved
 from understudy.release.guarantee import delta_words, whole_person, whole_person_words
 from understudy.release.rows import Decoded
+from understudy.schema.constraints import sentence
 from understudy.session import open_session
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
+    from understudy.evaluate import Coded
     from understudy.public import Progress
     from understudy.release import Release
     from understudy.schema import Schema
@@ -75,9 +77,10 @@ def _checked(
     with tempfile.TemporaryDirectory(prefix="understudy-check-") as folder:
         release = stage.rehearsed(session, mechanism, Path(folder) / "ledger", progress)
         errors: dict[tuple[str, str], float] = {}
-        if stage.people is not None:
+        real = stage.public_rows(session)
+        if stage.people is not None and real is not None:
             release.save(Path(folder) / "release", progress=progress)
-            errors = _pair_errors(stage, session, Path(folder) / "release", progress)
+            errors = _pair_errors(real, stage, session, Path(folder) / "release", progress)
     chosen = release.manifest["mechanism"].get("chosen", {"name": mechanism.name})
     facts = {
         "rehearsed_on": stage.told,
@@ -90,6 +93,7 @@ def _checked(
             {"columns": list(pair), "error": errors[pair]}
             for pair in sorted(errors, key=lambda pair: -errors[pair])[:WORST]
         ],
+        "constraints": _constraints(session.schema, real),
         "crowd": release.manifest["mechanism"].get("crowd"),
         "ledger": _ledger(session),
         "warnings": [*_warnings(session, stage.people, release), *stage.warnings],
@@ -149,6 +153,15 @@ class _Stage:
         )
         return rehearsal.run(mechanism, progress=lambda s, d: progress(f"rehearsal: {s}", d))
 
+    def public_rows(self, session: Session) -> Coded | None:
+        """Read the public rows, those that break a constraint too."""
+        if session.public is None:
+            return None
+        known = self.people is not None
+        schema = self.schema if known else moved(session.public, session.schema)
+        unit = session.unit if known else Unit.each_row()
+        return read_private(session.public, schema=schema, unit=unit)
+
     @property
     def warnings(self) -> list[str]:
         """Warn of columns whose public values the schema mostly does not declare."""
@@ -189,12 +202,25 @@ def _bytes(release: Release) -> int:
     return sum(table.nbytes for table in release.model.tables.values())
 
 
+def _constraints(schema: Schema, real: Coded | None) -> list[dict[str, Any]]:
+    """Return what each constraint says, and how many public rows break it, None if unknown."""
+    broken = {} if real is None else real.broken
+    return [
+        {
+            "name": c.label,
+            "says": sentence(c),
+            "public_rows": None if real is None else real.rows,
+            "broken": int(broken[c.label].sum()) if c.label in broken else None,
+        }
+        for c in schema.constraints
+    ]
+
+
 def _pair_errors(
-    stage: _Stage, session: Session, folder: Path, progress: Progress
+    real: Coded, stage: _Stage, session: Session, folder: Path, progress: Progress
 ) -> dict[tuple[str, str], float]:
     """Compare the rehearsal's rows with the public table."""
-    real = read_private(stage.data, schema=stage.schema, unit=session.unit)
-    made = read_synthetic(folder, schema=stage.schema, unit=session.unit)
+    made = read_synthetic(folder, schema=stage.schema, unit=session.unit).among(real.sizes)
     only = {"pairs": METRICS["pairs"]}
     found: dict[tuple[str, str], float] = compare(
         real, made, metrics=only, progress=progress
@@ -274,6 +300,7 @@ def _lines(facts: dict[str, Any], session: Session) -> list[str]:
         *table,
         f"  model    {facts['model_bytes'] / 1e6:,.1f} MB",
         *_errors(facts),
+        *(f"  rule     {line}" for line in map(_rule, facts["constraints"])),
         *_crowd(facts["crowd"]),
         f"  promise  epsilon {budget.epsilon:g}, delta "
         f"{delta_words(budget.delta, budget.failure)}, for every "
@@ -284,6 +311,15 @@ def _lines(facts: dict[str, Any], session: Session) -> list[str]:
         *(f"  warning  {warning}" for warning in facts["warnings"]),
         "Nothing was spent. On the private table choices may differ; the noise is the same.",
     ]
+
+
+def _rule(constraint: dict[str, Any]) -> str:
+    """Say how many public rows break a constraint."""
+    said, broken, rows = constraint["says"], constraint["broken"], constraint["public_rows"]
+    told = "no public rows to compare with" if rows is None else "the public table cannot tell"
+    if broken is not None:
+        told = f"{broken:,} of {rows:,} public rows break it"
+    return f"{constraint['name']}: {said} {told}"
 
 
 def _crowd(crowd: dict[str, Any] | None) -> list[str]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from understudy.budget import Charge, epsilon_of, failure_of, resolve
 from understudy.public import Batches
+from understudy.release.constraints import constraint_facts
 from understudy.release.guarantee import guarantee
 from understudy.release.people import Apart, Joined, own_codes
 from understudy.release.release import Release
@@ -67,6 +68,7 @@ def build(
         **({"people": people} if two_tables else {}),
         "guarantee": guarantee(promised or budget, unit=person, bounding=bounding),
         "mechanism": {**mechanism, **synthesis.details},
+        **({"constraints": constraint_facts(schema)} if schema.constraints else {}),
         "charges": [_charge(what, charge, budget) for what, charge in charges],
         "notes": [
             *synthesis.notes,
