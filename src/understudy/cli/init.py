@@ -17,6 +17,7 @@ from understudy.budget import Budget, Unit
 from understudy.cli import arguments
 from understudy.cli.output import tell
 from understudy.cli.progress import shown
+from understudy.cli.proposals import as_comments, patterns_in, told_of
 from understudy.cli.runfile import located
 from understudy.engine.sources import is_same
 from understudy.errors import MissingColumnError, UsageError
@@ -76,10 +77,11 @@ def run(options: argparse.Namespace) -> None:
     # Public rows are looked at with their own dates, before those of the private table are set.
     proposal = Proposal() if options.metadata else _proposed(schema, unit, table)
     schema = _with_people(schema if period is None else _in_period(schema, period), proposal)
+    patterns = patterns_in(table, schema)
     told = _Drafted(options=options, folder=folder, schema=schema, unit=unit, table=table)
     drafted_from = Path(options.public or options.metadata).name
     for name, text in (
-        (SCHEMA, _commented(schema, drafted_from, proposal)),
+        (SCHEMA, _commented(schema, drafted_from, proposal) + as_comments(patterns)),
         (RUNFILE, told.runfile(unit_text)),
     ):
         with new_file(folder / name) as partial:
@@ -89,6 +91,7 @@ def run(options: argparse.Namespace) -> None:
         "correct what is wrong",
         *_left_out(schema),
         *_of_people(proposal),
+        *told_of(patterns),
         *([] if period else _of_public_years(schema)),
         f"{folder / RUNFILE}: who is protected, how strongly, by which mechanism",
         f"Next: understudy check {folder / RUNFILE}",
