@@ -59,8 +59,8 @@ def _section(found: Results[list[Broken]]) -> Section:
         title="Constraints",
         paragraphs=(
             "The share of rows that break each constraint of the schema. Every row of a release "
-            "obeys all of them; of real rows that do not, the schema says whether they are dropped "
-            "or moved before anything is counted.",
+            "obeys all of them. Real rows that break one are dropped or moved before anything is "
+            "counted, and a column that is a sum, or that another determines, is not read.",
         ),
         parts=(
             Listing(

@@ -36,10 +36,10 @@ BETTER = 0.001
 
 def find_sums(numbers: Mapping[str, Floats]) -> Iterator[tuple[Sum, str]]:
     """Yield sums, each with the share of public rows in which it holds."""
-    different = {name: len(np.unique(found[~np.isnan(found)])) for name, found in numbers.items()}
-    most = sorted(different, key=lambda name: -different[name])[:MOST_COLUMNS]
-    # What is either one number or another is an answer, and no amount.
-    names = [name for name in numbers if name in most and different[name] > 2]
+    distinct = {name: np.unique(found[~np.isnan(found)]) for name, found in numbers.items()}
+    most = sorted(distinct, key=lambda name: -len(distinct[name]))[:MOST_COLUMNS]
+    # What is either 0 or 1 is an answer, and no amount.
+    names = [n for n in numbers if n in most and not set(distinct[n].tolist()) <= {0.0, 1.0}]
     if len(names) < 3:
         return
     values = np.stack([numbers[name] for name in names])
