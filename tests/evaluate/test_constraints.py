@@ -10,7 +10,7 @@ import pytest
 
 import understudy as us
 from understudy.evaluate import compare, page_facts, read_private, read_synthetic
-from understudy.schema import Categorical, Id, Integer, Numeric, Schema
+from understudy.schema import Categorical, Id, Integer, Numeric, Schema, Timestamp
 
 SCHEMA = Schema(
     "trips",
@@ -103,3 +103,16 @@ def test_a_private_table_need_not_have_what_is_computed(made: Path) -> None:
     synthetic = read_synthetic(made, schema=SCHEMA, unit=unit).among(real.sizes)
     shares = compare(real, synthetic).to_dict()["constraints"]
     assert [each["constraint"] for each in shares] == ["no such tips", "order", "one a year"]
+
+
+def test_moments_out_of_order_are_known(tmp_path: Path) -> None:
+    whens = [Timestamp(name=n, min="2020-01-01", max="2020-12-31") for n in ("start", "end")]
+    schema = Schema("trips", tuple(whens), constraints=(us.Order("start", "end", name="order"),))
+    start = ["2020-03-01 08:00:05", "2020-03-01 08:00:05", "2020-05-01", None, "2021-02-01"]
+    end = ["2020-03-01 08:00:07", "2020-03-01 08:00:03", "2020-04-30", "2020-01-01", "2021-01-01"]
+    table = {"start": np.array(start, dtype=object), "end": np.array(end, dtype=object)}
+    real = read_private(table, schema=schema, unit=us.Unit.each_row())
+    assert real.broken["order"].sum() == 3
+    stamps = {n: np.array(v, dtype="datetime64[s]") for n, v in table.items()}
+    again = read_private(stamps, schema=schema, unit=us.Unit.each_row())
+    assert again.broken["order"].sum() == 3

@@ -133,7 +133,7 @@ class _Stage:
             for n, s in session.schema.domain.items()
         }
         batches = Batches.held(codes, np.arange(PEOPLE))
-        rows = Decoded(batches, schema=session.schema, unit=session.person, within={}, rng=rng)
+        rows = Decoded(batches, schema=session.schema, unit=session.person, within=None, rng=rng)
         told = f"{PEOPLE:,} rows drawn from the schema, as no public table has the unit's columns"
         return cls(rows.columns, session.schema.released(), read, None, told)
 

@@ -193,9 +193,12 @@ def _check_epsilon(path: Path, epsilons: list[float], epsilon: float | None) -> 
 
 def _read(data: object, schema: Schema, unit: AnyUnit, *, without: str | None = None) -> Coded:
     free = schema.unconstrained
-    needed = {n for c in schema.constraints if isinstance(c, (Order, Sum)) for n in c.columns}
+    # Of a date-time, the first of its parts stands for it.
+    parts = {c.name: c.modelled[0].name for c in schema.released_columns}
+    said = [c for c in schema.constraints if isinstance(c, (Order, Sum))]
+    needed = {name: parts[name] for c in said for name in c.columns}
     with closing(engine_for(data)) as engine:
-        table = CodedTable(engine, data, schema=free, unit=unit, also=needed)
+        table = CodedTable(engine, data, schema=free, unit=unit, also=needed.values())
         kept = {name: code for name, code in table.code.items() if name != without}
         codes = ", ".join((*kept.values(), *table.number.values()))
         # Rows sorted by value, so that figures do not depend on a file's order.
@@ -208,7 +211,10 @@ def _read(data: object, schema: Schema, unit: AnyUnit, *, without: str | None = 
         found = engine.fetch(ordered)
     each = {name: found[code] for name, code in kept.items()}
     people = None if unit.is_row else _numbered(found["person"])
-    broken = broken_rows(schema, each, {n: found[v] for n, v in table.number.items()})
+    values = {name: found[table.number[part]] for name, part in needed.items()}
+    moments = {c.name: values[c.name] for c in schema.timestamps if c.name in values}
+    values |= {name: _moments(seconds) for name, seconds in moments.items()}
+    broken = broken_rows(schema, each, values)
     return Coded(
         codes=each,
         sizes={name: free.domain[name] for name in kept},
@@ -217,6 +223,14 @@ def _read(data: object, schema: Schema, unit: AnyUnit, *, without: str | None = 
         ordering=free.ordering,
         broken=broken | ({} if people is None else broken_among(schema, each, people)),
     )
+
+
+def _moments(seconds: Array) -> Array:
+    """Return date-times that were read as seconds."""
+    absent = np.isnan(seconds)
+    found = np.where(absent, 0, seconds).astype("datetime64[s]")
+    found[absent] = np.datetime64("NaT")
+    return found
 
 
 def _numbered(people: Array) -> NDArray[np.int64]:

@@ -5,7 +5,7 @@ from understudy.public.periods import moved
 from understudy.public.shapes import Shapes
 from understudy.public.synthesis import Progress, Synthesis
 from understudy.public.table import PublicTable, read_public
-from understudy.public.within_bins import Within, bins_within
+from understudy.public.within_bins import Within
 
 __all__ = [
     "Batch",
@@ -16,7 +16,6 @@ __all__ = [
     "Shapes",
     "Synthesis",
     "Within",
-    "bins_within",
     "in_parts",
     "moved",
     "read_public",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from understudy.budget import ResolvedUnit
     from understudy.public import Batch, Batches, Within
@@ -24,7 +24,7 @@ class Decoded:
         *,
         schema: Schema,
         unit: ResolvedUnit,
-        within: Mapping[str, Within],
+        within: Within | None,
         rng: np.random.Generator,
         of: Of | None = None,
     ) -> None:
@@ -36,7 +36,7 @@ class Decoded:
         self._within, self._keeper = within, schema.keeper
         self.owners: Owners | None = None
         """The people whose rows these are, where constraints are about their own columns too."""
-        self.ids = _first_ids(schema, unit)
+        self.ids = ids_of(schema, unit)
         """The first synthetic person's id, in each of the unit's columns that are ids."""
         self._seed = int(rng.integers(2**63))
         self._columns: dict[str, Array] = {}
@@ -66,15 +66,21 @@ class Decoded:
                 yield self._decoded(batch, np.random.default_rng((self._seed, i)))
 
     def _decoded(self, batch: Batch, rng: np.random.Generator) -> dict[str, Array]:
-        def draw(column: Column, codes: Codes) -> Array:
-            drawn, within = column.decode(codes, rng), self._within.get(column.name)
-            return drawn if within is None else within.redraw(drawn, codes, rng)
-
         ids: dict[str, Array] = {}
         if batch.people is not None:
             ids = {name: batch.people + first for name, first in self.ids.items()}
         own, values = ({}, {}) if self.owners is None else self.owners.of(batch)
         codes = self._keeper.kept({**batch.codes, **own}, rng, fixed=own)
+        parts = [part.name for column in self._released for part in column.modelled]
+        public = {} if self._within is None else self._within.drawn(codes, parts, rng)
+
+        def draw(column: Column, codes: Codes) -> Array:
+            drawn = column.decode(codes, rng)
+            if column.name in public:
+                better, known = public[column.name]
+                drawn[known] = better[known]
+            return drawn
+
         for column in self._released:
             if not self._keeper.is_sum(column.name):
                 values[column.name] = column.joined(codes, draw, rng)
@@ -102,7 +108,7 @@ class Owners:
         )
 
 
-def _first_ids(schema: Schema, unit: ResolvedUnit) -> dict[str, int]:
+def ids_of(schema: Schema, unit: ResolvedUnit) -> dict[str, int]:
     """Return the first synthetic person's id, in the unit's columns that are ids."""
     declared = {c.name: c.min for c in schema.ids}
     drawn = {c.name for c in (*schema.modelled, *schema.released_columns)}

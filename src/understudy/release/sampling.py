@@ -7,7 +7,7 @@ people are resampled, each with all of their rows, in the declared order.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -15,11 +15,11 @@ import numpy as np
 
 from understudy.budget import ResolvedUnit
 from understudy.errors import SchemaError, UsageError
-from understudy.public import Batches, PublicTable, bins_within
-from understudy.release.people import Joined, own_codes
+from understudy.public import Batches, PublicTable, Within
+from understudy.release.people import Joined, lines_of
 from understudy.release.rows import Decoded
 from understudy.release.unique import with_unique
-from understudy.schema.constraints import Condition
+from understudy.schema.constraints import Condition, Never
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -81,12 +81,13 @@ def sampled(
         people = _dealt(known, amount, rng)
         rows = len(people)
         codes = _drawn(release.model, known, rows, merged=release.merged, wanted=wanted, rng=rng)
-    schema = release.schema
-    codes = _allowed(codes, schema, wanted, rng)
-    batches = with_unique(Batches.held(codes, people if release.ids else None), schema, rng)
-    decode = partial(Decoded, schema=schema, unit=unit, within=bins_within(known), rng=rng)
-    if release.model is None and release.ids and schema.own:
-        lines = Batches.held(*own_codes(batches, schema))
+    schema = _wanting(release.schema, wanted)
+    codes = schema.keeper.kept(codes, rng)
+    batches = Batches.held(codes, people if release.ids else None)
+    lines = lines_of(batches, schema) if release.ids and schema.own else None
+    batches = with_unique(batches, lines, schema, rng)
+    decode = partial(Decoded, schema=schema, unit=unit, within=Within(known), rng=rng)
+    if lines is not None:
         return Joined.of(batches, lines, schema, decode).columns
     return decode(batches).columns
 
@@ -126,16 +127,21 @@ def _wanted(schema: Schema, where: Mapping[str, object]) -> dict[str, NDArray[np
     return wanted
 
 
-def _allowed(
-    codes: dict[str, Codes], schema: Schema, wanted: Wanted, rng: np.random.Generator
-) -> dict[str, Codes]:
-    """Return rows that obey the constraints with wanted values."""
+def _wanting(schema: Schema, wanted: Wanted) -> Schema:
+    """Return a schema whose constraints allow wanted values only, if it has constraints at all."""
     if not schema.constraints:
-        return codes
-    keeper = schema.keeper.where(wanted)
-    _check_possible(keeper is not None, wanted)
-    assert keeper is not None  # noqa: S101  checked
-    return keeper.kept(codes, rng)
+        return schema
+    only = []
+    for name, mask in wanted.items():
+        others = [
+            label for label, kept in zip(schema[name].labels(), mask, strict=True) if not kept
+        ]
+        only += [Never({name: others}, name=f"where {name}")] if others else []
+    try:
+        return replace(schema, constraints=(*schema.constraints, *only))
+    except SchemaError:
+        _check_possible(0.0, wanted)
+        raise
 
 
 def _again(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from understudy.schema.constraints.constraint import ConstantPerPerson, UniquePerPerson
-from understudy.schema.constraints.keeper import numbers_of
+from understudy.schema.constraints.ordering import numbers_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

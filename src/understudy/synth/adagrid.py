@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, ClassVar
 from understudy.budget import Currency, Weights, split
 from understudy.errors import BudgetError, QuestionError, UsageError
 from understudy.graph import estimate
-from understudy.public import Synthesis, bins_within
+from understudy.public import Synthesis, Within
 from understudy.synth.generate.assignment import drawn
 from understudy.synth.generate.rounding import check_rows
 from understudy.synth.measure.granularity import Grid, closure
@@ -143,7 +143,7 @@ class AdaGrid(PopulationSettings):
             batches=drawn(urn, rows, given, rng=rng),
             measurements=answers.measurements,
             notes=bound_notes(door),
-            within=bins_within(public) if public is not None and self.within == "public" else {},
+            within=Within(public) if public is not None and self.within == "public" else None,
             details={**crowd.to_dict(), "cliques": answers.told},
             model=model,
         )

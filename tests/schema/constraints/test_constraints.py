@@ -111,6 +111,7 @@ REFUSED: dict[str, tuple[tuple[Constraint, ...], str]] = {
     "a range that cuts a bin": ((Never({"fare": {"below": 15}}),), r"cuts \[10, 20\)"),
     "a moment as a whole": ((Never({"when": 3}),), "when_month"),
     "an order of categories": ((Order("age", "sex"),), "an order is of numbers"),
+    "moments and numbers in order": ((Order("age", "when"),), "moments and numbers together"),
     "an order in a circle": (
         (Order("age", "fare"), Order("fare", "age", name="b")),
         "ordered in a circle",

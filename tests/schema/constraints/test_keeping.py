@@ -12,7 +12,7 @@ from tests.schema.constraints.worlds import COLUMNS, FREE, broken, constraints, 
 from understudy.budget import Unit
 from understudy.engine import CodedTable, engine_for
 from understudy.errors import SchemaError
-from understudy.schema import Array, Codes, Integer, Numeric, Schema
+from understudy.schema import Array, Codes, Integer, Numeric, Schema, Timestamp
 from understudy.schema.constraints import Constraint, Keeper, Never, Order
 from understudy.schema.constraints.solving import conflict
 
@@ -24,9 +24,9 @@ def declared(said: tuple[Constraint, ...]) -> Schema | None:
     try:
         return Schema("small", COLUMNS, constraints=said)
     except SchemaError as error:
-        if "circle" not in error.what:
-            assert error.what == "no row can obey these constraints together"
-        return None
+        if "circle" in error.what or "together" in error.what:
+            return None
+        raise
 
 
 def some(schema: Schema, rows: int, rng: np.random.Generator) -> dict[str, Codes]:
@@ -87,8 +87,8 @@ def test_every_row_obeys_and_those_that_did_are_as_they_were(
     before = np.logical_or.reduce([r.broken(codes) for r in schema.keeper.relations])
     kept = schema.keeper.kept(codes, rng)
     assert not any(r.broken(kept).any() for r in schema.keeper.relations)
-    for name, column in codes.items():
-        assert np.array_equal(column[~before], kept[name][~before])
+    for name, was in codes.items():
+        assert np.array_equal(was[~before], kept[name][~before])
         assert kept[name].min() >= 0
         assert kept[name].max() < schema.domain[name]
     rows = values(schema, kept, rng)
@@ -172,3 +172,58 @@ def test_numbers_within_bins_are_in_order_and_stay_in_their_bins() -> None:
     assert (rows["b"] <= rows["c"]).all()
     for column in columns:
         assert np.array_equal(column.encode(rows[column.name]), codes[column.name])
+
+
+MOMENTS = (
+    Timestamp(name="start", min="2020-01-10", max="2020-03-20"),
+    Timestamp(name="end", min="2020-01-10", max="2020-03-25", resolution="minute"),
+    Timestamp(name="paid", min="2020-01-01", max="2020-04-25", resolution="day"),
+    Timestamp(name="born", min="1980-01-01", max="2020-02-15", resolution="day", of="person"),
+    Timestamp(name="died", min="2020-01-05", max="2020-12-31", resolution="day", of="person"),
+)
+IN_TIME = Schema(
+    "trips",
+    MOMENTS,
+    constraints=(
+        Order("born", "start", "end", "died", name="within a life"),
+        Order("end", "paid", name="paid in the end"),
+    ),
+)
+
+
+def moments(codes: dict[str, Codes], rng: np.random.Generator) -> dict[str, Array]:
+    return {c.name: c.joined(codes, lambda p, k: p.decode(k, rng), rng) for c in MOMENTS}
+
+
+@settings(max_examples=20, deadline=None)
+@given(SEEDS, st.booleans())
+def test_moments_are_in_order_whatever_is_fixed(seed: int, fixed: bool) -> None:
+    rng = np.random.default_rng(seed)
+    own = ("born_month", "born_weekday", "died_month", "died_weekday") if fixed else ()
+    codes = some(IN_TIME, 300, rng)
+    codes |= IN_TIME.keeper.own({name: codes[name] for name in own}, rng)
+    codes = IN_TIME.keeper.kept(codes, rng, fixed=own)
+    rows = moments(codes, rng)
+    before = {name: rows[name].copy() for name in ("born", "died")}
+    IN_TIME.keeper.finish(rows, codes, rng, fixed=own)
+    found = IN_TIME.keeper.broken(codes, rows)
+    if fixed:
+        for name, was in before.items():
+            np.testing.assert_array_equal(rows[name], was)
+        # Who died before they were born, on a day of the same month, cannot be helped here.
+        sound = ~(before["born"] > before["died"])
+        assert not any((mask & sound).any() for mask in found.values())
+    else:
+        assert not any(mask.any() for mask in found.values())
+
+
+def test_an_end_in_the_same_hour_is_minutes_after_its_start() -> None:
+    rng = np.random.default_rng(0)
+    codes = some(IN_TIME, 2000, rng)
+    codes |= {f"{n}_month": np.ones(2000, dtype=np.int32) for n in ("start", "end")}
+    codes |= {f"{n}_weekday": np.full(2000, 3, dtype=np.int32) for n in ("start", "end")}
+    codes |= {f"{n}_hour": np.full(2000, 13, dtype=np.int32) for n in ("start", "end")}
+    rows = moments(codes, rng)
+    IN_TIME.keeper.finish(rows, codes, rng)
+    took = (rows["end"] - rows["start"])[~np.isnat(rows["start"])]
+    assert (took < np.timedelta64(1, "h")).mean() > 0.9

@@ -58,8 +58,8 @@ sums = st.builds(Sum, st.just("f"), st.sampled_from([("c", "d"), ("a", "c"), ("d
 def constraints(draw: st.DrawFn) -> tuple[Constraint, ...]:
     """Some constraints, each with a name of its own."""
     kinds = st.one_of(nevers, implications, orders)
-    found = draw(st.lists(kinds, min_size=1, max_size=4))
-    found += draw(st.lists(determined, max_size=1)) + draw(st.lists(sums, max_size=1))
+    found: list[Constraint] = [*draw(st.lists(kinds, min_size=1, max_size=4))]
+    found += [*draw(st.lists(determined, max_size=1)), *draw(st.lists(sums, max_size=1))]
     for number, constraint in enumerate(found):
         object.__setattr__(constraint, "name", f"rule {number}")
     return tuple(found)

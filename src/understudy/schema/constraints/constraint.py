@@ -199,7 +199,7 @@ class Determines(Constraint):
     kind: ClassVar[str] = "determines"
     by: str
     column: str
-    values: tuple[tuple[Scalar, Scalar], ...] | Mapping[Scalar, Scalar]
+    values: tuple[tuple[Scalar, Scalar], ...] | Mapping[Any, Any]
     """The value of the column for each value of the other."""
     name: str = ""
 

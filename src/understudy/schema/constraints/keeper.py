@@ -6,13 +6,13 @@ so that they are in order; sums are computed last.  `broken` says which rows of 
 
 from __future__ import annotations
 
-from copy import copy
 from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from understudy.errors import SchemaError
+from understudy.schema.columns import Released, Timestamp
 from understudy.schema.constraints.constraint import (
     Determines,
     Order,
@@ -22,7 +22,7 @@ from understudy.schema.constraints.constraint import (
 )
 from understudy.schema.constraints.determined import image_of
 from understudy.schema.constraints.mending import completed, mended
-from understudy.schema.constraints.relations import Relation
+from understudy.schema.constraints.ordering import Ordering, numbers_of
 from understudy.schema.constraints.solving import Solver, components, conflict
 
 if TYPE_CHECKING:
@@ -30,9 +30,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from understudy.schema.columns import Column, Declaration, Released
+    from understudy.schema.columns import Column, Declaration
     from understudy.schema.constraints.conditions import Condition, Mask
     from understudy.schema.constraints.constraint import Constraint, Find, Meant
+    from understudy.schema.constraints.relations import Relation
     from understudy.schema.encoding.reading import Array, Codes
 
     Floats = NDArray[np.float64]
@@ -48,7 +49,7 @@ class Keeper:
     def __init__(self, columns: Sequence[Declaration], constraints: Sequence[Constraint]) -> None:
         """Check every constraint, and that all of them can hold together."""
         self.constraints = tuple(constraints)
-        self._released: dict[str, Released] = {c.name: c for c in columns if hasattr(c, "of")}  # type: ignore[misc]
+        self._released = {c.name: c for c in columns if isinstance(c, Released)}
         self._columns = {part.name: part for c in columns for part in c.modelled}
         self.computed: dict[str, Constraint] = {}
         self.computed = self._computed()
@@ -58,6 +59,8 @@ class Keeper:
         """What the constraints say of codes."""
         self._above = self._successors()
         self._check()
+        moments = {n: c for n, c in self._released.items() if isinstance(c, Timestamp)}
+        self._ordering = Ordering(self._above, self._columns, moments)
         everything = [*self.declared, *self._implied()]
         self.solvers = [Solver.of(held) for held in components(everything)]
 
@@ -105,6 +108,8 @@ class Keeper:
             )
         if isinstance(constraint, UniquePerPerson):
             self._find(constraint)(constraint.column)
+        if isinstance(constraint, Order):
+            self._check_order(constraint)
         self._check_owner(constraint)
         if not isinstance(constraint, Sum):
             return
@@ -116,6 +121,16 @@ class Keeper:
                     f"constraint {constraint.label!r}: a sum is of numbers",
                     got=f"{name!r}, a {kind} column",
                 )
+
+    def _check_order(self, constraint: Order) -> None:
+        """Raise where moments are compared with numbers."""
+        moments = [isinstance(self._released.get(n), Timestamp) for n in constraint.order]
+        if any(moments) and not all(moments):
+            raise SchemaError(
+                f"constraint {constraint.label!r} orders moments and numbers together",
+                got=", ".join(constraint.order),
+                hint="name parts of moments, such as their months, or moments alone",
+            )
 
     def _check_owner(self, constraint: Constraint) -> None:
         """Raise where a person's own column would follow from those of their rows."""
@@ -153,6 +168,8 @@ class Keeper:
                     got=repr(self.computed[name].label),
                     hint="say it of the columns that it follows from",
                 )
+            if isinstance(constraint, Order) and isinstance(self._released.get(name), Timestamp):
+                return self._timed(name)
             if name not in self._columns:
                 parts = ", ".join(part.name for part in self._released[name].modelled)
                 raise SchemaError(
@@ -195,14 +212,19 @@ class Keeper:
             raise SchemaError("columns are ordered in a circle", got=", ".join(circle))
         return above
 
+    def _timed(self, name: str) -> Column:
+        """Return the modelled column that orders a column: itself, or the month of a moment."""
+        whole = self._released.get(name)
+        return whole.modelled[0] if isinstance(whole, Timestamp) else self._columns[name]
+
     def _implied(self) -> list[Relation]:
         """Return the orders that follow from several: a ≤ b and b ≤ c leave a ≤ c."""
         said = {r.scope for r in self.declared}
         return [
-            ordered(self._columns[low], self._columns[high], name="order", moves=False)
+            ordered(self._timed(low), self._timed(high), name="order", moves=False)
             for low, higher in self._above.items()
             for high in sorted(higher)
-            if (low, high) not in said
+            if (self._timed(low).name, self._timed(high).name) not in said
         ]
 
     def _check(self) -> None:
@@ -216,16 +238,6 @@ class Keeper:
                 "no row can obey these constraints together", got=", ".join(map(repr, found))
             )
 
-    def where(self, wanted: Mapping[str, Mask]) -> Keeper | None:
-        """Return the keeper of rows with wanted codes only; None if no row can have them."""
-        more = [Relation.banning(f"where {n}", {n: ~mask}) for n, mask in wanted.items()]
-        relations = [*self.relations, *more]
-        if conflict(relations):
-            return None
-        found = copy(self)
-        found.solvers = [Solver.of(held) for held in components(relations)]
-        return found
-
     # What is done to rows.
 
     def kept(
@@ -237,6 +249,13 @@ class Keeper:
             if all(name in out for name in solver.columns):
                 out = mended(solver, out, rng, fixed)
         return self.filled(out)
+
+    def obeyed(self, codes: Mapping[str, Codes]) -> Mask:
+        """Return which rows of codes are allowed."""
+        found = np.ones(len(next(iter(codes.values()))), dtype=bool)
+        for relation in self.relations:
+            found &= ~relation.broken(codes)
+        return found
 
     def own(self, codes: Mapping[str, Codes], rng: np.random.Generator) -> dict[str, Codes]:
         """Return people's own codes, changed where none of their rows could obey."""
@@ -265,58 +284,10 @@ class Keeper:
         fixed: Collection[str] = (),
     ) -> None:
         """Put numbers in order within their bins, and compute sums, in place."""
-        self._put_in_order(values, codes, rng, fixed)
+        self._ordering.put(values, codes, rng, fixed)
         for name, constraint in self.computed.items():
             if isinstance(constraint, Sum) and all(part in values for part in constraint.parts):
                 values[name] = self._summed(constraint, values)
-
-    def _put_in_order(
-        self,
-        values: dict[str, Array],
-        codes: Mapping[str, Codes],
-        rng: np.random.Generator,
-        fixed: Collection[str],
-    ) -> None:
-        there = [name for name in self._above if name in values]
-        # Those with the most above them come first.
-        there.sort(key=lambda name: -len(self._above[name]))
-        numbers = {name: numbers_of(values[name]) for name in there}
-        for name in there:
-            if name in fixed:
-                continue
-            low, high = self._least(name, codes), self._most(name, codes)
-            least, most = np.full(len(low), -np.inf), np.full(len(low), np.inf)
-            for other in there:
-                if name in self._above[other]:
-                    least = np.fmax(least, numbers[other])
-                elif other in self._above[name]:
-                    limit = numbers[other] if other in fixed else self._most(other, codes)
-                    most = np.fmin(most, limit)
-            wrong = (numbers[name] < least) | (numbers[name] > most)
-            if wrong.any():
-                low = np.maximum(low, least)[wrong]
-                high = np.minimum(high, most)[wrong]
-                # What is fixed may leave nothing of a bin: the number nearest to it is taken.
-                high = np.maximum(high, least[wrong])
-                low = np.minimum(low, high)
-                new = low + rng.random(len(low)) * (high - low)
-                if self._columns[name].disk_type == "BIGINT":
-                    low, high = np.ceil(low), np.floor(high)
-                    new = np.minimum(low + np.floor(rng.random(len(low)) * (high - low + 1)), high)
-                numbers[name][wrong] = np.clip(new, low, high)
-                changed = values[name].copy()
-                changed[wrong] = numbers[name][wrong].astype(
-                    np.int64 if self._columns[name].disk_type == "BIGINT" else np.float64
-                )
-                values[name] = changed
-
-    def _least(self, name: str, codes: Mapping[str, Codes]) -> Floats:
-        low, _ = self._columns[name].bounds() or (np.zeros(0), np.zeros(0))
-        return np.asarray(low[codes[name]])
-
-    def _most(self, name: str, codes: Mapping[str, Codes]) -> Floats:
-        _, high = self._columns[name].bounds() or (np.zeros(0), np.zeros(0))
-        return np.asarray(high[codes[name]])
 
     def _summed(self, constraint: Sum, values: Mapping[str, Array]) -> Array:
         parts = np.stack([numbers_of(values[part]) for part in constraint.parts])
@@ -345,8 +316,7 @@ class Keeper:
                 if relation.name == constraint.label and not isinstance(constraint, Order):
                     rows |= relation.broken(codes)
             if isinstance(constraint, Order):
-                for low, high in combinations(constraint.order, 2):
-                    rows |= numbers_of(values[low]) > numbers_of(values[high])
+                rows |= self._ordering.broken(constraint.order, values)
             elif isinstance(constraint, Sum):
                 parts = np.stack([numbers_of(values[part]) for part in constraint.parts])
                 off = np.abs(numbers_of(values[constraint.total]) - np.nansum(parts, axis=0))
@@ -356,10 +326,3 @@ class Keeper:
                 rows |= codes[constraint.column] != image[codes[by]]
             found[constraint.label] = rows
         return found
-
-
-def numbers_of(values: Array) -> Floats:
-    """Return decoded numbers as floats, NaN where they are missing."""
-    if values.dtype == object:
-        return np.array([np.nan if v is None else float(v) for v in values.tolist()])
-    return values.astype(np.float64)

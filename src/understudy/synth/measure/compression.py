@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from understudy.door import Measurement, MergedDoor
 from understudy.graph import Domain, totals
-from understudy.public import Synthesis, bins_within
+from understudy.public import Synthesis, Within
 from understudy.synth.generate.assignment import drawn
 from understudy.synth.generate.rounding import check_rows, rescaled
 from understudy.synth.measure.impossible import zeros_of
@@ -183,7 +183,7 @@ class Compressed:
             batches=drawn(model.urn(rows, rng), rows, given, rng=rng, spread=spread),
             measurements=(*self.measured, *more),
             notes=(*notes, *bound_notes(self.door)),
-            within={} if public is None or settings.within == "evenly" else bins_within(public),
+            within=None if public is None or settings.within == "evenly" else Within(public),
             details={**(details or {}), **self.to_dict(more)},
             model=model,
             merged={s.column: s.merge.codes for s in supports},
