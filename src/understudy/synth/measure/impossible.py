@@ -1,8 +1,9 @@
 """Impossible cells: what a schema's constraints forbid, as zeros of a model.
 
-A model that holds a constraint loses no budget to cells that cannot be, and its rows need no
-mending.  A constraint that would make the model much larger is left to the end, where rows are
-mended (`schema.constraints`).
+A model that holds a constraint loses no rows to cells that cannot be, and its rows need no mending.
+A constraint about columns that the model does not hold together is left to the end, where rows are
+mended (`schema.constraints`): a larger model would cost more time and converge later, and comes out
+no better (`make bench-constraints`, the survey).
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from understudy.graph import Zeros, model_bytes
+from understudy.graph import Zeros, junction_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -25,10 +26,6 @@ if TYPE_CHECKING:
 
 MOST_CELLS = 1_000_000
 """The most cells of a table of what is allowed."""
-FREE_BYTES = 4_000_000
-"""A model may always grow to this size for its zeros."""
-MOST_GROWTH = 2
-"""A larger one may grow to this many times its size."""
 
 
 def zeros_of(
@@ -37,22 +34,16 @@ def zeros_of(
     cliques: Iterable[Clique],
     groups: Mapping[str, NDArray[np.int64]] | None = None,
 ) -> list[Zeros]:
-    """Return the impossible cells over a domain, with merged codes if there are groups.
-
-    ``cliques`` are those that the model has without them.
-    """
+    """Return the impossible cells of a model's cliques, over merged codes if there are groups."""
+    relations = schema.keeper.relations
+    if not relations:
+        return []
+    tree = junction_tree(domain, [*cliques, *((name,) for name in domain)])
     found: list[Zeros] = []
-    held = list(cliques)
-    most = None
-    for relation in schema.keeper.relations:
-        if math.prod(map(len, relation.classes)) > MOST_CELLS:
+    for relation in relations:
+        if tree.home(relation.scope) is None:
             continue
-        allowed = relation.table() if groups is None else relation.merged(groups)
-        if allowed.all():
-            continue
-        if most is None:
-            most = max(FREE_BYTES, MOST_GROWTH * model_bytes(domain, held))
-        if model_bytes(domain, [*held, relation.scope]) <= most:
-            held.append(relation.scope)
+        if math.prod(map(len, relation.classes)) <= MOST_CELLS:
+            allowed = relation.table() if groups is None else relation.merged(groups)
             found.append(Zeros(clique=relation.scope, cells=np.flatnonzero(~allowed)))
     return found
