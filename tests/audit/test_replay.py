@@ -90,6 +90,9 @@ def test_pairs_differ_by_one_person_with_all_rows() -> None:
     assert any("" in {*p.cells[0]["id"], *p.cells[1]["id"]} for p in seen)
     assert any(p.unit.columns == ("id", "a:week") for p in seen)
     assert sum(two_tables(p.table) is not None for p in seen) >= 4
+    constrained = [p for p in seen if p.schema.constraints]
+    assert len(constrained) >= 10
+    assert any(two_tables(p.table) is not None for p in constrained)
 
 
 def test_pairs_are_held_in_every_container_and_bring_every_odd_cell() -> None:
@@ -99,7 +102,7 @@ def test_pairs_are_held_in_every_container_and_bring_every_odd_cell() -> None:
     odd = [p.odd for p in seen]
     assert {kind for found in odd for kind in found.values()} == set(ODD)
     assert {column for found in odd for column in found} == {"id", "a", "b", "c"}
-    assert {} in [p.odd for p in seen if p.schema is not SCHEMA]
+    assert {} in [p.odd for p in seen if p.schema.name != SCHEMA.name]
 
 
 def test_a_container_whose_library_is_missing_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:

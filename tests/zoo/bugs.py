@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.zoo.adaptive import ADAPTIVE
+from tests.zoo.constraining import CONSTRAINING
 from tests.zoo.counting import COUNTING
 from tests.zoo.deriving import DERIVING
 from tests.zoo.failing import FAILING
@@ -25,6 +26,7 @@ BUGS = (
     *PEOPLE_COUNTS,
     *KINDS_OF_PEOPLE,
     *MERGING,
+    *CONSTRAINING,
     *DERIVING,
     *JOINING,
     *TWO_ROUND,

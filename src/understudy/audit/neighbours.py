@@ -10,7 +10,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import weakref
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ import numpy as np
 from understudy.audit.containers import OBJECTS, available
 from understudy.budget import Budget, Norm, Sample, Unit, Weights
 from understudy.schema import Categorical, DateTime, Id, Integer, Numeric, Schema
+from understudy.schema.constraints import Never, Order
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -43,6 +44,15 @@ SCHEMA = Schema(
     ),
     order_by=("c",),
 )
+CONSTRAINED = replace(
+    SCHEMA,
+    constraints=(
+        Never({"a": 2, "b": "x"}, name="dropped"),
+        Order("a", "c", name="moved", otherwise="nearest"),
+    ),
+)
+"""The same columns: rows that break the one constraint are dropped, those that break the other get
+another code."""
 TYPED = Schema(
     "typed neighbours",
     (
@@ -118,8 +128,8 @@ def pairs(count: int, seed: int, *, public: bool = False) -> Iterator[Pair]:
     All containers occur, and in three times as many pairs as there are containers each of them
     holds texts, typed values, and date-times.  In most pairs of the last two the person has an odd
     cell.  In some the person is the one of all rows without an id, in some every row is a person,
-    in some a person is a week of someone, in some people have a table of their own, and in some, or
-    in all, there is a public table beside.
+    in some a person is a week of someone, in some people have a table of their own, in some the
+    schema has constraints, and in some, or in all, there is a public table beside.
     """
     containers = available()
     for number in range(count):
@@ -185,7 +195,7 @@ def _pair(
     unit = Unit("id", "a:week", nulls="one") if weekly else Unit("id", nulls="one")
     folder = Path(tempfile.mkdtemp(prefix="understudy-audit-"))
     pair = Pair(
-        schema=look.schema,
+        schema=CONSTRAINED if plain and number % 2 == 0 else look.schema,
         unit=Unit.each_row() if each_row else unit,
         bounding=_bounding(rng, cap, pure=pure),
         budget=Budget(epsilon=float(rng.uniform(0.1, 5)), delta=0.0 if pure else 1e-6),

@@ -29,11 +29,13 @@ from understudy.evaluate import METRICS, compare, read_private, read_synthetic
 from understudy.ledger import Ledger, describe_left
 from understudy.opening import bounding_words, dangers, refuse
 from understudy.release.guarantee import delta_words, whole_person, whole_person_words
+from understudy.schema.constraints import sentence
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
+    from understudy.evaluate import Coded
     from understudy.public import Progress
     from understudy.release import Release
     from understudy.session import Session
@@ -72,6 +74,7 @@ def _checked(
         for bounding in stage.crowd.boundings(session):
             _, found = _rehearsed(stage, replace(session, bounding=bounding), mechanism, progress)
             others[bounding_words(bounding)] = _mean(found)
+    real = stage.public_rows(session)
     chosen = release.manifest["mechanism"].get("chosen", {"name": mechanism.name})
     facts = {
         "rehearsed_on": stage.told,
@@ -87,6 +90,7 @@ def _checked(
         ],
         "quality": release.quality.facts(),
         "signal": list(release.quality.sentences()),
+        "constraints": _constraints(session.schema, real),
         "crowd": release.manifest["mechanism"].get("crowd"),
         "ledger": _ledger(session),
         "warnings": [*_warnings(session, stage.people, release), *stage.warnings],
@@ -137,12 +141,26 @@ def _bytes(release: Release) -> int:
     return sum(table.nbytes for table in release.model.tables.values())
 
 
+def _constraints(schema: Schema, real: Coded | None) -> list[dict[str, Any]]:
+    """Return what each constraint says, and how many public rows break it, None if unknown."""
+    broken = {} if real is None else real.broken
+    return [
+        {
+            "name": c.label,
+            "says": sentence(c),
+            "public_rows": None if real is None else real.rows,
+            "broken": int(broken[c.label].sum()) if c.label in broken else None,
+        }
+        for c in schema.constraints
+    ]
+
+
 def _pair_errors(
     stage: Stage, session: Session, folder: Path, progress: Progress
 ) -> dict[tuple[str, str], float]:
     """Compare the rehearsal's rows with the public table."""
     real = read_private(stage.data, schema=stage.schema, unit=session.unit)
-    made = read_synthetic(folder, schema=stage.schema, unit=session.unit)
+    made = read_synthetic(folder, schema=stage.schema, unit=session.unit).among(real.sizes)
     only = {"pairs": METRICS["pairs"]}
     found: dict[tuple[str, str], float] = compare(
         real, made, metrics=only, progress=progress
@@ -219,6 +237,7 @@ def _lines(facts: dict[str, Any], session: Session) -> list[str]:
         *(f"  signal   {sentence}" for sentence in facts["signal"]),
         *_errors(facts),
         *_boundings(facts, session),
+        *(f"  rule     {line}" for line in map(_rule, facts["constraints"])),
         *_crowd(facts["crowd"]),
         f"  promise  epsilon {budget.epsilon:g}, delta "
         f"{delta_words(budget.delta, budget.failure)}, for every "
@@ -229,6 +248,15 @@ def _lines(facts: dict[str, Any], session: Session) -> list[str]:
         *(f"  warning  {warning}" for warning in facts["warnings"]),
         "Nothing was spent. On the private table choices may differ; the noise is the same.",
     ]
+
+
+def _rule(constraint: dict[str, Any]) -> str:
+    """Say how many public rows break a constraint."""
+    said, broken, rows = constraint["says"], constraint["broken"], constraint["public_rows"]
+    told = "no public rows to compare with" if rows is None else "the public table cannot tell"
+    if broken is not None:
+        told = f"{broken:,} of {rows:,} public rows break it"
+    return f"{constraint['name']}: {said} {told}"
 
 
 def _crowd(crowd: dict[str, Any] | None) -> list[str]:

@@ -99,7 +99,7 @@ class _Evaluation:
         if not any(m.raw and m.settings(self.settings) is not None for m in self.metrics.values()):
             return None
         progress("reading raw values", 0)
-        spans = {c.name: c.span for c in self.schema.modelled if c.codes_are_values}
+        spans = {c.name: c.span for c in self.schema.unconstrained.modelled if c.codes_are_values}
         private, released = arguments.private(self.options), self.schema.released()
         return Raw(
             real=read_values(private, schema=self.schema) if before is None else before.real,
@@ -189,6 +189,8 @@ def _compared(evaluation: _Evaluation, progress: Progress) -> tuple[_Counted, li
         if runs:
             tell("reading the synthetic rows", 0)
             synthetic = evaluation.read(path)
+        # The private table need not have what constraints compute.
+        synthetic = synthetic.among(real.sizes)
         raw = evaluation.read_raw(path, raw, tell)
         found = compare(
             real,
@@ -229,7 +231,7 @@ def _facts(evaluation: _Evaluation, real: _Counted, runs: list[_Run]) -> dict[st
         ],
         "counts": {
             name: {
-                "labels": schema[name].labels(),
+                "labels": schema.unconstrained[name].labels(),
                 "real": counts,
                 "runs": [run.counted.columns[name] for run in runs],
             }

@@ -16,6 +16,7 @@ from understudy.budget import Budget, Unit
 from understudy.cli import arguments
 from understudy.cli.output import tell
 from understudy.cli.progress import shown
+from understudy.cli.proposals import as_comments, patterns_in, told_of
 from understudy.cli.runfile import located
 from understudy.cli.skeleton import commented, skeleton, to_fill_in
 from understudy.engine.sources import is_same
@@ -56,12 +57,13 @@ def run(options: argparse.Namespace) -> None:
     # Public rows are looked at with their own dates, before those of the private table are set.
     proposal = Proposal() if options.metadata else _proposed(schema, unit, table)
     schema = _with_people(schema if period is None else _in_period(schema, period), proposal)
+    patterns = patterns_in(table, schema)
     told = _Drafted(options=options, folder=folder, schema=schema, unit=unit, table=table)
     drafted_from = options.public or options.metadata
     if drafted_from is None:
         text = skeleton(schema)
     else:
-        text = commented(schema, Path(drafted_from).name, proposal)
+        text = commented(schema, Path(drafted_from).name, proposal) + as_comments(patterns)
     for name, written in ((SCHEMA, text), (RUNFILE, told.runfile(unit_text))):
         with new_file(folder / name) as partial:
             partial.write_text(written, encoding="utf-8")
@@ -73,6 +75,7 @@ def run(options: argparse.Namespace) -> None:
         *_of_marks(options, schema),
         *_left_out(schema, to_fill_in=drafted_from is None),
         *_of_people(proposal),
+        *told_of(patterns),
         *([] if period else _of_public_years(schema)),
         *_of_public_values(options),
         f"{folder / RUNFILE}: who is protected, how strongly, by which mechanism",

@@ -81,7 +81,8 @@ class Attached:
     def encode(self, code: Mapping[str, str], number: Mapping[str, str]) -> str:
         """Compose the relation of its rows as codes, with the id if there is one.
 
-        ``code`` and ``number`` name the columns of codes, and of unbinned values.
+        ``code`` and ``number`` name the columns of codes, and of unbinned values: numbers, and the
+        seconds of date-times.
         """
         e, kinds = self._engine, self._kinds
         self._take()
@@ -95,8 +96,12 @@ class Attached:
         for column, declared in zip(columns, self._columns, strict=True):
             if declared.name in number:
                 x, kind = f"s.{column.source}", kinds[column.source]
-                text = text_of(x, kind, e.dialect)
-                extra[number[declared.name]] = number_of(x, text, kind, e.dialect)
+                if declared.date_part is None:
+                    read = number_of(x, text_of(x, kind, e.dialect), kind, e.dialect)
+                else:
+                    moment = seconds_of(x, kind, declared.date_part.format, e.dialect)
+                    read = f"CAST({moment} AS DOUBLE)"
+                extra[number[declared.name]] = read
         query = encoder(
             columns,
             kinds,

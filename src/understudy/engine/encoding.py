@@ -25,7 +25,7 @@ from understudy.engine.two_tables import HINT, check_two_tables, two_tables
 from understudy.schema.encoding.dialect import literal
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from understudy.budget import AnyUnit
     from understudy.engine.engine import Engine
@@ -48,12 +48,14 @@ class CodedTable:
         unit: AnyUnit,
         key: str = "",
         numbers: bool = False,
+        also: Collection[str] = (),
         rows: bool = True,
     ) -> None:
         """Attach, check the structure, encode every row, and number the people.
 
         Ties go by a hash with a key.  With ``numbers`` the rows keep the unbinned values of binned
-        columns, as v0, v1, ….  Without ``rows`` only the structure is checked.
+        columns, as v0, v1, …, and those of columns that are ``also`` named.  Without ``rows`` only
+        the structure is checked.
         """
         self.engine = engine
         self.schema = schema
@@ -61,7 +63,9 @@ class CodedTable:
         self.rows = "rows"
         self.code = {c.name: f"c{i}" for i, c in enumerate(schema.modelled)}
         self.number = {
-            c.name: f"v{i}" for i, c in enumerate(schema.modelled) if numbers and c.is_binned
+            c.name: f"v{i}"
+            for i, c in enumerate(schema.modelled)
+            if (numbers and c.is_binned) or c.name in also
         }
         self._key = literal(key)
         self.text: dict[str, tuple[str, str]] = {}

@@ -210,14 +210,14 @@ class _Measuring:
         return Distances(rows=tables.synthetic.rows, results=results, metrics=measured)
 
     def once(self, tables: Tables) -> dict[str, Any]:
-        """Compute the metrics that do not measure yardsticks, where they have settings."""
+        """Compute the metrics that do not measure yardsticks, where they are asked for."""
         results = {}
         for name, metric in self.metrics.items():
             settings = self.asked[name]
             if not metric.yardsticks and settings is not None:
                 self.progress(metric.title, 0.0)
                 results[name] = metric.compute(tables, **settings)
-        return results
+        return {name: found for name, found in results.items() if found is not None}
 
 
 def _silent(_stage: str, _done: float) -> None:

@@ -209,7 +209,7 @@ class Metric(Generic[R]):
             if option.name in settings and option.kind in {"column", "columns"}:
                 value = settings[option.name]
                 named += [value] if isinstance(value, str) else value
-        check_modelled(schema, [name for name in named if name not in schema.domain])
+        check_modelled(schema, [name for name in named if name not in schema.unconstrained.domain])
 
     def summary(self, result: R | None) -> dict[str, float]:
         """Return the figures of a result, by their names in the text."""
@@ -225,7 +225,7 @@ def check_modelled(schema: Schema, unknown: Sequence[str]) -> None:
         raise QuestionError(
             "the schema does not model these columns",
             got=", ".join(unknown),
-            allowed=", ".join(schema.domain),
+            allowed=", ".join(schema.unconstrained.domain),
         )
 
 

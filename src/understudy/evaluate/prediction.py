@@ -229,11 +229,11 @@ def _section(found: Results[list[Prediction]]) -> Section | None:
 
 
 def _check(schema: Schema, settings: Mapping[str, Any]) -> None:
-    check_targets(schema.domain, settings["targets"])
+    check_targets(schema.unconstrained.domain, settings["targets"])
 
 
 def _suggest(real: Coded, schema: Schema) -> dict[str, object]:
-    among = [column.name for column in schema.modelled if column.kind in SUGGESTED]
+    among = [column.name for column in schema.unconstrained.modelled if column.kind in SUGGESTED]
     return {"targets": worth_predicting(real, among)}
 
 

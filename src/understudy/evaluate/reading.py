@@ -18,6 +18,8 @@ from understudy.engine.sources import PARQUET, source
 from understudy.errors import MissingColumnError, MissingFileError, UsageError
 from understudy.evaluate.table import Coded
 from understudy.schema import Categorical
+from understudy.schema.breaking import broken_among, broken_rows
+from understudy.schema.constraints import Order, Sum
 from understudy.schema.encoding.dialect import quote
 
 if TYPE_CHECKING:
@@ -36,9 +38,16 @@ EPSILON = "epsilon"
 def read_private(data: object, *, schema: Schema, unit: AnyUnit) -> Coded:
     """Read a private table: its rows as codes, and the number of each row's person.
 
-    Of two tables, people and rows, it has the rows with their people's own columns.
+    Of two tables, people and rows, it has the rows with their people's own columns.  All rows are
+    read, those that break a constraint too.  The columns that constraints compute are read where
+    the table has all of them.
     """
-    return _read(data, schema, unit)
+    try:
+        return _read(data, schema, unit)
+    except MissingColumnError:
+        if not schema.keeper.computed:
+            raise
+    return _read(data, schema.without_computed, unit)
 
 
 def read_synthetic(
@@ -51,7 +60,7 @@ def read_synthetic(
     file, released = _rows_of(path), schema.released()
     people = _people_beside(path)
     data = file if people is None else {"people": people, "rows": file}
-    epsilons = [] if EPSILON in schema.domain else _epsilons(file)
+    epsilons = [] if EPSILON in schema.unconstrained.domain else _epsilons(file)
     _check_epsilon(path, epsilons, epsilon)
     without = None
     if epsilon is not None:
@@ -68,7 +77,7 @@ def read_synthetic(
 
 def read_counts(path: Path, *, schema: Schema, across: str, epsilon: float | None = None) -> Coded:
     """Read a submission of counts, with a column for each value of the one across, as rows."""
-    released = schema.released()
+    released = schema.released().unconstrained
     by = [name for name in released.domain if name != across]
     labels = released[across].labels()
     _check_epsilon(path, _epsilons(path), epsilon)
@@ -186,10 +195,15 @@ def _check_epsilon(path: Path, epsilons: list[float], epsilon: float | None) -> 
 
 
 def _read(data: object, schema: Schema, unit: AnyUnit, *, without: str | None = None) -> Coded:
+    free = schema.unconstrained
+    # Of a date-time, the first of its parts stands for it.
+    parts = {c.name: c.modelled[0].name for c in schema.released_columns}
+    said = [c for c in schema.constraints if isinstance(c, (Order, Sum))]
+    needed = {name: parts[name] for c in said for name in c.columns}
     with closing(engine_for(data)) as engine:
-        table = CodedTable(engine, data, schema=schema, unit=unit)
+        table = CodedTable(engine, data, schema=free, unit=unit, also=needed.values())
         kept = {name: code for name, code in table.code.items() if name != without}
-        codes = ", ".join(kept.values())
+        codes = ", ".join((*kept.values(), *table.number.values()))
         # Rows sorted by value, so that figures do not depend on a file's order.
         ordered = (
             f"SELECT {codes} FROM rows ORDER BY {codes}"
@@ -198,13 +212,28 @@ def _read(data: object, schema: Schema, unit: AnyUnit, *, without: str | None = 
             f"ON p.person = r.person ORDER BY p.id, {codes}"
         )
         found = engine.fetch(ordered)
+    each = {name: found[code] for name, code in kept.items()}
+    people = None if unit.is_row else _numbered(found["person"])
+    values = {name: found[table.number[part]] for name, part in needed.items()}
+    moments = {c.name: values[c.name] for c in schema.timestamps if c.name in values}
+    values |= {name: _moments(seconds) for name, seconds in moments.items()}
+    broken = broken_rows(schema, each, values)
     return Coded(
-        codes={name: found[code] for name, code in kept.items()},
-        sizes={name: schema.domain[name] for name in kept},
-        people=None if unit.is_row else _numbered(found["person"]),
-        own=schema.own,
-        ordering=schema.ordering,
+        codes=each,
+        sizes={name: free.domain[name] for name in kept},
+        people=people,
+        own=free.own,
+        ordering=free.ordering,
+        broken=broken | ({} if people is None else broken_among(schema, each, people)),
     )
+
+
+def _moments(seconds: Array) -> Array:
+    """Return date-times that were read as seconds."""
+    absent = np.isnan(seconds)
+    found = np.where(absent, 0, seconds).astype("datetime64[s]")
+    found[absent] = np.datetime64("NaT")
+    return found
 
 
 def _numbered(people: Array) -> NDArray[np.int64]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from understudy.errors import QuestionError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
 Codes = NDArray[np.integer[Any]]
 Counts = NDArray[np.int64]
@@ -45,6 +45,8 @@ class Coded:
     """The columns whose values are a person's, not a row's."""
     ordering: tuple[str, ...] = ()
     """The columns by whose codes a person's rows are ordered, the first one first."""
+    broken: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
+    """Which rows break each of the schema's constraints."""
 
     def __post_init__(self) -> None:
         """Raise if columns do not match, or codes are outside their column's domain."""
@@ -135,12 +137,22 @@ class Coded:
         """Return each cell's share of the rows, flat, the last column running fastest."""
         return self.counts(names) / max(self.rows, 1)
 
+    def among(self, names: Collection[str]) -> Coded:
+        """Return these of the columns only."""
+        return replace(
+            self,
+            codes={name: codes for name, codes in self.codes.items() if name in names},
+            sizes={name: size for name, size in self.sizes.items() if name in names},
+            own=tuple(name for name in self.own if name in names),
+        )
+
     def take(self, index: NDArray[np.int64]) -> Coded:
         """Return the rows at these positions, in this order, with their people."""
         return replace(
             self,
             codes={name: codes[index] for name, codes in self.codes.items()},
             people=None if self.people is None else self.people[index],
+            broken={name: rows[index] for name, rows in self.broken.items()},
         )
 
 

@@ -29,7 +29,8 @@ class Counted:
     @classmethod
     def of(cls, release: Release, cliques: Sequence[Clique]) -> Counted:
         """Count all of them in one pass over the rows."""
-        domain, schema = release.schema.domain, release.schema.released()
+        schema = release.schema.released().unconstrained
+        domain = schema.domain
         counts = {c: np.zeros([domain[n] for n in c], dtype=np.int64) for c in cliques}
         for batch in release.decoded:
             codes, _ = schema.encode(batch)

@@ -85,7 +85,7 @@ class _Lives:
     @classmethod
     def of(cls, release: Release, people: list[Any]) -> _Lives:
         """Find the rows of some people, in one pass over all of them."""
-        schema, name = release.schema.released(), release.ids[0]
+        schema, name = release.schema.released().unconstrained, release.ids[0]
         parts = [
             {n: column[np.isin(batch[name], people)] for n, column in batch.items()}
             for batch in release.decoded

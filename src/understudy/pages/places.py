@@ -41,7 +41,7 @@ def maps(schema: Schema) -> list[tuple[str, str] | tuple[str]]:
 
 def place_charts(release: Release, counted: Counted) -> list[Chart]:
     """Draw every map of the synthetic rows."""
-    return [_tiles(release, counted, *names) for names in maps(release.schema)]
+    return [_tiles(release, counted, *names) for names in maps(release.schema.unconstrained)]
 
 
 def _tiles(release: Release, counted: Counted, place: str, time: str | None = None) -> Chart:

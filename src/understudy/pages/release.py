@@ -23,6 +23,7 @@ from understudy.pages.page import Page
 from understudy.pages.places import maps, place_charts
 from understudy.pages.promise import add_promise
 from understudy.release import Release, new_file
+from understudy.release.constraints import Checked, constraint_facts
 
 if TYPE_CHECKING:
     from understudy.door import Measurement
@@ -66,6 +67,7 @@ def release_page(release: Release) -> Page:
     if "coarser" in manifest["mechanism"]:
         page.text(manifest["mechanism"]["coarser"])
     add_promise(page, manifest["guarantee"])
+    _constraints(page, release)
     _questions(page, manifest)
     _measurements(page, release)
     counted = Counted.of(release, _cliques(release))
@@ -127,6 +129,34 @@ def _questions(page: Page, manifest: dict[str, Any]) -> None:
     )
 
 
+def _constraints(page: Page, release: Release) -> None:
+    """List what all rows obey, and check that they do."""
+    if not release.schema.constraints:
+        return
+    checked = Checked(release.schema, release.ids)
+    for batch in release.decoded:
+        checked.add(batch)
+    facts, broken = constraint_facts(release.schema), checked.broken()
+    kept = not any(broken.values())
+    page.section(
+        "Constraints",
+        "What is declared of all rows. It is public knowledge, and costs no budget. "
+        + (
+            f"All {len(release):,} rows were checked for this page: every one of them obeys all."
+            if kept
+            else "Some rows break what was declared, which should not happen: please report it."
+        ),
+    )
+    page.table(
+        {
+            "constraint": [each["name"] for each in facts],
+            "what it says": [each["says"] for each in facts],
+            "rows that break it": [broken[each["name"]] for each in facts],
+        },
+        caption="The constraints, and how many of the synthetic rows break each",
+    )
+
+
 def _measurements(page: Page, release: Release) -> None:
     """List every measurement, with its standard error."""
     measured = release.measurements
@@ -145,16 +175,17 @@ def _measurements(page: Page, release: Release) -> None:
 
 def _cliques(release: Release) -> list[tuple[str, ...]]:
     """Return the cliques to count in the rows: all columns, and pairs that were measured."""
-    names = list(release.schema.domain)
+    schema = release.schema.unconstrained
+    names = list(schema.domain)
     together = {
         pair
         for measured in release.measurements
         if measured.counted == "rows"
         for pair in combinations(sorted(measured.clique, key=names.index), 2)
     }
-    small = [p for p in together if release.schema.domain.cells(p) <= 10**6]
+    small = [p for p in together if schema.domain.cells(p) <= 10**6]
     small.sort(key=lambda pair: [names.index(name) for name in pair])
-    return list(dict.fromkeys([*((name,) for name in names), *small, *maps(release.schema)]))
+    return list(dict.fromkeys([*((name,) for name in names), *small, *maps(schema)]))
 
 
 def _estimate(release: Release, columns: tuple[str, ...]) -> Estimate | None:
@@ -174,7 +205,7 @@ def _columns(page: Page, release: Release, counted: Counted) -> None:
         "shows where the model does not fit the measurement.",
     )
     drawn, unmeasured = [], []
-    for name in release.schema.domain:
+    for name in release.schema.unconstrained.domain:
         found = _estimate(release, (name,))
         if found is None:
             unmeasured.append(name)

@@ -8,6 +8,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from understudy.budget import Charge, epsilon_of, failure_of, resolve
+from understudy.release.constraints import constraint_facts
 from understudy.release.guarantee import guarantee
 from understudy.release.people import Apart, Joined, lines_of
 from understudy.release.release import Release
@@ -68,6 +69,7 @@ def build(
         **({"people": people} if two_tables else {}),
         "guarantee": guarantee(promised or budget, unit=person, bounding=bounding),
         "mechanism": {**mechanism, **synthesis.details},
+        **({"constraints": constraint_facts(schema)} if schema.constraints else {}),
         "charges": [_charge(what, charge, budget) for what, charge in charges],
         "notes": [
             *synthesis.notes,

@@ -144,7 +144,7 @@ def release_html(release: Contents) -> str:
 
 
 def _facts(release: Contents) -> dict[str, str]:
-    manifest, domain = release.manifest, release.schema.domain
+    manifest, domain = release.manifest, release.schema.unconstrained.domain
     promise, mechanism = manifest["guarantee"], manifest["mechanism"]
     chosen = mechanism.get("chosen", {}).get("name")
     shares = [charge["share"] for charge in manifest.get("charges", ())]

@@ -296,7 +296,7 @@ def _holds(measured: Measurement, columns: Sequence[str]) -> bool:
 
 
 def _check_columns(schema: Schema, columns: Sequence[str]) -> None:
-    known = schema.domain
+    known = schema.unconstrained.domain
     named_right = all(isinstance(name, str) and name in known for name in columns)
     if not columns or not named_right or len(set(columns)) < len(columns):
         raise UsageError(

@@ -50,13 +50,14 @@ class Joined:
     @cached_property
     def columns(self) -> dict[str, Array]:
         """All rows, column by column; kept in memory after the first access."""
-        return self._with_own(self.rows.columns)
+        return self.with_own(self.rows.columns)
 
     def __iter__(self) -> Iterator[dict[str, Array]]:
         """Yield the rows a batch at a time; all people are in memory."""
-        return map(self._with_own, self.rows)
+        return map(self.with_own, self.rows)
 
-    def _with_own(self, batch: dict[str, Array]) -> dict[str, Array]:
+    def with_own(self, batch: dict[str, Array]) -> dict[str, Array]:
+        """Return rows with their person's own columns."""
         ids = [name for name in batch if name not in self._names]
         people = self.people.columns
         # People are in the order of their ids.
@@ -105,7 +106,8 @@ def own_values(columns: dict[str, Array], schema: Schema, ids: Sequence[str]) ->
 
     Values of one bin count together, and the first of them is taken.
     """
-    codes, kept = schema.released().encode(columns)
+    free = schema.released().unconstrained
+    codes, kept = free.encode(columns)
     rows = np.flatnonzero(kept)
     _, first, person = np.unique(columns[ids[0]][rows], return_index=True, return_inverse=True)
     found = {name: columns[name][rows[first]] for name in ids}
@@ -113,7 +115,7 @@ def own_values(columns: dict[str, Array], schema: Schema, ids: Sequence[str]) ->
         if column.of == "person":
             parts = tuple(part.name for part in column.modelled)
             held: tuple[Codes, ...] = tuple(codes[name] for name in parts)
-            cells: Ints = np.ravel_multi_index(held, schema.domain.shape(parts))
+            cells: Ints = np.ravel_multi_index(held, free.domain.shape(parts))
             _, common = _most_common(*_tallied(person, cells, np.ones_like(person)))
             (there,) = np.nonzero(cells == common[person])
             _, place = np.unique(person[there], return_index=True)

@@ -18,6 +18,7 @@ from understudy.engine import DuckDB
 from understudy.engine.duckdb.writing import write_batches
 from understudy.errors import UsageError
 from understudy.graph import load, save
+from understudy.release.constraints import Checked
 from understudy.release.contents import Contents
 from understudy.release.display import release_html, release_text, to_arrow, to_pandas, to_polars
 from understudy.release.estimates import estimate, part_labels
@@ -156,11 +157,13 @@ class Release(Contents):
 
     def histogram(self, *columns: str) -> Array:
         """Count the synthetic rows in every cell of some columns, or of all, by code."""
-        names = columns or tuple(self.schema.domain)
-        shape = self.schema.domain.shape(names)
-        counts = np.zeros(self.schema.domain.cells(names), dtype=np.int64)
+        names, domain = columns or tuple(self.schema.domain), self.schema.unconstrained.domain
+        shape = domain.shape(names)
+        counts = np.zeros(domain.cells(names), dtype=np.int64)
+        # What constraints compute is counted too.
+        schema = self.schema.released().unconstrained
         for batch in self.decoded:
-            codes, _ = self.schema.released().encode(batch)
+            codes, _ = schema.encode(batch)
             cells = np.ravel_multi_index([codes[name] for name in names], shape)
             counts += np.bincount(cells, minlength=len(counts))
         return counts.reshape(shape)
@@ -221,7 +224,9 @@ class Release(Contents):
         engine = DuckDB()
         try:
             types = sql_types(self.schema)
-            write_batches(engine, self._told(progress), folder / f"rows.{form}", types=types)
+            checked = Checked(self.schema, self.ids if self.schema.constraints else ())
+            batches = self._told(progress, checked)
+            write_batches(engine, batches, folder / f"rows.{form}", types=types)
             if isinstance(self.decoded, Apart):
                 people = folder / f"people.{form}"
                 write_batches(engine, iter(self.decoded.people), people, types=types)
@@ -233,15 +238,18 @@ class Release(Contents):
         if self.model is not None:
             save(self.model, folder / MODEL)
         files = {p.name: checksum(p) for p in sorted(folder.iterdir())}
-        manifest = json.dumps({**self.manifest, "files": files}, indent=2, ensure_ascii=False)
+        told = {**self.manifest, **checked.facts(), "files": files}
+        manifest = json.dumps(told, indent=2, ensure_ascii=False)
         (folder / MANIFEST).write_text(manifest + "\n", encoding="utf-8")
 
-    def _told(self, progress: Progress) -> Iterator[dict[str, Array]]:
-        """Yield the rows batch by batch, and report progress."""
+    def _told(self, progress: Progress, checked: Checked) -> Iterator[dict[str, Array]]:
+        """Yield the rows batch by batch, check what is written, and report progress."""
         done = 0
-        rows = self.decoded.rows if isinstance(self.decoded, Apart) else self.decoded
+        apart = self.decoded if isinstance(self.decoded, Apart) else None
+        rows = self.decoded if apart is None else apart.rows
         for size, batch in zip(rows.sizes, rows, strict=True):
             progress("writing the release", done / max(len(self), 1))
+            checked.add(batch if apart is None else apart.with_own(batch))
             yield batch
             done += size
         # The batches are then merged, with no progress to report.
@@ -271,7 +279,7 @@ class Release(Contents):
 
     def labels(self, column: str, merged: NDArray[np.int64] | None = None) -> tuple[str, ...]:
         """Return the labels of a column's codes; of merged codes, the label of each group."""
-        own = self.schema[column].labels()
+        own = self.schema.unconstrained[column].labels()
         return tuple(own if merged is None else part_labels(own, merged)[0])
 
     def cells(self, measured: Measurement) -> Array:

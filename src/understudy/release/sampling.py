@@ -94,7 +94,8 @@ def sampled(
 
 def _check_own(release: Contents, where: Mapping[str, object]) -> None:
     """Raise on columns that are not people's own; where each row is a person, all of them are."""
-    own = release.schema.own if release.ids else tuple(release.schema.domain)
+    free = release.schema.unconstrained
+    own = free.own if release.ids else tuple(free.domain)
     others = [name for name in where if name not in own]
     if others:
         raise UsageError(

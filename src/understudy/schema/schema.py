@@ -171,6 +171,16 @@ class Schema:
         return replace(self, constraints=()) if self.constraints else self
 
     @cached_property
+    def without_computed(self) -> Self:
+        """The columns that are read, and the constraints on these: for a table without the rest."""
+        computed = self.keeper.computed
+        return replace(
+            self,
+            columns=tuple(c for c in self.columns if c.name not in computed),
+            constraints=tuple(c for c in self.constraints if not set(c.columns) & set(computed)),
+        )
+
+    @cached_property
     def keeper(self) -> Keeper:
         """What keeps the constraints."""
         return Keeper(self.columns, self.constraints)

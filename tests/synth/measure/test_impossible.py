@@ -1,67 +1,72 @@
-"""Impossible cells: what constraints forbid, over a model's own codes and over merged ones."""
+"""Impossible cells are those that constraints forbid: no others, on the right axes, merged too."""
 
 from __future__ import annotations
 
 from itertools import product
 
 import numpy as np
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+import pytest
 
-from tests.schema.constraints.worlds import COLUMNS, constraints
-from understudy.errors import SchemaError
-from understudy.graph import Domain, Measurement, estimate
-from understudy.schema import Schema
-from understudy.schema.constraints import Constraint, Never
+from understudy.graph import Domain
+from understudy.schema import Categorical, Integer, Schema
+from understudy.schema.constraints import Implies, Never, Order
 from understudy.synth.measure.impossible import zeros_of
 
-GROUPS = {
-    "a": np.array([0, 0, 1, 1, 2]),
-    "b": np.array([0, 1, 1, 2, 2]),
-    "c": np.arange(4),
-    "d": np.zeros(2, dtype=np.int64),
-}
+SCHEMA = Schema(
+    "small",
+    (
+        Categorical(name="sex", values=("M", "F"), missing=False, outside="drop"),
+        Integer(name="born", min=0, max=3, missing=False),
+        Integer(name="year", min=1, max=3),
+        Categorical(name="ward", values=("labour", "heart", "skin"), missing=False),
+    ),
+    constraints=(
+        Never({"ward": "labour", "sex": "M"}, name="men"),
+        Order("born", "year", name="order"),
+        Implies({"year": 3}, {"ward": ["heart", "(other)"], "sex": "F"}, name="last year"),
+    ),
+)
+CLIQUES = [("sex", "ward", "year"), ("born", "year")]
 
 
-@settings(max_examples=30, deadline=None)
-@given(constraints(), st.booleans())
-def test_a_cell_is_impossible_where_all_of_its_codes_are(
-    said: tuple[Constraint, ...], merged: bool
-) -> None:
-    try:
-        schema = Schema("small", COLUMNS, constraints=said)
-    except SchemaError:
-        assume(False)
-    names = ("a", "b", "c", "d")
-    groups = {n: GROUPS[n] if merged else np.arange(schema.domain[n]) for n in names}
-    domain = Domain({n: int(group.max()) + 1 for n, group in groups.items()})
-    found = zeros_of(schema, domain, [names], groups if merged else None)
-    relations = schema.keeper.relations
-    assert len(found) == len(relations)
-    for zeros, relation in zip(found, relations, strict=True):
-        possible = set()
-        for codes in product(*(range(schema.domain[n]) for n in relation.scope)):
-            row = {n: np.array([code]) for n, code in zip(relation.scope, codes, strict=True)}
-            if not relation.broken(row)[0]:
-                possible.add(tuple(int(groups[n][row[n][0]]) for n in relation.scope))
-        shape = domain.shape(zeros.clique)
-        cells = [tuple(map(int, np.unravel_index(cell, shape))) for cell in zeros.cells]
-        assert {*product(*map(range, shape))} - {*cells} == possible
-
-
-def test_what_a_model_does_not_hold_together_is_left_to_the_end() -> None:
-    schema = Schema("small", COLUMNS, constraints=(Never({"a": 1, "b": "x"}),))
-    assert zeros_of(schema, schema.domain, [("a",), ("b", "c")]) == []
-    assert len(zeros_of(schema, schema.domain, [("b", "a")])) == 1
-    assert zeros_of(schema.unconstrained, schema.domain, [("b", "a")]) == []
-
-
-def test_no_row_of_a_model_breaks_what_it_holds() -> None:
-    schema = Schema("small", COLUMNS, constraints=(Never({"a": [0, 1], "b": ["x", "y"]}),))
-    rng = np.random.default_rng(0)
-    noisy = Measurement(clique=("a", "b"), values=rng.normal(20, 30, 25), scale=30.0)
-    fit = estimate(
-        schema.domain, [noisy], total=500.0, zeros=zeros_of(schema, schema.domain, [("a", "b")])
+def forbidden(row: dict[str, int]) -> bool:
+    """Say so of the codes of a row, by hand."""
+    year = row["year"] + 1
+    last = row["year"] == 2
+    return (
+        (row["ward"] == 0 and row["sex"] == 0)
+        or (row["year"] < 3 and row["born"] > year)
+        or (last and (row["ward"] in {0, 2} or row["sex"] == 0))
     )
-    rows = fit.model.sample(5000, rng)
-    assert not any(r.broken(rows).any() for r in schema.keeper.relations)
+
+
+@pytest.mark.parametrize("merging", [False, True])
+def test_impossible_cells_are_those_that_no_row_can_be_in(merging: bool) -> None:
+    groups = {n: np.arange(size) for n, size in SCHEMA.domain.items()}
+    if merging:
+        groups |= {"ward": np.array([0, 1, 1, 1]), "born": np.array([0, 0, 1, 2])}
+    domain = Domain({n: int(group.max()) + 1 for n, group in groups.items()})
+    zeros = zeros_of(SCHEMA, domain, CLIQUES, groups if merging else None)
+    assert zeros
+    names = list(SCHEMA.domain)
+    possible = {
+        tuple(int(groups[n][row[n]]) for n in names)
+        for codes in product(*(range(size) for size in SCHEMA.domain.values()))
+        if not forbidden(row := dict(zip(names, codes, strict=True)))
+    }
+    for zero in zeros:
+        shape = domain.shape(zero.clique)
+        at = [names.index(n) for n in zero.clique]
+        left = {tuple(cell[i] for i in at) for cell in possible}
+        # A cell of merged codes is possible where any of its rows are, whatever else they have.
+        banned = set(zip(*np.unravel_index(zero.cells, shape), strict=True))
+        assert not banned & left
+    found = sum(len(zero.cells) for zero in zeros)
+    # Men, three of the order, and of the last year men and two wards, of which one is merged.
+    assert found == (6 if merging else 7)
+
+
+def test_what_the_model_does_not_hold_together_is_left_to_mending() -> None:
+    assert not zeros_of(SCHEMA, SCHEMA.domain, [("sex",), ("ward",)])
+    (zero,) = zeros_of(SCHEMA, SCHEMA.domain, [("born", "year")])
+    assert zero.clique == ("born", "year")

@@ -13,6 +13,7 @@ from understudy.schema.constraints.constraint import (
 )
 from understudy.schema.constraints.keeper import Keeper
 from understudy.schema.constraints.relations import Relation
+from understudy.schema.constraints.sentences import sentence
 
 __all__ = [
     "Condition",
@@ -26,4 +27,5 @@ __all__ = [
     "Relation",
     "Sum",
     "UniquePerPerson",
+    "sentence",
 ]

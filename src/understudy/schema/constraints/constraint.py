@@ -19,6 +19,7 @@ import numpy as np
 
 from understudy.errors import SchemaError
 from understudy.schema.constraints.conditions import Condition
+from understudy.schema.constraints.from_public import public_pairs
 from understudy.schema.constraints.relations import Relation
 
 if TYPE_CHECKING:
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
 
     from understudy.schema.columns import Column
     from understudy.schema.constraints.conditions import Mask
-    from understudy.schema.encoding.reading import Scalar
+    from understudy.schema.constraints.from_public import Conflicts
+    from understudy.schema.encoding.reading import Array, Scalar
 
     Find = Callable[[str], Column]
     """Returns a modelled column by its name, or raises."""
@@ -207,6 +209,22 @@ class Determines(Constraint):
             object.__setattr__(self, "values", tuple(self.values.items()))
         if not self.values:
             raise SchemaError(f"constraint {self.label!r} lists no values")
+
+    @classmethod
+    def from_public(
+        cls,
+        table: Mapping[str, Array],
+        by: str,
+        column: str,
+        *,
+        name: str = "",
+        conflicts: Conflicts = "raise",
+    ) -> Determines:
+        """Read the values from a table that anyone may see, as `read_public` returns it.
+
+        Where a value has several, ``conflicts`` raises, or takes the "most common" one.
+        """
+        return cls(by, column, public_pairs(table, by, column, conflicts=conflicts), name)
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -51,6 +51,10 @@ def from_plain(data: object) -> Constraint:
             allowed=", ".join(_KINDS),
         )
     (kind,) = kinds
+    if "values_from" in data:
+        raise SchemaError(
+            "values_from is read from a schema's file", hint="write values where there is no file"
+        )
     unknown = sorted(set(data) - {kind, "name", *_KINDS[kind]})
     if unknown or not isinstance(data.get("name", ""), str):
         raise SchemaError(
@@ -98,12 +102,12 @@ def _one(kind: str, said: object) -> tuple[str, Any]:
     return str(name), rest
 
 
-def _pairs(values: object) -> Mapping[Any, Any]:
-    """Read pairs of values from a table, or from a list of pairs."""
+def _pairs(values: object) -> tuple[tuple[Any, Any], ...]:
+    """Read pairs of values from a table, or from a list of pairs, which may have one twice."""
     if isinstance(values, Mapping):
-        return values
+        return tuple(values.items())
     if isinstance(values, list) and all(isinstance(p, list) and len(p) == 2 for p in values):
-        return dict(values)
+        return tuple((one, other) for one, other in values)
     raise SchemaError(
         "determines needs values",
         got=type(values).__name__,

@@ -20,6 +20,7 @@ from understudy.schema.constraints.constraint import (
     UniquePerPerson,
     ordered,
 )
+from understudy.schema.constraints.determined import image_of
 from understudy.schema.constraints.mending import completed, mended
 from understudy.schema.constraints.ordering import Ordering, numbers_of
 from understudy.schema.constraints.solving import Solver, components, conflict
@@ -156,7 +157,7 @@ class Keeper:
                         hint="name a column that is modelled as one",
                     )
                 by, column = (part for part in parts if part is not None)
-                found[name] = constraint.by, _image(constraint, by, column)
+                found[name] = constraint.by, image_of(constraint, by, column)
         return found
 
     def _find(self, constraint: Constraint) -> Find:
@@ -325,31 +326,3 @@ class Keeper:
                 rows |= codes[constraint.column] != image[codes[by]]
             found[constraint.label] = rows
         return found
-
-
-def _image(constraint: Determines, by: Column, column: Column) -> Ints:
-    """Return the determined code of each code."""
-    given = np.array([one for one, _ in constraint.pairs], dtype=object)
-    follows = np.array([other for _, other in constraint.pairs], dtype=object)
-    codes, images = by.encode(given), column.encode(follows)
-    if (images < 0).any() or (codes < 0).any():
-        raise SchemaError(f"constraint {constraint.label!r} lists values that the schema drops")
-    image = np.full(by.size, -1, dtype=np.int64)
-    for code, one in zip(codes.tolist(), images.tolist(), strict=True):
-        if image[code] not in {-1, one}:
-            raise SchemaError(
-                f"constraint {constraint.label!r} determines {by.labels()[code]!r} twice",
-                got=f"{column.labels()[image[code]]} and {column.labels()[one]}",
-                hint="values of one code, such as those of a bin, must determine the same",
-            )
-        image[code] = one
-    unknown = [by.labels()[code] for code in np.flatnonzero(image < 0) if code < by.values_count]
-    rest = column.if_missing
-    if unknown and rest < 0:
-        raise SchemaError(
-            f"constraint {constraint.label!r} does not say what follows from every value",
-            got=f"nothing for {', '.join(unknown[:5])}",
-            hint=f"list these, or allow {column.name!r} to be missing",
-        )
-    image[image < 0] = max(rest, 0)
-    return image

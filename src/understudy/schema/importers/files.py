@@ -9,6 +9,7 @@ census contest's ``maxval``, private-pgm's ``{column: size}``).
 from __future__ import annotations
 
 import csv
+import io
 import json
 import re
 import tomllib
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from understudy.errors import MissingFileError, SchemaError
 from understudy.schema.importers import contests as contest
 from understudy.schema.importers import peers
-from understudy.schema.importers.lists import with_lists
+from understudy.schema.importers.lists import Table, with_lists
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -82,8 +83,10 @@ def _parsed(path: Path, suffix: str) -> object:
     except (OSError, ValueError):  # the name itself may be invalid
         raise MissingFileError(f"cannot read the schema file {path}") from None
     try:
+        if suffix == ".csv":
+            return Table(path.name, list(csv.reader(io.StringIO(text), strict=True)))
         return _parse(text, suffix)
-    except (ValueError, RecursionError) as error:
+    except (ValueError, RecursionError, csv.Error) as error:
         place = str(error).splitlines()[0]
         raise SchemaError(f"{path.name} does not parse", got=place) from None
 
@@ -100,9 +103,6 @@ def _parse(text: str, suffix: str) -> object:
             raise ValueError(str(error)) from None
     if suffix == ".txt":
         return [line.strip() for line in text.splitlines() if line.strip()]
-    if suffix == ".csv":
-        # The first line is the header.
-        return [row[0].strip() for row in list(csv.reader(text.splitlines()))[1:] if any(row)]
     return json.loads(text)
 
 

@@ -4,11 +4,14 @@
 lists by column, a text with a code in each line, or a CSV file whose first column has them below
 its header.  ``groups_from = "cities.json"`` says what each value belongs to: a JSON table of
 value → group; a value that it does not name belongs to nothing.
+
+``values_from = "towns.csv"`` of a constraint says what determines what: a CSV file whose header
+names both columns, perhaps among others, or JSON, a table of value → value or a list of pairs.
 """
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from understudy.errors import SchemaError
@@ -16,21 +19,71 @@ from understudy.schema.columns import KINDS
 from understudy.schema.encoding import reading
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 Plain = dict[str, Any]
 
 
 def with_lists(schema: Plain, load: Callable[[str], object]) -> Plain:
     """Load the lists from the files that a schema's columns name."""
-    columns = schema.get("columns")
-    if not isinstance(columns, dict):
-        return schema
-    filled = {
-        name: _filled(name, column, load) if isinstance(column, dict) else column
-        for name, column in columns.items()
-    }
-    return {**schema, "columns": filled}
+    columns, constraints = schema.get("columns"), schema.get("constraints")
+    filled = dict(schema)
+    if isinstance(columns, dict):
+        filled["columns"] = {
+            name: _filled(name, column, load) if isinstance(column, dict) else column
+            for name, column in columns.items()
+        }
+    if isinstance(constraints, list):
+        filled["constraints"] = [
+            _determined(each, load) if isinstance(each, dict) and "values_from" in each else each
+            for each in constraints
+        ]
+    return filled
+
+
+def _determined(constraint: Plain, load: Callable[[str], object]) -> Plain:
+    """Load what determines what from the file that a constraint names."""
+    out = {key: value for key, value in constraint.items() if key != "values_from"}
+    said, file = constraint.get("determines"), constraint["values_from"]
+    if not isinstance(said, dict) or not isinstance(file, str) or "values" in constraint:
+        raise SchemaError(
+            "values_from of a constraint names a file",
+            got="values as well" if "values" in constraint else type(file).__name__,
+            allowed='only with determines, as in determines = { town = "county" }',
+        )
+    listed = load(file)
+    if isinstance(listed, Table):
+        listed = [
+            list(pair) for name, column in said.items() for pair in listed.pairs(name, column)
+        ]
+    return {**out, "values": listed}
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The rows of a CSV file, the header first."""
+
+    file: str
+    rows: list[list[str]]
+
+    def first(self) -> list[str]:
+        """Return the values of the first column, below the header."""
+        return [row[0].strip() for row in self.rows[1:] if any(row)]
+
+    def pairs(self, *names: object) -> Iterator[tuple[str, ...]]:
+        """Yield the values of two columns; raise unless the header names both."""
+        header = [name.strip() for name in self.rows[0]] if self.rows else []
+        absent = [str(name) for name in names if name not in header]
+        if absent:
+            raise SchemaError(
+                f"the first line of {self.file} must name both columns",
+                got=", ".join(header) or "no line",
+                hint=f"name the column {absent[0]!r} there",
+            )
+        places = [header.index(str(name)) for name in names]
+        for row in self.rows[1:]:
+            if row:
+                yield tuple(row[place].strip() if place < len(row) else "" for place in places)
 
 
 def _filled(name: str, column: Plain, load: Callable[[str], object]) -> Plain:
@@ -45,7 +98,8 @@ def _filled(name: str, column: Plain, load: Callable[[str], object]) -> Plain:
             raise SchemaError(
                 f"column {name!r}: {key} must name a file", allowed="only in a categorical column"
             )
-        fill(name, out, load(file))
+        listed = load(file)
+        fill(name, out, listed.first() if isinstance(listed, Table) else listed)
     return out
 
 
