@@ -11,7 +11,7 @@ from scipy.special import betaincinv, ndtri
 
 from tests.audit.effort import effort
 from understudy.audit import measure_loss
-from understudy.audit.statistical import _at_most, _epsilon_below, _mu_below
+from understudy.audit.statistical import _epsilon_below, at_most, mu_below
 from understudy.budget import Budget, Norm
 from understudy.cli.audit import NEAR_ONE
 from understudy.noise import draw
@@ -74,10 +74,10 @@ def test_noise_that_is_too_weak_is_seen(
 def test_the_bound_on_an_error_is_clopper_and_pearsons() -> None:
     """With k errors of n at the bound, k or fewer come with just the level's probability."""
     n, k, level = 200, 31, 0.01
-    p = _at_most(k, n, level)
+    p = at_most(k, n, level)
     below = sum(math.comb(n, i) * p**i * (1 - p) ** (n - i) for i in range(k + 1))
     assert below == pytest.approx(level, rel=1e-6)
-    assert _at_most(n, n, level) == 1.0
+    assert at_most(n, n, level) == 1.0
 
 
 @pytest.mark.parametrize("level", [5e-7, 0.025, 0.4995])
@@ -85,18 +85,18 @@ def test_the_bound_on_an_error_is_clopper_and_pearsons() -> None:
     ("errors", "runs"), [(0, 1), (0, 5000), (1, 5000), (7, 50), (1543, 5000), (4999, 5000)]
 )
 def test_the_bounds_are_those_of_a_library(errors: int, runs: int, level: float) -> None:
-    found = _at_most(errors, runs, level)
+    found = at_most(errors, runs, level)
     assert found == pytest.approx(float(betaincinv(errors + 1, runs - errors, 1 - level)), rel=1e-9)
-    mu = _mu_below(errors, 0, runs, 2 * level)
-    far = float(-ndtri(found) - ndtri(_at_most(0, runs, level)))
+    mu = mu_below(errors, 0, runs, 2 * level)
+    far = float(-ndtri(found) - ndtri(at_most(0, runs, level)))
     assert mu == pytest.approx(max(0.0, far), rel=1e-12)
 
 
 def test_bounds_from_errors_by_hand() -> None:
     """At a level of nearly 2 the bounds are nearly the shares seen."""
-    assert _mu_below(3085, 3085, 10_000, 0.999) == pytest.approx(1.0, abs=0.01)
+    assert mu_below(3085, 3085, 10_000, 0.999) == pytest.approx(1.0, abs=0.01)
     assert _epsilon_below(1000, 1000, 10_000, 0.999) == pytest.approx(math.log(9), abs=0.02)
-    assert _mu_below(10, 10, 10, 0.05) == 0.0
+    assert mu_below(10, 10, 10, 0.05) == 0.0
     assert _epsilon_below(10, 10, 10, 0.05) == 0.0
 
 
@@ -104,5 +104,5 @@ def test_bounds_are_too_high_no_more_often_than_they_say() -> None:
     """At 95 %, over 2,000 experiments with two Gaussians one apart."""
     rng, half = np.random.default_rng(8), 0.3085375387259869
     missed, false = rng.binomial(500, half, (2, 2000))
-    above = [_mu_below(int(m), int(f), 500, 0.05) > 1 for m, f in zip(missed, false, strict=True)]
+    above = [mu_below(int(m), int(f), 500, 0.05) > 1 for m, f in zip(missed, false, strict=True)]
     assert np.mean(above) < 0.05

@@ -7,8 +7,12 @@ import json
 import pytest
 
 from tests.audit.cheats import Telling
+from understudy.cli import audit
 from understudy.cli.main import main
 from understudy.synth import MECHANISMS
+from understudy.vault import discovery
+
+FACTS = {"mechanism": "none", "pairs": 1, "reach": 0.0, "seed": 1}
 
 
 def test_an_audit_says_what_it_tried(capsys: pytest.CaptureFixture[str]) -> None:
@@ -21,6 +25,9 @@ def test_an_audit_says_what_it_tried(capsys: pytest.CaptureFixture[str]) -> None
         assert len(facts["containers"]) == 2
         assert facts["mu_at_least"] <= facts["claimed_mu"]
     assert [facts["mechanism"] for facts in told["mechanisms"]] == list(MECHANISMS)
+    found = told["discovery"]
+    assert found["failure_at_least"] <= found["claimed_failure"]
+    assert found["mu_at_least"] <= found["claimed_mu"]
 
 
 def test_an_audit_as_a_table_and_again_by_its_seed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -43,6 +50,19 @@ def test_a_broken_promise_is_one_line_and_exit_17(
     told = capsys.readouterr()
     assert "telling made a different release on a neighbour (got manifest)" in told.err
     assert len(told.err.splitlines()) == 1
+
+
+def test_discovery_is_audited_too(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(audit, "_tried", lambda _: [{**FACTS, "containers": []}])
+    assert main(["audit", "--statistical", "--runs", "400"]) == 0
+    assert "Discovery told values of 0.0" in capsys.readouterr().out
+    monkeypatch.setattr(discovery, "value_weight", lambda _: 2**16)
+    assert main(["audit", "--statistical", "--runs", "400"]) == 17
+    assert "discovery tells values of one person alone more than it claims" in (
+        capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize("wrong", [["--pairs", "0"], ["--runs", "1"], ["--mechanism", "none"]])

@@ -10,13 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import understudy as us
-from tests.vault.texts import read
-from understudy.cli.discover import commented
-from understudy.engine import CodedTable, DuckDB
 from understudy.errors import (
     BudgetError,
     BudgetExhaustedError,
@@ -26,9 +21,9 @@ from understudy.errors import (
     UsageError,
 )
 from understudy.ledger import Ledger
-from understudy.schema import Categorical, Id, Schema, Text
+from understudy.schema import Categorical, Schema, Text
 from understudy.session import discovered
-from understudy.synth.discovery import Discovered, Discovery, Finding
+from understudy.synth.discovery import Discovery
 from understudy.vault import PrivateDoor
 
 if TYPE_CHECKING:
@@ -90,6 +85,9 @@ def test_from_a_private_file_to_a_report_without_a_line_by_hand(there: Place) ->
     assert [c.kind for c in schema.columns] == [
         *("id", "categorical", "numeric", "timestamp", "integer")
     ]
+    # What a person has in all rows is their own, and what differs in time orders these.
+    assert (schema.own, schema.order_by) == (("kept",), ("day",))
+    assert "# Rows of a person are put in order: " in text
     drafted = tomllib.loads((there / "drafted" / "understudy.toml").read_text(encoding="utf-8"))
     assert drafted["unit"] == "patient"
     there.fine("check", there / "drafted" / "understudy.toml")
@@ -108,6 +106,44 @@ def test_from_a_private_file_to_a_report_without_a_line_by_hand(there: Place) ->
     assert manifest["guarantee"]["failure"] >= BUDGET.failure
     assert any("run 1 of the ledger discovered" in note for note in manifest["notes"])
     assert [run["mechanism"] for run in facts["runs_without_manifest"]] == ["discover"]
+
+
+def test_people_may_have_a_table_of_their_own(there: Place) -> None:
+    """Columns of either table are asked for; a name that both have is told apart."""
+    with (there / "patients.csv").open("w", newline="", encoding="utf-8") as file:
+        out = csv.writer(file)
+        out.writerow(["patient", "sex", "day"])
+        out.writerows([f"p{i}", "FM"[i % 2], f"19{50 + i % 40}-06-07"] for i in range(500))
+    there.fine(*command(there), "--people", there / "patients.csv")
+    schema = Schema.read(there / "drafted" / "schema.toml")
+    assert [c.name for c in schema.columns] == [
+        *("patient", "sex", "day_of_person", "code", "lab", "day", "kept")
+    ]
+    assert schema.own[0] == "sex"
+    assert "kept" not in schema.own
+    (born, _) = schema.timestamps
+    assert (born.source, born.of, born.min[:2]) == ("day", "person", "19")
+    drafted = tomllib.loads((there / "drafted" / "understudy.toml").read_text(encoding="utf-8"))
+    named = {"people": str(there / "patients.csv"), "rows": str(there / "visits.csv")}
+    assert drafted["private"] == named
+    there.fine("synth", there / "drafted" / "understudy.toml", "--format", "csv")
+    made = us.Release.read(there / "drafted" / "visits-release")
+    assert list(made.people.columns) == ["patient", "sex", "day_of_person"]
+    assert len(made.people) > made.rows["patient"].nunique()
+
+
+def test_of_two_tables_each_must_have_what_is_named_of_it(there: Place) -> None:
+    (there / "patients.csv").write_text("patient,sex\np1,F\n")
+    for column, told in (
+        ('[columns.code]\nkind = "text"\nof = "person"\n', "no 'code'"),
+        ('[columns.sex]\nkind = "text"\n', "no 'sex'"),
+        ('[columns.colour]\nkind = "ignored"\n[columns.lab]\nkind = "text"\n', "no 'colour'"),
+        ('[columns.sex]\nkind = "text"\nof = "nobody"\n', "unknown owner"),
+    ):
+        (there / "partial.toml").write_text(f'name = "v"\n{column}')
+        words = command(there, schema=there / "partial.toml", people=there / "patients.csv")
+        assert told in there.say(*words).line
+    assert not (there / "v.ledger").exists()
 
 
 def test_columns_of_a_partial_schema_are_not_asked_about(there: Place) -> None:
@@ -139,6 +175,33 @@ def test_prefixes_of_a_partial_schema_are_asked_for_and_rows_keep_them(there: Pl
     assert set(rows) <= {*ODD, "only", "", "(other)"}
     assert 0.15 < rows.count("only") / len(rows) < 0.35
     assert Schema.read(out / "schema.toml")["code"] == code
+
+
+def test_dates_of_another_format_are_mentioned_and_can_be_declared(there: Place) -> None:
+    with (there / "visits.csv").open("w", newline="", encoding="utf-8") as file:
+        out = csv.writer(file, delimiter=";")
+        out.writerow(["patient", "day", "sure"])
+        out.writerows(
+            [f"p{i}", f"{1 + j * 9:02d}.{1 + i % 2:02d}.2024", "TRUE" if i % 3 else "false"]
+            for i in range(400)
+            for j in range(3)
+        )
+    told = there.say(*command(there))
+    assert '--delimiter ";"' in told.line
+    facts = there.facts(*command(there, delimiter=";"))
+    assert [c["kind"] for c in facts["columns"]] == ["categorical", "categorical"]
+    assert 'format = "%d.%m.%Y"' in facts["columns"][0]["reason"]
+    schema = Schema.read(there / "drafted" / "schema.toml")
+    assert schema["sure"] == Categorical(name="sure", values=(False, True), of="person")
+    assert schema.delimiter == ";"
+    (there / "partial.toml").write_text(
+        'name = "visits"\n[columns.day]\nkind = "text"\nformat = "%d.%m.%Y"\n'
+    )
+    changes = {"schema": there / "partial.toml", "out": there / "again", "ledger": there / "w"}
+    there.fine(*command(there, delimiter=";", **changes))
+    (day,) = Schema.read(there / "again" / "schema.toml").timestamps
+    assert (day.format, day.min, day.max) == ("%d.%m.%Y", "2024-01-01", "2024-02-19")
+    assert day.resolution == "day"
 
 
 def test_prefixes_that_are_none_are_refused_and_nothing_is_spent(there: Place) -> None:
@@ -253,28 +316,3 @@ def test_a_row_a_person(tmp_path: Path) -> None:
         total=TOTAL,
     )
     assert set(schema["code"].labels()) >= set(ODD)
-
-
-# Whatever a value is
-
-
-texts = st.text(min_size=1, max_size=12).map(lambda t: read(t, "code")).filter(bool)
-
-
-@given(st.lists(texts, min_size=1, max_size=6, unique=True), st.text(max_size=20))
-@settings(max_examples=40, deadline=None)
-def test_no_value_does_harm_in_toml_or_sql(values: list[str], reason: str) -> None:
-    column = Categorical(name="code", values=tuple(sorted(values)))
-    schema = Schema("t", (Id(name="id"), column))
-    finding = Finding(column=column, reason=reason, share=0.5)
-    written = commented(Discovered(schema=schema, findings=(finding,), run=3))
-    assert Schema.from_dict(tomllib.loads(written)) == schema
-    assert all(letter == "\n" or letter >= " " for letter in written)
-    engine = DuckDB()
-    try:
-        data = {"id": np.arange(len(values)), "code": np.array(values, dtype=object)}
-        CodedTable(engine, data, schema=schema, unit=us.Unit("id"))
-        codes = engine.fetch("SELECT c0 FROM rows")["c0"]
-    finally:
-        engine.close()
-    assert sorted(codes.tolist()) == list(range(len(values)))

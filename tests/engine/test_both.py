@@ -151,11 +151,12 @@ def test_values_are_weighed_and_told_alike(placed: Placed, unit: Unit) -> None:
         numbers = Spread(column="code", reading="number", edges=(0.5, 1.5), most=2, scale=1.0)
         kinds = Kinds(columns=("code", "place"), scale=1.0)
         counted = [exact(numbers, table).tolist(), exact(kinds, table).tolist()]
+        kinds_of_all = [40, 0, 0, 0, 0, 40, 40, 0, 40, 0, 0, 0, 0, 40, 40, 40]
         # Rows 1.0 and 1 are one value, or two people; "NA" and unprintable texts are no values.
         if unit.is_row:
             assert counted[0] == [0, expected["1"], 0]
         else:
-            assert counted == [[0, 40 * 2**16, 0], [40, 0, 0, 0, 0, 40, 40, 0, 0, 0, 0, 40]]
+            assert counted == [[0, 40 * 2**16, 0], kinds_of_all]
         question = Discover(searches=(search, replace(search, column="place")))
         code, place = json.loads(told(question, present(question, table), table, SYSTEM))
     common = sorted(value for value, weight in expected.items() if weight > 5 * 2**16)
@@ -164,28 +165,44 @@ def test_values_are_weighed_and_told_alike(placed: Placed, unit: Unit) -> None:
     assert [value for value, _ in place] == ["é"]
 
 
-def test_a_schema_is_discovered_alike(placed: Placed, tmp_path: Path) -> None:
-    """The whole of a discovery: kinds, ranges and values, with noise too small to matter."""
-    people = [f"p{i}" for i in range(200) for _ in range(3)]
-    made = pa.table(
-        {
-            "id": pa.array(people),
-            "code": pa.array([("it's", "日本", f"own {i}")[i % 3] for i in range(600)]),
-            "age": pa.array([i % 90 for i in range(600)]),
-            "day": pa.array([f"2020-0{1 + i % 3}-10" for i in range(600)]),
-        }
-    )
-    schema = us.discover(
-        private=placed(made),
-        unit=Unit("id"),
-        budget=us.Budget(epsilon=2000.0, delta=2e-6, failure=1e-6),
-        ledger=tmp_path / "l",
-        name="t",
-        total=us.Budget(epsilon=2000.0, delta=2e-6, failure=1e-6),
-    )
-    assert schema["code"].labels()[:-2] == ["it's", "日本"]
-    assert (schema["age"].span, schema.timestamps[0].min) == ((0, 89), "2020-01-01")
-    assert schema.timestamps[0].max == "2020-03-31"
+def test_from_two_private_tables_to_a_report_without_a_line_by_hand(
+    placed: Placed, tmp_path: Path
+) -> None:
+    """Discovery, release and report; of values that few have nothing is written anywhere."""
+    who = [f"p{i}" for i in range(300)]
+    people = {
+        "id": [*who, "p1"],
+        "sex": ["FM"[i % 2] for i in range(300)] + ["M"],
+        "since": [f"201{i % 8}-02-03" for i in range(301)],
+    }
+    whose = [*(who[i] for i in range(240) for _ in range(4)), "nobody"]
+    count = len(whose)
+    rows = {
+        "id": whose,
+        "ward": [("heart", "eyes", "it's", f"secret {i}")[i % 4] for i in range(count)],
+        "when": [f"2024-05-{13 + i % 7} {8 + i % 9:02d}:30" for i in range(count)],
+    }
+    private = {"people": placed(pa.table(people)), "rows": placed(pa.table(rows))}
+    total = us.Budget(epsilon=4000.0, delta=2e-6, failure=1e-6)
+    given: dict[str, Any] = {
+        "private": private, "unit": Unit("id"), "ledger": tmp_path / "l",
+    }  # fmt: skip
+    budget = us.Budget(epsilon=2000.0, delta=2e-6, failure=1e-6)
+    schema = us.discover(**given, budget=budget, name="clinic", total=total)
+    assert (schema.own, schema.order_by) == (("sex", "since_month", "since_weekday"), ("when",))
+    assert schema["ward"].labels()[:3] == ["eyes", "heart", "it's"]
+    when = schema.timestamps[1]
+    assert (when.min, when.max, when.resolution) == ("2024-05-13", "2024-05-19", "minute")
+    release = us.open(
+        **given, schema=schema, bounding=us.Norm(), budget=us.Budget(epsilon=50.0, delta=1e-6)
+    ).run(us.Auto() if isinstance(private["people"], pa.Table) else us.Independent())
+    if isinstance(private["people"], pa.Table):
+        assert release.manifest["mechanism"]["chosen"]["name"] == "lives"
+        assert abs(len(release.people) - 300) < 20
+    folder = release.save(tmp_path / "out", format="csv")
+    us.report(us.Release.read(folder), tmp_path / "out.html")
+    for path in (*folder.iterdir(), tmp_path / "out.html", tmp_path / "l"):
+        assert b"secret" not in path.read_bytes()
 
 
 @FEW

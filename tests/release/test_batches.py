@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import understudy as us
 from understudy.door import Measurement
 from understudy.errors import EngineError, StorageError
-from understudy.public import Batch, Batches, Draw, Synthesis, Within, batches
+from understudy.public import Batch, Batches, Draw, PublicTable, Synthesis, Within, batches
 from understudy.release import build
 from understudy.schema import Categorical, Id, Integer, Numeric, Schema, Split
 
@@ -33,7 +33,15 @@ SCHEMA = Schema(
         Split(name="wage", parts=("hundreds", "rest"), step=100, max=899),
     ),
 )
-WITHIN = {"price": Within(np.array([0.25, 0.5, 2.0]), np.array([0, 2, 3]))}
+PRICES = np.array([0.25, 0.5, 2.0])
+WITHIN = Within(
+    PublicTable(
+        schema=SCHEMA,
+        codes={"price": np.array([0, 0, 1], dtype=np.int32)},
+        people=None,
+        numbers={"price": PRICES},
+    )
+)
 ROOT = Path(__file__).parents[2]
 
 

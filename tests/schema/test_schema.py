@@ -96,7 +96,7 @@ def refused(data: Any) -> SchemaError:
 )
 def test_tables_that_are_no_schema(data: dict[str, Any], got: str) -> None:
     error = refused(data)
-    told = "a schema consists of name, [columns.…] and optionally order_by and [csv]"
+    told = "a schema has a name, [columns.…], and perhaps order_by, [csv] and [[constraints]]"
     assert error.what == told
     assert error.got == got
 
@@ -151,7 +151,7 @@ def test_a_value_is_a_rows_or_a_persons() -> None:
 def test_unknown_keys_in_csv(csv: object) -> None:
     error = refused({**PLAIN, "csv": csv})
     assert error.what == "unknown keys in [csv]"
-    assert error.allowed == "delimiter, quote"
+    assert error.allowed == "delimiter, quote, encoding"
 
 
 @pytest.mark.parametrize(

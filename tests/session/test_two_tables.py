@@ -25,7 +25,7 @@ from understudy.errors import (
 from understudy.evaluate import read_private, read_synthetic, read_values
 from understudy.public import PublicTable
 from understudy.release import Release
-from understudy.schema import Categorical, Id, Integer, Numeric, Schema, Timestamp
+from understudy.schema import Categorical, Id, Integer, Numeric, Schema, Text, Timestamp
 
 SCHEMA = Schema(
     "clinic",
@@ -161,6 +161,16 @@ def test_a_run_that_is_resumed_makes_the_same_people(tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(first.people, again.people)
     with pytest.raises(LedgerMismatchError, match="another number of private tables"):
         opened(tmp_path, private=flat()).resume(1)
+
+
+def test_columns_of_people_that_are_yet_to_be_discovered_are_no_columns_to_draw(
+    tmp_path: Path,
+) -> None:
+    texts = [Text(name=c.name, of="person") for c in SCHEMA.columns if c.name in OWN[1:]]
+    schema = SCHEMA.with_columns(*texts)
+    with pytest.raises(SchemaError, match="two tables need columns of people"):
+        opened(tmp_path, schema=schema).run(us.Lives())
+    assert not (tmp_path / "clinic.ledger").exists()
 
 
 # One table

@@ -16,7 +16,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import understudy as us
 from tests.vault.texts import (
     KEY,
     SCHEMA,
@@ -52,7 +51,6 @@ from understudy.errors import (
     QuestionError,
     SchemaError,
     UnderstudyError,
-    UsageError,
 )
 from understudy.ledger import Ledger, Run
 from understudy.noise import SYSTEM, draw
@@ -550,35 +548,6 @@ def test_columns_of_text_need_no_other_columns(tmp_path: Path) -> None:
         assert door.schema.modelled == ()
         with pytest.raises(QuestionError, match="at least one column"):
             door.measure([Query(clique=("code",), scale=1.0)], price=1.0)
-
-
-def test_two_tables_have_no_values_to_ask_for(tmp_path: Path) -> None:
-    """Who is there would have to be known of both; it is refused, and costs nothing."""
-    schema = Schema(
-        "t",
-        (
-            Id(name="id"),
-            Integer(name="age", min=0, max=1, of="person"),
-            Integer(name="a", min=0, max=1),
-            Text(name="code"),
-        ),
-    )
-    data = {
-        "people": {"id": np.arange(3), "age": np.arange(3) % 2},
-        "rows": {"id": np.arange(3), "a": np.arange(3) % 2, "code": np.array(["x", "y", "z"])},
-    }
-    with pytest.raises(UsageError, match="discovery asks one table"):
-        us.discover(
-            private=data, unit=Unit("id"), budget=RICH, ledger=tmp_path / "d", name="t", total=RICH
-        )
-    assert not (tmp_path / "d").exists()
-    with closing(Ledger.create(tmp_path / "l", budget=RICH)) as ledger, closing(DuckDB()) as engine:
-        table = PrivateTable(engine, data, schema=schema, unit=Unit("id"), key=KEY)
-        run = ledger.begin(RICH, {})
-        door = PrivateDoor(table, run=run, bounding=Norm())
-        with pytest.raises(QuestionError, match="people have a table of their own"):
-            door.discover([search_of()])
-        assert run.state().reservations == []
 
 
 def test_a_text_is_read_as_every_cell_is() -> None:

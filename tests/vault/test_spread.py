@@ -16,7 +16,7 @@ from tests.vault.test_discovery import door_onto
 from tests.vault.texts import SCHEMA, Held, People, by_hash, opened, read
 from understudy.audit.distance import check_distance
 from understudy.budget import GRAIN, Budget, Currency, Unit
-from understudy.door import KINDS_OF_VALUE, Kinds, Spread
+from understudy.door import CYCLES, KINDS_OF_VALUE, Kinds, Spread
 from understudy.errors import BudgetError, QuestionError
 from understudy.schema.encoding import reading
 from understudy.vault.counts import exact
@@ -27,7 +27,14 @@ texts = st.one_of(
     st.sampled_from(
         [
             *("1", "2.5", "-7", "1e3", "inf", "true", "False", "2020-01-02", "+5", ".5", "0"),
-            *("2021-03-04 05:06:07", "x", "NA", "12345678901234567", "1999-13-01"),
+            *(
+                "2021-03-04 05:06:07",
+                "1969-12-31 23:00:00",
+                "x",
+                "NA",
+                "12345678901234567",
+                "1999-13-01",
+            ),
             *("a" * 41, "b" * 201),
         ]
     ),
@@ -56,6 +63,14 @@ spreads = st.one_of(
         most=st.integers(1, 4),
         scale=st.floats(0.5, 9),
     ),
+    st.builds(
+        Spread,
+        column=st.just("code"),
+        reading=st.sampled_from(["of_day", "of_hour", "of_minute"]),
+        edges=st.sampled_from([(0.0, 1.0), (-30.0, 7.0, 367.0, 18367.0)]),
+        most=st.integers(1, 4),
+        scale=st.floats(0.5, 9),
+    ),
 )
 currencies = st.sampled_from([Currency.GDP, Currency.PURE])
 
@@ -77,7 +92,9 @@ def seconds(value: str) -> float:
 def slowly_spread(people: People, question: Spread) -> list[int]:
     counts = [0] * (len(question.edges) + 1)
     for person, rows in people.items():
-        readings = map(number if question.reading == "number" else seconds, values_of(rows))
+        readings = list(map(number if question.reading == "number" else seconds, values_of(rows)))
+        if question.reading in CYCLES:
+            readings = [math.fmod(x, CYCLES[question.reading]) for x in readings]
         cells = {bisect_right(question.edges, x) for x in readings if not math.isnan(x)}
         chosen = by_hash(person, "code", {str(cell) for cell in cells})[: question.most]
         for cell in chosen:
@@ -88,8 +105,8 @@ def slowly_spread(people: People, question: Spread) -> list[int]:
 def slowly_kinds(people: People, columns: tuple[str, ...]) -> list[int]:
     counts = []
     for column in columns:
-        own = [
-            {v for row in rows if (v := read(row[column == "place"], column)) is not None}
+        held = [
+            [v for row in rows if (v := read(row[column == "place"], column)) is not None]
             for rows in people.values()
         ]
         tests: dict[str, Any] = {
@@ -100,7 +117,9 @@ def slowly_kinds(people: People, columns: tuple[str, ...]) -> list[int]:
             "moment": lambda v: not math.isnan(seconds(v)),
             "code": lambda v: len(v) <= 40,
         }
-        counts += [sum(all(map(tests[k], vs)) for vs in own if vs) for k in KINDS_OF_VALUE]
+        counts += [sum(all(map(tests[k], vs)) for vs in held if vs) for k in tests]
+        counts += [sum(len(vs) > 1 for vs in held)]
+        counts += [sum(len(vs) > 1 and len(set(vs)) == 1 for vs in held)]
     return counts
 
 
@@ -149,6 +168,7 @@ def test_the_bounds_are_reached() -> None:
     # Whole numbers are numbers, and codes; not booleans, nor moments.
     assert dict(zip(KINDS_OF_VALUE, ones.tolist(), strict=True)) == {
         "any": 1, "boolean": 0, "whole": 1, "number": 1, "moment": 0, "code": 1,
+        "again": 1, "alike": 0,
     }  # fmt: skip
     assert charge(question, SCHEMA, Currency.PURE).grains(Currency.PURE) == 2 * 2**80
 
@@ -159,7 +179,7 @@ def test_where_each_row_is_a_person_each_value_weighs_one() -> None:
         question = Spread(column="code", reading="number", edges=(5.0,), most=1, scale=1.0)
         assert exact(question, table).tolist() == [2 * 2**16, 2**16]
         found = exact(Kinds(columns=("code",), scale=1.0), table).tolist()
-    assert found == [4, 0, 3, 3, 0, 4]
+    assert found == [4, 0, 3, 3, 0, 4, 0, 0]
 
 
 def test_answers_are_the_counts_but_for_their_noise() -> None:
@@ -171,7 +191,7 @@ def test_answers_are_the_counts_but_for_their_noise() -> None:
         assert np.abs(moments - [0, 0, 0, 0, 40, 0, 0]).max() < 0.5
         kinds = door.kinds(("code", "place"), scale=0.01)
     assert kinds.shape == (2, len(KINDS_OF_VALUE))
-    assert np.abs(kinds - [[40, 0, 40, 40, 0, 40], [40, 0, 0, 0, 40, 40]]).max() < 0.5
+    assert np.abs(kinds - [[40, 0, 40, 40, 0, 40, 0, 0], [40, 0, 0, 0, 40, 40, 0, 0]]).max() < 0.5
 
 
 @pytest.mark.parametrize(

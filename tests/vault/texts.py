@@ -27,13 +27,29 @@ Held = Sequence[tuple[str | None, str | None]]
 People = Mapping[str, Held]
 
 UNSEEN = {
-    *"\u200e\u200f\u2028\u2029\u2066\u2067\u2068\u2069\ufeff",
+    *"\u061c\u200e\u200f\u2028\u2029\u2066\u2067\u2068\u2069\ufeff",
     *map(chr, range(0x202A, 0x202F)),
 }
-ODD = ("it's", '"x"', "<b>&amp;", "a,b", "é", "日本", "x" * 200, "x" * 201, "a\tb", "a\u202eb", "-")
+ODD = (
+    "it's",
+    '"x"',
+    "<b>&amp;",
+    "a,b",
+    "é",
+    "日本",
+    "x" * 200,
+    "x" * 201,
+    "a\tb",
+    "a\u202eb",
+    "-",
+    "=",
+)
+FORMULAS = ("=", "=1+1", "@SUM(1)", "+cmd|' /C calc'!A0", "-2+(3)", "=-", "-x", "+", "@home")
 texts = st.one_of(
     st.none(),
-    st.sampled_from(["a", "b", "c", "d", "E11.9", "NA", "?", "", " a ", "1", "1.0", *ODD]),
+    st.sampled_from(
+        ["a", "b", "c", "d", "E11.9", "NA", "?", "", " a ", "1", "1.0", *ODD, *FORMULAS]
+    ),
     st.sampled_from(["E11.0", "E11.1", "E11", "E12.9", "E1", "E", "NAB", "?2", "1.01", "-0.5"]),
     st.text(max_size=6),
 )
@@ -64,7 +80,8 @@ def read(text: str | None, column: str) -> str | None:
     unseen = any(unicodedata.category(c) == "Cc" or c in UNSEEN for c in value)
     if value in (*nulls, "", *(("<NA>",) if column == "code" else ())):
         return None
-    return None if len(value) > 200 or unseen else value
+    formula = value[0] == "=" != value or (value[0] in "-+@" and any(c in "(|!" for c in value))
+    return None if len(value) > 200 or unseen or formula else value
 
 
 def sought(text: str | None, search: Search) -> str | None:

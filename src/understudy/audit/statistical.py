@@ -155,7 +155,7 @@ def measure_loss(
     false = sum(ratio > 0 for ratio, _ in doors[1])
     spent = max(grains for found in doors for _, grains in found)
     pure = budget.currency == Currency.PURE
-    bound = _epsilon_below if pure else _mu_below
+    bound = _epsilon_below if pure else mu_below
     return Loss(
         claim=epsilon_of(spent, Currency.PURE, 0.0) if pure else mu_upper(spent),
         certain=bound(missed, false, each, CERTAIN),
@@ -198,7 +198,7 @@ def _worst_pair(
     return opened[0], opened[1]
 
 
-def _at_most(errors: int, runs: int, level: float) -> float:
+def at_most(errors: int, runs: int, level: float) -> float:
     """Bound an error's probability from above, by Clopper and Pearson.
 
     It is the least probability at which this few errors have at most the level's probability.
@@ -216,9 +216,9 @@ def _at_most(errors: int, runs: int, level: float) -> float:
     return high
 
 
-def _mu_below(missed: int, false: int, runs: int, level: float) -> float:
+def mu_below(missed: int, false: int, runs: int, level: float) -> float:
     """Bound μ from below: a test between two Gaussians μ apart that errs this rarely needs it."""
-    beta, alpha = (_at_most(errors, runs, level / 2) for errors in (missed, false))
+    beta, alpha = (at_most(errors, runs, level / 2) for errors in (missed, false))
     if max(alpha, beta) == 1:
         return 0.0
     return max(0.0, -sum(map(NormalDist().inv_cdf, (alpha, beta))))
@@ -226,6 +226,6 @@ def _mu_below(missed: int, false: int, runs: int, level: float) -> float:
 
 def _epsilon_below(missed: int, false: int, runs: int, level: float) -> float:
     """Bound ε from below: 1 − β ≤ e^ε·α and 1 − α ≤ e^ε·β, for any test."""
-    beta, alpha = (_at_most(errors, runs, level / 2) for errors in (missed, false))
+    beta, alpha = (at_most(errors, runs, level / 2) for errors in (missed, false))
     odds = max((1 - beta) / alpha, (1 - alpha) / beta)
     return max(0.0, math.log(odds)) if odds > 0 else 0.0

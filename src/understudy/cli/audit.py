@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.table import Table
 
-from understudy.audit import measure_loss, pairs, replay
+from understudy.audit import measure_discovery, measure_loss, pairs, replay
 from understudy.budget import Budget
 from understudy.cli.progress import shown
 from understudy.errors import AuditError, UsageError
@@ -29,10 +29,15 @@ NEAR_ONE = Budget(epsilon=4.886, delta=1e-6)
 def run(options: argparse.Namespace) -> None:
     """Check that mechanisms keep their privacy promise."""
     found = _tried(options)
+    told = None
+    if options.statistical and options.mechanism is None:
+        with shown(quiet=options.json) as progress:
+            told = _discovered(options.runs, progress)
     if options.json:
-        print(json.dumps({"kept": True, "mechanisms": found}))
+        facts = {"kept": True, "mechanisms": found}
+        print(json.dumps(facts if told is None else {**facts, "discovery": told}))
     else:
-        _show(found)
+        _show(found, told)
 
 
 def _tried(options: argparse.Namespace) -> list[dict[str, Any]]:
@@ -83,7 +88,33 @@ def _lost(mechanism: Mechanism, runs: int, progress: Progress) -> dict[str, Any]
     }
 
 
-def _show(found: list[dict[str, Any]]) -> None:
+def _discovered(runs: int, progress: Progress) -> dict[str, Any]:
+    """Audit discovery, which is no mechanism: its failure probability, and its loss besides."""
+    progress(f"discovering values of {runs:,} people", 0)
+    told, loss = measure_discovery(runs=runs)
+    for kept, what, least, claim in (
+        (told.kept, "tells values of one person alone", told.certain, told.claim),
+        (loss.kept, "loses more privacy", loss.certain, loss.claim),
+    ):
+        if not kept:
+            raise AuditError(
+                f"discovery {what} more than it claims",
+                got=f"at least {least:.4f}",
+                allowed=f"{claim:.4f}",
+            )
+    return {
+        "claimed_failure": told.claim,
+        "failure_seen": told.seen,
+        "failure_at_least": told.certain,
+        "failure_at_least_95": told.likely,
+        "claimed_mu": loss.claim,
+        "mu_at_least": loss.certain,
+        "mu_at_least_95": loss.likely,
+        "runs": runs,
+    }
+
+
+def _show(found: list[dict[str, Any]], told: dict[str, Any] | None) -> None:
     """Print the results as a table."""
     table = Table(
         "mechanism",
@@ -102,6 +133,14 @@ def _show(found: list[dict[str, Any]]) -> None:
         table.add_row(facts["mechanism"], f"{facts['pairs']:,}", f"{facts['reach']:.4f}", *shown_as)
     console = Console(highlight=False)
     console.print(table)
+    if told is not None:
+        console.print(
+            f"Discovery told values of {told['failure_seen']:.4f} of {told['runs']:,} people whose "
+            f"values nobody else has; claimed is at most {told['claimed_failure']:.4f}, and at "
+            f"least {told['failure_at_least']:.4f} (1 − 1e-6) was seen. Besides, μ is at least "
+            f"{told['mu_at_least']:.4f} (1 − 1e-6) or {told['mu_at_least_95']:.4f} (95 %), and "
+            f"{told['claimed_mu']:.4f} is claimed."
+        )
     console.print(
         f"Every promise was kept; seed {found[0]['seed']}. Tables were stored in "
         f"{len(found[0]['containers'])} kinds of container. Reach is the largest change of an "

@@ -47,13 +47,14 @@ def run(options: argparse.Namespace) -> None:
     total = None if options.total is None else _budget(options, options.total)
     with shown(quiet=options.json or options.quiet) as progress:
         found = discovered(
-            private=options.private,
+            private=arguments.private(options),
             unit=arguments.unit(options.unit, options.null_ids),
             budget=budget,
             ledger=ledger,
             name=options.name or Path(str(options.private)).name.split(".")[0],
             schema=None if options.schema is None else Schema.read(options.schema),
             total=total,
+            delimiter=options.delimiter,
             progress=progress,
         )
     with closing(Ledger(ledger)) as held:
@@ -78,11 +79,13 @@ def commented(found: Discovered) -> str:
     told = {finding.column.name: finding for finding in found.findings}
     plain = found.schema.to_dict()
     columns = plain.pop("columns")
+    order = [f"# {_plain(found.why_order)}."] if found.why_order else []
     head = [
         f"# The columns of {_plain(found.schema.name)}, drafted by 'understudy discover'.",
         f"# What is said of a column was asked for with noise, in run {found.run} of the ledger.",
         "# Check every column: rename, merge or leave out what should not be released.",
         "",
+        *order,
         write_toml({**plain, "columns": {}}).rstrip("\n"),
         "",
     ]
@@ -102,8 +105,9 @@ def _table(name: str, column: dict[str, Any]) -> str:
 
 
 def _plain(text: str) -> str:
-    """Write a text for a comment: in one line, without control characters."""
-    return toml_value(text)[1:-1]
+    """Write a text for a comment or a terminal: in one line, and nothing that cannot be seen."""
+    seen = toml_value(text)[1:-1]
+    return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in seen)
 
 
 def _runfile(options: argparse.Namespace, found: Discovered, state: State) -> str:
@@ -112,8 +116,11 @@ def _runfile(options: argparse.Namespace, found: Discovered, state: State) -> st
     row = options.unit == "each-row"
     rest = state.budget.gaussian_delta
     epsilon = _below(epsilon_of(max(0, state.left), state.currency, rest), rest, state.left)
+    private = toml_value(relative_to(str(options.private), folder))
+    if options.people is not None:
+        people = toml_value(relative_to(str(options.people), folder))
+        private = f"{{ people = {people}, rows = {private} }}"
     written = {
-        "private": relative_to(str(options.private), folder),
         "schema": SCHEMA,
         "unit": options.unit,
         "null_ids": options.null_ids or "drop",
@@ -125,6 +132,7 @@ def _runfile(options: argparse.Namespace, found: Discovered, state: State) -> st
     template = (files("understudy.cli") / TEMPLATE).read_text(encoding="utf-8")
     return Template(template).substitute(
         {key: toml_value(text) for key, text in written.items()},
+        private=private,
         run=found.run,
         why=why,
         epsilon=f"{epsilon:g}",

@@ -26,6 +26,7 @@ from understudy.cli.options import (
     add_init,
     add_ledger,
     add_output,
+    add_people,
     add_unit,
 )
 from understudy.cli.output import listen
@@ -85,19 +86,10 @@ def _add_recipe(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_people(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--people",
-        metavar="TABLE",
-        help='a private table of people, for the columns with of = "person"; the private table '
-        "then has their rows",
-    )
-
-
 def _add_run(parser: argparse.ArgumentParser) -> None:
     """Add the options of a run, which a run file may set too."""
     parser.add_argument("private", help=f"a run file (.toml), or the private table: {TABLE}")
-    _add_people(parser)
+    add_people(parser)
     parser.add_argument("--public", metavar="TABLE", help="a similar table that anyone may see")
     add_unit(parser)
     parser.add_argument(
@@ -202,7 +194,7 @@ def _add_evaluate(evaluate: argparse.ArgumentParser, *, with_metrics: bool) -> N
         metavar="TABLE",
         help="the private table, or a run file (.toml), which also has the schema and the unit",
     )
-    _add_people(evaluate)
+    add_people(evaluate)
     add_unit(evaluate)
     _add_recipe(evaluate)
     evaluate.add_argument(
@@ -274,7 +266,7 @@ def parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
     resume.add_argument("ledger", help="the ledger of the run")
     resume.add_argument("--run", type=int, help="the run's number; the last one by default")
     resume.add_argument("--private", help="the private table, if it has moved")
-    _add_people(resume)
+    add_people(resume)
     resume.add_argument("--public", help="the public table, if it has moved")
     resume.add_argument("--out", help="another folder for the release")
     add_output(resume)

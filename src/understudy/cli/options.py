@@ -39,6 +39,16 @@ def add_output(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_people(parser: argparse.ArgumentParser) -> None:
+    """Add the table of people."""
+    parser.add_argument(
+        "--people",
+        metavar="TABLE",
+        help='a private table of people, for the columns with of = "person"; the private table '
+        "then has their rows",
+    )
+
+
 def add_unit(parser: argparse.ArgumentParser) -> None:
     """Add the schema, the unit and what happens to rows without an id."""
     parser.add_argument("--schema", help="schema file: TOML, or a supported metadata file")
@@ -63,6 +73,7 @@ def add_discover(discover: argparse.ArgumentParser) -> None:
         "--delta and --ledger."
     )
     discover.add_argument("private", help=f"the private table: {TABLE}")
+    add_people(discover)
     add_unit(discover)
     add_budget(discover)
     discover.add_argument(
@@ -76,6 +87,9 @@ def add_discover(discover: argparse.ArgumentParser) -> None:
         help="the table's total ε, where the ledger does not exist yet: it is then created",
     )
     discover.add_argument("--name", help="the table's name (default: that of its file)")
+    discover.add_argument(
+        "--delimiter", metavar="CHARACTER", help="what separates columns of CSV files (default: ,)"
+    )
     discover.add_argument(
         "--out", default=".", metavar="FOLDER", help="where to write both files (default: here)"
     )

@@ -110,7 +110,7 @@ class Stage:
         rng = np.random.default_rng(0)
         codes, person = (crowd or Crowd(PEOPLE, 1)).rows(session.schema, rng)
         batches = Batches.held(codes, person)
-        rows = Decoded(batches, schema=session.schema, unit=session.person, within={}, rng=rng)
+        rows = Decoded(batches, schema=session.schema, unit=session.person, within=None, rng=rng)
         own = session.schema.released()
         if crowd is None:
             told = f"{PEOPLE:,} rows made up, one a person: nothing says what people are like"

@@ -1,6 +1,7 @@
 """The interface to private data: what may be asked, what comes back."""
 
 from understudy.door.discovery import (
+    CYCLES,
     KINDS_OF_VALUE,
     MOST_LENGTH,
     MOST_OF_CODE,
@@ -36,6 +37,7 @@ from understudy.door.views import Derived, View, viewed_schema
 from understudy.graph import Clique, Measurement, Rows
 
 __all__ = [
+    "CYCLES",
     "KINDS_OF_VALUE",
     "MOST_LENGTH",
     "MOST_OF_CODE",

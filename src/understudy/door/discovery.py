@@ -29,10 +29,13 @@ if TYPE_CHECKING:
 MOST_LENGTH = 200
 """Longer texts are not brought: they are nobody's code."""
 MOST_EDGES = 1000
-Reading = Literal["number", "moment"]
-KINDS_OF_VALUE = ("any", "boolean", "whole", "number", "moment", "code")
+Reading = Literal["number", "moment", "of_day", "of_hour", "of_minute"]
+CYCLES = {"of_day": 86400, "of_hour": 3600, "of_minute": 60}
+"""Readings of a date-time within its day, hour or minute, and how many seconds these have."""
+KINDS_OF_VALUE = ("any", "boolean", "whole", "number", "moment", "code", "again", "alike")
 """The kinds of values that `Kinds` counts people by: any value at all, spelled booleans, whole
-numbers, numbers, date-times in ISO 8601, and texts that are short enough to be codes."""
+numbers, numbers, date-times, and texts that are short enough to be codes; then people who have
+values in several rows, and those of them whose values are all the same."""
 MOST_OF_CODE = 40
 """Texts of more characters are no codes."""
 
@@ -132,7 +135,7 @@ class Spread:
 
     column: str
     reading: Reading
-    """A number, or a date-time as seconds since 1970."""
+    """A number, or a date-time as seconds since 1970, or since its day, hour or minute began."""
     edges: tuple[float, ...]
     """Cell 0 is below the first edge, and the last cell from the last edge on."""
     most: int

@@ -266,7 +266,7 @@ def merged_schema(schema: Schema, merged: Sequence[Merge]) -> Schema:
     """Return the schema of the compressed domain: a column of merged codes is an Integer."""
     new = {merge.column: merge.declaration() for merge in merged}
     columns = [new.get(column.name, column) for column in schema.modelled]
-    return replace(schema, columns=(*schema.ids, *columns), order_by=())
+    return replace(schema, columns=(*schema.ids, *columns), order_by=(), constraints=())
 
 
 def seen(schema: Schema, question: AnyQuestion) -> Schema:

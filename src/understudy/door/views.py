@@ -122,4 +122,5 @@ def viewed_schema(schema: Schema, view: View) -> Schema:
     """Return the schema of a view: derived columns are integers."""
     kept = [c for c in schema.modelled if c.name in schema.own or not view.people]
     derived = (each.declaration(schema, everyone=view.everyone) for each in view.derived)
-    return replace(schema, columns=(*schema.ids, *kept, *derived), order_by=())
+    columns = (*schema.ids, *kept, *derived)
+    return replace(schema, columns=columns, order_by=(), constraints=())

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from understudy.engine.obeying import obeying, width_of
 from understudy.errors import MissingColumnError, nearest
 from understudy.schema.columns import NULLS
 from understudy.schema.encoding.dialect import literal, quote
@@ -26,10 +27,6 @@ if TYPE_CHECKING:
 
 NOTHING = "nothing"
 """The column of rows that have no codes."""
-
-
-def _width(size: int) -> str:
-    return "TINYINT" if size <= 2**7 else "SMALLINT" if size <= 2**15 else "INTEGER"
 
 
 class Attached:
@@ -50,6 +47,7 @@ class Attached:
     ) -> None:
         """Attach a table under a name, and raise if it lacks columns."""
         self._engine, self._unit, self._columns, self._name = engine, unit, columns, name
+        self._schema = schema
         found = engine.attach(
             data,
             name=name,
@@ -69,11 +67,11 @@ class Attached:
             )
         self._kinds: dict[str, Kind] = {own: found[each] for each, own in self._ours.items()}
         self.text = {
-            c.name: text_of(own, self._kinds[own], engine.dialect)
+            c.name: (text_of(own, self._kinds[own], engine.dialect), self.taken)
             for c in texts
             for own in (self._ours[c.table_column],)
         }
-        """The SQL of the texts of columns that have no codes, in the view of needed columns."""
+        """The SQL of the texts of columns that have no codes, and the view that it reads."""
 
     @property
     def taken(self) -> str:
@@ -109,9 +107,17 @@ class Attached:
         )
         for name, texts in query.lists.items():
             e.declare(name, texts)
-        kept = [f"CAST(e.{c.name} AS {_width(c.size)}) AS {c.name}" for c in columns]
+        kept = [f"CAST(e.{c.name} AS {width_of(c.size)}) AS {c.name}" for c in columns]
         kept += [f"e.{name}" for name in extra]
-        return f"(SELECT {', '.join(kept)} FROM ({query.sql}) AS e) AS e"
+        here = {c.name: code[c.name] for c in self._columns}
+        numbers = {name: own for name, own in number.items() if name in here}
+        return obeying(
+            f"(SELECT {', '.join(kept)} FROM ({query.sql}) AS e) AS e",
+            schema=self._schema,
+            others=[name for name in extra if name not in numbers.values()],
+            code=here,
+            number=numbers,
+        )
 
     def _take(self) -> None:
         """Create a view of the needed columns, and of the id if there is one."""

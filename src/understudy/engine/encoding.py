@@ -20,14 +20,17 @@ from typing import TYPE_CHECKING, ClassVar
 
 from understudy.budget import resolve
 from understudy.engine.attached import NOTHING, Attached
+from understudy.engine.obeying import obeying
 from understudy.engine.two_tables import HINT, check_two_tables, two_tables
 from understudy.schema.encoding.dialect import literal
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from understudy.budget import AnyUnit
     from understudy.engine.engine import Engine
     from understudy.engine.two_tables import TwoTables
-    from understudy.schema import Schema
+    from understudy.schema import Schema, Text
 
 
 class CodedTable:
@@ -61,27 +64,28 @@ class CodedTable:
             c.name: f"v{i}" for i, c in enumerate(schema.modelled) if numbers and c.is_binned
         }
         self._key = literal(key)
-        self.text: dict[str, str] = {}
-        """The SQL of the texts of columns that have no codes, in the view ``taken``."""
+        self.text: dict[str, tuple[str, str]] = {}
+        """The SQL of the texts of columns that have no codes, and the view that it reads."""
+        texts = schema.texts if self.with_texts else ()
         both = two_tables(data)
         self.two_tables = both is not None
         """Whether people have a table of their own, so that some may have no rows."""
         if both is not None:
-            check_two_tables(self.schema, self.unit)
-            people, held = self._attach_two(both)
+            check_two_tables(self.schema, self.unit, texts=texts)
+            people, held = self._attach_two(both, texts)
+            self.text = people.text | held.text
             if rows:
                 self._know_everyone(people.encode(self.code, self.number))
                 self._join(held.encode(self.code, self.number))
             return
-        texts = schema.texts if self.with_texts else ()
         held = Attached(
             engine, data, schema=schema, unit=self.unit, columns=schema.modelled, texts=texts
         )
-        self.text, self.taken = held.text, held.taken
+        self.text = held.text
         if rows:
             self._encode(held)
 
-    def _attach_two(self, both: TwoTables) -> tuple[Attached, Attached]:
+    def _attach_two(self, both: TwoTables, texts: Sequence[Text]) -> tuple[Attached, Attached]:
         schema, unit = self.schema, self.unit
         own = [c for c in schema.modelled if c.name in schema.own]
         others = [c for c in schema.modelled if c.name not in schema.own]
@@ -91,6 +95,7 @@ class CodedTable:
             schema=schema,
             unit=unit,
             columns=own,
+            texts=[c for c in texts if c.of == "person"],
             name="source_people",
             called="the table of people",
             hint=HINT,
@@ -101,6 +106,7 @@ class CodedTable:
             schema=schema,
             unit=unit,
             columns=others,
+            texts=[c for c in texts if c.of == "row"],
             called="the table of rows",
             hint=HINT,
         )
@@ -155,7 +161,7 @@ class CodedTable:
 
         Who is there several times has their most common code of each column, ties by the hash.
         """
-        e, own = self.engine, self._columns(own=True)
+        e, own = self.engine, self._columns(own=True) or [(NOTHING, None)]
         e.table("lines", f"SELECT * FROM {encoded} WHERE e.id IS NOT NULL", reading_input=True)
         counts = [f"count(*) OVER (PARTITION BY id, {c}) AS k_{c}" for c, _ in own]
         turns = [
@@ -186,13 +192,22 @@ class CodedTable:
         """Store the rows of people who are in the table of people, with what is their own."""
         taken = [f"o.{each}" for pair in self._columns(own=True) for each in pair if each]
         taken += [f"e.{each}" for pair in self._columns(own=False) for each in pair if each]
+        # There are people all the same, and rows to count.
+        taken = taken or [f"o.{NOTHING}"]
         joined = f"{encoded} JOIN everyone AS o ON o.person = e.id"
         if self.engine.dialect.numbers_people:
             joined = (
                 f"{encoded} JOIN people AS p ON p.id = e.id "
                 "JOIN everyone AS o ON o.person = p.person"
             )
-        self._store(f"SELECT o.person, {', '.join(taken)} FROM {joined}")
+        rows = obeying(
+            f"(SELECT o.person, {', '.join(taken)} FROM {joined}) AS e",
+            schema=self.schema,
+            others=["person"],
+            code=self.code,
+            number=self.number,
+        )
+        self._store(f"SELECT * FROM {rows}")
 
     @property
     def sized(self) -> str:

@@ -7,7 +7,7 @@ named, and what the schema and the unit declare.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ from understudy.errors import SchemaError, UsageError
 
 if TYPE_CHECKING:
     from understudy.budget import ResolvedUnit
-    from understudy.schema import Schema
+    from understudy.schema import Schema, Text
 
 ALLOWED = 'private={"people": TABLE, "rows": TABLE}'
 HINT = (
@@ -86,13 +86,14 @@ def lasting_tables(data: object) -> str | dict[str, str]:
     return {"people": lasting(both.people), "rows": lasting(both.rows)}  # type: ignore[arg-type]
 
 
-def check_two_tables(schema: Schema, unit: ResolvedUnit) -> None:
+def check_two_tables(schema: Schema, unit: ResolvedUnit, *, texts: Sequence[Text] = ()) -> None:
     """Raise unless schema and unit say which columns are whose, and who is who."""
     names = [column.name for column in schema.modelled]
-    if not schema.own or len(schema.own) == len(names):
+    own = [*schema.own, *(column.name for column in texts if column.of == "person")]
+    if not own or len(own) == len(names) + len(texts):
         raise SchemaError(
             "two tables need columns of people, and columns of rows",
-            got='no column with of = "person"' if not schema.own else 'only of = "person"',
+            got='no column with of = "person"' if not own else 'only of = "person"',
             allowed='of = "person" for columns of the table of people, and only for these',
         )
     drawn = {*names, *(c.name for c in schema.released_columns)}

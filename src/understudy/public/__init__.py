@@ -7,7 +7,7 @@ from understudy.public.shapes import Shapes
 from understudy.public.sniffing import sniffed
 from understudy.public.synthesis import Synthesis
 from understudy.public.table import PublicTable, read_public
-from understudy.public.within_bins import Within, bins_within
+from understudy.public.within_bins import Within
 
 __all__ = [
     "LOG",
@@ -19,7 +19,6 @@ __all__ = [
     "Shapes",
     "Synthesis",
     "Within",
-    "bins_within",
     "followed",
     "following",
     "in_parts",

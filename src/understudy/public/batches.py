@@ -85,6 +85,15 @@ class Batches:
         """The number of rows."""
         return sum(self.sizes)
 
+    def whole(self) -> Batch:
+        """Return all rows at once."""
+        parts = list(self)
+        if len(parts) == 1:
+            return parts[0]
+        codes = {n: np.concatenate([part.codes[n] for part in parts]) for n in parts[0].codes}
+        held = [part.people for part in parts if part.people is not None]
+        return Batch(codes, np.concatenate(held) if held else None)
+
     def __iter__(self) -> Iterator[Batch]:
         """Iterate over the batches from the first."""
         draw = self.begin()

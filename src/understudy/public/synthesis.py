@@ -27,8 +27,8 @@ class Synthesis:
     measurements: tuple[Measurement, ...]
     notes: tuple[str, ...] = ()
     """What a reader of the release should know, in sentences."""
-    within: Mapping[str, Within] = field(default_factory=dict)
-    """Public values to draw from within a column's bins; uniform where there are none."""
+    within: Within | None = None
+    """Public values to draw from within bins; uniform where there are none."""
     details: Mapping[str, Any] = field(default_factory=dict)
     """What the mechanism did, as plain data for the manifest."""
     people: Mapping[str, Codes] | None = None

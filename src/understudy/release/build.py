@@ -7,17 +7,17 @@ from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from understudy.budget import Charge, epsilon_of, failure_of, resolve
-from understudy.public import Batches
 from understudy.release.guarantee import guarantee
-from understudy.release.people import Apart, Joined, own_codes
+from understudy.release.people import Apart, Joined, lines_of
 from understudy.release.release import Release
-from understudy.release.rows import Decoded
+from understudy.release.rows import Decoded, ids_of
+from understudy.release.unique import with_unique
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import numpy as np
 
     from understudy.budget import AnyUnit, Bounding, Budget
     from understudy.public import Synthesis
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 NEAR_ONE = 0.01
 ONLY_WITH_ROWS = (
-    "The mechanism drew rows, not people: every person of the table of people has rows, and of "
-    "their own columns what is most common in these. Lives also draws people without rows."
+    "The mechanism drew rows, not people: every person of the table of people has rows, and in "
+    "their own columns what the first of these has. Lives also draws people without rows."
 )
 
 
@@ -47,16 +47,18 @@ def build(
 ) -> Release:
     """Make a release: write the manifest, and leave the rows to be decoded when needed.
 
-    Of two tables, people are those of the synthesis, or else have their rows' most common codes.
+    People's own columns are those of the synthesis, or else what their first rows have.
     What is promised is the run's budget, or more, where ``discoveries`` told what the schema says.
     """
     batches, person = synthesis.batches, resolve(unit, schema)
     decode = partial(Decoded, schema=schema, unit=person, within=synthesis.within, rng=rng)
-    flat = decode(batches)
-    decoded: Decoded | Joined = flat
+    lines = None
+    if two_tables or (ids_of(schema, person) and (synthesis.people is not None or schema.own)):
+        lines = lines_of(batches, schema, synthesis.people)
+    batches = with_unique(batches, lines, schema, rng)
+    decoded: Decoded | Joined = decode(batches)
     people = batches.rows if batches.people is None else batches.people
-    if two_tables or (flat.ids and synthesis.people is not None):
-        lines = _people(synthesis, schema)
+    if lines is not None:
         decoded = (Apart if two_tables else Joined).of(batches, lines, schema, decode)
         people = lines.rows
     manifest = {
@@ -93,14 +95,6 @@ def _charge(what: str, charge: Charge, budget: Budget) -> dict[str, Any]:
         **({"failure": failure_of(charge.failure)} if charge.failure else {}),
         "events": charge.to_dict(),
     }
-
-
-def _people(synthesis: Synthesis, schema: Schema) -> Batches:
-    """Return the table of people: their own columns, and their numbers."""
-    if synthesis.people is None:
-        return Batches.held(*own_codes(synthesis.batches, schema))
-    count = len(next(iter(synthesis.people.values())))
-    return Batches.held(synthesis.people, np.arange(count))
 
 
 def _discovered(runs: Sequence[int]) -> list[str]:

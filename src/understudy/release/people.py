@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
+from understudy.public import Batches
+from understudy.release.rows import Owners
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from understudy.public import Batches
     from understudy.release.from_disk import Stored
     from understudy.release.rows import Decoded
     from understudy.schema import Array, Codes, Schema
@@ -40,7 +42,10 @@ class Joined:
     ) -> Self:
         """Decode both: what is a person's own once, so that a birthday is one day in all rows."""
         names = [column.name for column in schema.released_columns]
-        return cls(decode(rows, of="row"), decode(people, of="person"), columns=names)
+        held, lines = decode(rows, of="row"), decode(people, of="person")
+        if schema.constraints:
+            held.owners = Owners(people, lines)
+        return cls(held, lines, columns=names)
 
     @cached_property
     def columns(self) -> dict[str, Array]:
@@ -64,19 +69,35 @@ class Apart(Joined):
     """The same, released as the two tables that they are."""
 
 
-def own_codes(batches: Batches, schema: Schema) -> tuple[dict[str, Codes], Ints]:
-    """Return each person's most common code of their own columns, and the people's numbers."""
-    nothing = np.zeros(0, dtype=np.int64)
-    tallies: dict[str, Tally] = dict.fromkeys(schema.own, (nothing, nothing, nothing))
+def lines_of(
+    batches: Batches, schema: Schema, people: Mapping[str, Codes] | None = None
+) -> Batches:
+    """Return one line a person, with their own columns: those given, or else by their rows."""
+    if people is None:
+        codes, numbers = _own_codes(batches, schema)
+    else:
+        codes, numbers = dict(people), np.arange(len(next(iter(people.values()))))
+    # Of what is drawn here nothing is secret, and a run that is resumed draws the same.
+    return Batches.held(schema.keeper.own(codes, np.random.default_rng(0)), numbers)
+
+
+def _own_codes(batches: Batches, schema: Schema) -> tuple[dict[str, Codes], Ints]:
+    """Return the codes that each person's first row has in their own columns, and whose they are.
+
+    The first row is as good as any.  The most common code would not do: of somebody whose rows are
+    drawn by themselves it is nearly always everybody's most common one.
+    """
+    people: list[Ints] = []
+    found: dict[str, list[Codes]] = {name: [] for name in schema.own}
     for batch in batches:
-        assert batch.people is not None  # noqa: S101  two tables have people with ids
-        for name, before in tallies.items():
-            new = batch.people, batch.codes[name].astype(np.int64), np.ones_like(batch.people)
-            both = (np.concatenate(parts) for parts in zip(before, new, strict=True))
-            tallies[name] = _tallied(*both)
-    found = {name: _most_common(*tally) for name, tally in tallies.items()}
-    people, _ = next(iter(found.values()))
-    return {name: codes.astype(np.int32) for name, (_, codes) in found.items()}, people
+        assert batch.people is not None  # noqa: S101  there are ids
+        each, first = np.unique(batch.people, return_index=True)
+        people.append(each)
+        for name, codes in found.items():
+            codes.append(batch.codes[name][first])
+    # Of who has rows in several batches, the first ones count.
+    each, first = np.unique(np.concatenate(people), return_index=True)
+    return {name: np.concatenate(codes)[first] for name, codes in found.items()}, each
 
 
 def own_values(columns: dict[str, Array], schema: Schema, ids: Sequence[str]) -> dict[str, Array]:

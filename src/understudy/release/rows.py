@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from understudy.budget import ResolvedUnit
     from understudy.public import Batch, Batches, Within
@@ -24,7 +24,7 @@ class Decoded:
         *,
         schema: Schema,
         unit: ResolvedUnit,
-        within: Mapping[str, Within],
+        within: Within | None,
         rng: np.random.Generator,
         of: Of | None = None,
     ) -> None:
@@ -33,8 +33,10 @@ class Decoded:
         """The rows of each batch."""
         self._batches: Batches | None = batches
         self._released = [c for c in schema.released_columns if of in {None, c.of}]
-        self._within = within
-        self.ids = _first_ids(schema, unit)
+        self._within, self._keeper = within, schema.keeper
+        self.owners: Owners | None = None
+        """The people whose rows these are, where constraints are about their own columns too."""
+        self.ids = ids_of(schema, unit)
         """The first synthetic person's id, in each of the unit's columns that are ids."""
         self._seed = int(rng.integers(2**63))
         self._columns: dict[str, Array] = {}
@@ -64,19 +66,49 @@ class Decoded:
                 yield self._decoded(batch, np.random.default_rng((self._seed, i)))
 
     def _decoded(self, batch: Batch, rng: np.random.Generator) -> dict[str, Array]:
-        def draw(column: Column, codes: Codes) -> Array:
-            drawn, within = column.decode(codes, rng), self._within.get(column.name)
-            return drawn if within is None else within.redraw(drawn, codes, rng)
-
-        columns: dict[str, Array] = {}
+        ids: dict[str, Array] = {}
         if batch.people is not None:
-            columns = {name: batch.people + first for name, first in self.ids.items()}
+            ids = {name: batch.people + first for name, first in self.ids.items()}
+        own, values = ({}, {}) if self.owners is None else self.owners.of(batch)
+        codes = self._keeper.kept({**batch.codes, **own}, rng, fixed=own)
+        parts = [part.name for column in self._released for part in column.modelled]
+        public = {} if self._within is None else self._within.drawn(codes, parts, rng)
+
+        def draw(column: Column, codes: Codes) -> Array:
+            drawn = column.decode(codes, rng)
+            if column.name in public:
+                better, known = public[column.name]
+                drawn[known] = better[known]
+            return drawn
+
         for column in self._released:
-            columns[column.name] = column.joined(batch.codes, draw, rng)
-        return columns
+            if not self._keeper.is_sum(column.name):
+                values[column.name] = column.joined(codes, draw, rng)
+        self._keeper.finish(values, codes, rng, fixed=own)
+        return ids | {column.name: values[column.name] for column in self._released}
 
 
-def _first_ids(schema: Schema, unit: ResolvedUnit) -> dict[str, int]:
+class Owners:
+    """People whose rows are decoded apart: their own codes, and the values that these became."""
+
+    def __init__(self, people: Batches, decoded: Decoded) -> None:
+        """Take the people, who are all in memory."""
+        batch = people.whole()
+        assert batch.people is not None  # noqa: S101  they are people
+        self._numbers, self._codes, self._decoded = batch.people, batch.codes, decoded
+
+    def of(self, batch: Batch) -> tuple[dict[str, Codes], dict[str, Array]]:
+        """Return the own codes and values of each row's person."""
+        assert batch.people is not None  # noqa: S101  they are of people
+        whose = np.searchsorted(self._numbers, batch.people)
+        values = self._decoded.columns
+        return (
+            {name: codes[whose] for name, codes in self._codes.items()},
+            {name: column[whose] for name, column in values.items()},
+        )
+
+
+def ids_of(schema: Schema, unit: ResolvedUnit) -> dict[str, int]:
     """Return the first synthetic person's id, in the unit's columns that are ids."""
     declared = {c.name: c.min for c in schema.ids}
     drawn = {c.name for c in (*schema.modelled, *schema.released_columns)}

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from understudy.budget import ResolvedUnit
-from understudy.errors import UsageError
-from understudy.public import Batches, PublicTable, bins_within
-from understudy.release.people import Joined, own_codes
+from understudy.errors import SchemaError, UsageError
+from understudy.public import Batches, PublicTable, Within
+from understudy.release.people import Joined, lines_of
 from understudy.release.rows import Decoded
+from understudy.release.unique import with_unique
+from understudy.schema.constraints import Condition, Never
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,12 +28,10 @@ if TYPE_CHECKING:
 
     from understudy.graph import Model
     from understudy.release.contents import Contents
-    from understudy.schema import Array, Codes, Column, Schema
+    from understudy.schema import Array, Codes, Schema
 
     Ints = NDArray[np.int64]
     Wanted = Mapping[str, NDArray[np.bool_]]
-
-SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +72,7 @@ def sampled(
         _check_own(release, where)
     if not len(release):
         raise UsageError("cannot draw rows from a release that has none")
-    wanted = {name: _wanted(release.schema, name, given) for name, given in where.items()}
+    wanted = _wanted(release.schema, where)
     unit = ResolvedUnit.of(*release.ids)
     known = PublicTable.read(release.columns, schema=release.schema.released(), unit=unit)
     if release.model is None:
@@ -81,10 +81,13 @@ def sampled(
         people = _dealt(known, amount, rng)
         rows = len(people)
         codes = _drawn(release.model, known, rows, merged=release.merged, wanted=wanted, rng=rng)
-    schema, batches = release.schema, Batches.held(codes, people if release.ids else None)
-    decode = partial(Decoded, schema=schema, unit=unit, within=bins_within(known), rng=rng)
-    if release.model is None and release.ids and schema.own:
-        lines = Batches.held(*own_codes(batches, schema))
+    schema = _wanting(release.schema, wanted)
+    codes = schema.keeper.kept(codes, rng)
+    batches = Batches.held(codes, people if release.ids else None)
+    lines = lines_of(batches, schema) if release.ids and schema.own else None
+    batches = with_unique(batches, lines, schema, rng)
+    decode = partial(Decoded, schema=schema, unit=unit, within=Within(known), rng=rng)
+    if lines is not None:
         return Joined.of(batches, lines, schema, decode).columns
     return decode(batches).columns
 
@@ -102,26 +105,42 @@ def _check_own(release: Contents, where: Mapping[str, object]) -> None:
         )
 
 
-def _wanted(schema: Schema, name: str, given: object) -> NDArray[np.bool_]:
-    """Return whether each code of a column is wanted."""
-    column = schema.released()[name]
-    values = given if isinstance(given, (list, tuple, set, frozenset)) else [given]
-    wanted = np.zeros(column.size, dtype=bool)
-    for value in values:
-        wanted[_code(column, value)] = True
+def _wanted(schema: Schema, where: Mapping[str, object]) -> dict[str, NDArray[np.bool_]]:
+    """Return whether each code of the columns is wanted; a determined one goes by its source."""
+    released = schema.released()
+    wanted: dict[str, NDArray[np.bool_]] = {}
+    for name, given in where.items():
+        column = released.unconstrained[name]
+        try:
+            mask = Condition.of(name, given).codes(column)
+        except SchemaError as error:
+            raise UsageError(error.what, got=error.got, allowed=error.allowed) from None
+        if released.keeper.is_sum(name):
+            raise UsageError(
+                "rows cannot be chosen by a column that is a sum",
+                got=repr(name),
+                hint="choose them by its parts",
+            )
+        source, mask = released.keeper.source(name, mask)
+        wanted[source] = wanted.get(source, np.ones_like(mask)) & mask
     return wanted
 
 
-def _code(column: Column, value: object) -> int:
-    labels = column.labels()
-    if str(value) in labels:
-        return labels.index(str(value))
-    # Only an exact match counts: not the nearest value, and not (other).
-    code = int(replace(column, outside="drop").encode(np.array([value], dtype=object))[0])
-    if 0 <= code < column.values_count:
-        return code
-    shown = ", ".join(labels[:SHOWN]) + (", …" if len(labels) > SHOWN else "")
-    raise UsageError(f"column {column.name!r} has no such value", got=repr(value), allowed=shown)
+def _wanting(schema: Schema, wanted: Wanted) -> Schema:
+    """Return a schema whose constraints allow wanted values only, if it has constraints at all."""
+    if not schema.constraints:
+        return schema
+    only = []
+    for name, mask in wanted.items():
+        others = [
+            label for label, kept in zip(schema[name].labels(), mask, strict=True) if not kept
+        ]
+        only += [Never({name: others}, name=f"where {name}")] if others else []
+    try:
+        return replace(schema, constraints=(*schema.constraints, *only))
+    except SchemaError:
+        _check_possible(0.0, wanted)
+        raise
 
 
 def _again(

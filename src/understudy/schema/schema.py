@@ -17,6 +17,8 @@ import numpy as np
 
 from understudy.errors import MissingColumnError, SchemaError
 from understudy.schema.columns import Id, Released, Text, Timestamp
+from understudy.schema.constraints import ConstantPerPerson, Keeper
+from understudy.schema.constraints import files as plain_constraints
 from understudy.schema.domain import Domain
 from understudy.schema.importers.draft import draft
 from understudy.schema.importers.files import read_schema, write_toml
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from understudy.schema.columns import Column, Declaration
+    from understudy.schema.constraints import Constraint
     from understudy.schema.encoding.reading import Array, Codes
 
 ENCODINGS = ("utf-8", "latin-1")
@@ -57,9 +60,12 @@ class Schema:
     """How the bytes of CSV files are read: utf-8, or latin-1."""
     order_by: tuple[str, ...] = ()
     """The columns that order a person's rows, the first one first."""
+    constraints: tuple[Constraint, ...] = ()
+    """What every row, or every person, obeys."""
 
     def __post_init__(self) -> None:
         """Raise on a schema without a name or columns, or with duplicate columns."""
+        object.__setattr__(self, "columns", self._with_owners())
         if not self.name.strip():
             raise SchemaError("the table has no name", hint='add name = "my-table" to the schema')
         names = [c.name for c in self.columns]
@@ -72,11 +78,13 @@ class Schema:
                 got=", ".join(twice),
                 hint="names that differ only in case count as the same",
             )
+        # Made now, so that constraints that cannot hold are refused before anything is spent.
+        assert self.keeper is not None  # noqa: S101
         if not self.modelled and not self.texts:
             raise SchemaError(
                 "no column to model",
                 allowed="at least one column that is not an id",
-                hint='declare the kind of those that are "ignored"',
+                hint='declare those that are "ignored", or for discovery one of kind "text"',
             )
         if self.encoding not in ENCODINGS:
             raise SchemaError(
@@ -93,16 +101,30 @@ class Schema:
                 )
         self._check_people()
 
+    def _with_owners(self) -> tuple[Declaration, ...]:
+        """Return the columns; those that are constant per person are the person's own."""
+        constant = {c.column for c in self.constraints if isinstance(c, ConstantPerPerson)}
+        return tuple(
+            replace(c, of="person") if isinstance(c, Released) and c.name in constant else c
+            for c in self.columns
+        )
+
     def _check_people(self) -> None:
         """Raise on columns that are neither a row's nor a person's, or that cannot order rows."""
-        for column in self.released_columns:
+        owned: tuple[Released | Text, ...] = (*self.released_columns, *self.texts)
+        for column in owned:
             if column.of not in OF:
                 raise SchemaError(
                     f"column {column.name!r}: unknown owner of its values",
                     got=f"of = {column.of!r}",
                     allowed=", ".join(map(repr, OF)),
                 )
-        fit = {c.name for c in self.released_columns if c.of == "row" and _is_ordered(c)}
+        computed = self.keeper.computed
+        fit = {
+            c.name
+            for c in self.released_columns
+            if c.of == "row" and _is_ordered(c) and c.name not in computed
+        }
         unfit = [name for name in self.order_by if name not in fit]
         if unfit or len(set(self.order_by)) < len(self.order_by):
             raise SchemaError(
@@ -136,8 +158,22 @@ class Schema:
 
     @cached_property
     def modelled(self) -> tuple[Column, ...]:
-        """The columns with codes, in order; a split has two of them, a timestamp three."""
-        return tuple(part for c in self.columns for part in c.modelled)
+        """The columns with codes, in order; a split has two of them, a timestamp three.
+
+        A column that follows from others is not modelled.
+        """
+        computed = self.keeper.computed
+        return tuple(part for c in self.columns if c.name not in computed for part in c.modelled)
+
+    @cached_property
+    def unconstrained(self) -> Self:
+        """The same columns without constraints: those that follow from others have codes too."""
+        return replace(self, constraints=()) if self.constraints else self
+
+    @cached_property
+    def keeper(self) -> Keeper:
+        """What keeps the constraints."""
+        return Keeper(self.columns, self.constraints)
 
     @property
     def released_columns(self) -> tuple[Released, ...]:
@@ -162,7 +198,10 @@ class Schema:
     @cached_property
     def own(self) -> tuple[str, ...]:
         """The modelled columns whose values are a person's, not a row's."""
-        of_people = [c for c in self.released_columns if c.of == "person"]
+        computed = self.keeper.computed
+        of_people = [
+            c for c in self.released_columns if c.of == "person" and c.name not in computed
+        ]
         return tuple(part.name for c in of_people for part in c.modelled)
 
     @cached_property
@@ -218,15 +257,17 @@ class Schema:
         if self.order_by:
             out["order_by"] = list(self.order_by)
         out["columns"] = {c.name: to_plain(c) for c in self.columns}
+        if self.constraints:
+            out["constraints"] = [plain_constraints.to_plain(c) for c in self.constraints]
         return out
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """Read a schema from plain data, as parsed from TOML or JSON."""
-        unknown = sorted(set(data) - {"name", "csv", "order_by", "columns"})
+        unknown = sorted(set(data) - {"name", "csv", "order_by", "columns", "constraints"})
         if unknown or not isinstance(data.get("columns"), dict):
             raise SchemaError(
-                "a schema consists of name, [columns.…] and optionally order_by and [csv]",
+                "a schema has a name, [columns.…], and perhaps order_by, [csv] and [[constraints]]",
                 got=", ".join(unknown) or "no columns",
             )
         csv = data.get("csv", {})
@@ -241,7 +282,18 @@ class Schema:
             )
         columns = tuple(from_plain(n, c) for n, c in data["columns"].items())
         marks = {k: str(v) for k, v in csv.items()}
-        return cls(str(data.get("name", "")), columns, order_by=tuple(order_by), **marks)
+        said = data.get("constraints", [])
+        if not isinstance(said, list):
+            raise SchemaError(
+                "constraints must be a list", got=type(said).__name__, allowed="[[constraints]]"
+            )
+        return cls(
+            str(data.get("name", "")),
+            columns,
+            order_by=tuple(order_by),
+            constraints=tuple(map(plain_constraints.from_plain, said)),
+            **marks,
+        )
 
     @classmethod
     def read(cls, path: str | Path, *, public: Mapping[str, Array] | None = None) -> Self:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from understudy.engine import Engine
     from understudy.ledger import Ledger, Run
     from understudy.public import Progress
+    from understudy.schema.columns.column import Of
 
 
 def discover(
@@ -36,10 +37,13 @@ def discover(
     schema: Schema | str | Path | None = None,
     total: Budget | None = None,
     settings: Discovery | None = None,
+    delimiter: str | None = None,
 ) -> Schema:
     """Discover a schema from a private table, under a ledger's promise.
 
+    The table is all that `understudy.open` takes, two tables of people and rows included.
     Column names are public; nothing else is.  Columns that ``schema`` declares are not asked about.
+    A ``delimiter`` is that of CSV files, where it is neither a comma nor the schema's.
     The budget needs a share for failure probabilities: ``us.Budget(epsilon=0.2, delta=1e-7,
     failure=5e-8)``.  A ledger that does not exist is created with ``total``, which other runs
     will share.  A discovery that was interrupted is continued by the same call.
@@ -62,6 +66,7 @@ def discover(
         schema=schema,
         total=total,
         settings=settings,
+        delimiter=delimiter,
     ).schema
 
 
@@ -76,18 +81,21 @@ def discovered(
     schema: Schema | str | Path | None = None,
     total: Budget | None = None,
     settings: Discovery | None = None,
+    delimiter: str | None = None,
     progress: Progress = silent,
 ) -> Discovered:
     """Discover a schema, and return it with a reason and a cost for each column."""
     path = Path(ledger)
-    _check(private, path, total)
+    _check(path, total)
     known = Schema.read(schema) if isinstance(schema, (str, Path)) else schema
     progress("reading the private table's header", 0)
+    marks = (known.delimiter, known.quote) if known is not None else (",", '"')
+    marks = (delimiter or marks[0], marks[1])
     with closing(engine_for(private)) as engine:
-        header = _header(engine, private, known)
+        headers = _headers(engine, private, marks)
     session = Discovering(
         private=private,
-        schema=_with_texts(header, known, unit, name),
+        schema=_with_texts(headers, known, unit, name=name, marks=marks),
         unit=unit,
         bounding=Norm(),
         budget=budget,
@@ -112,14 +120,8 @@ class Discovering(Session):
             return replace(found, run=run.number)
 
 
-def _check(private: object, path: Path, total: Budget | None) -> None:
-    """Raise if there are two tables, or a ledger that does not exist and has no total."""
-    if two_tables(private) is not None:
-        raise UsageError(
-            "discovery asks one table",
-            got="a table of people and one of rows",
-            hint="declare the columns of both, and leave discovery out",
-        )
+def _check(path: Path, total: Budget | None) -> None:
+    """Raise if the ledger does not exist, and has no total."""
     if total is None and not os.path.exists(path):  # noqa: PTH110  it raises for no name
         raise UsageError(
             f"the ledger {path} does not exist, and needs a total",
@@ -129,35 +131,63 @@ def _check(private: object, path: Path, total: Budget | None) -> None:
 
 
 @sealed
-def _header(engine: Engine, private: object, known: Schema | None) -> list[str]:
-    """Return the names of the private table's columns, which are public."""
-    marks = (",", '"') if known is None else (known.delimiter, known.quote)
-    return list(engine.attach(private, name="source", delimiter=marks[0], quote_mark=marks[1]))
+def _headers(engine: Engine, private: object, marks: tuple[str, str]) -> dict[Of, list[str]]:
+    """Return the names of the private table's columns, which are public; of two tables, of both."""
+    both = two_tables(private)
+    tables: dict[Of, object] = {"row": private}
+    if both is not None:
+        tables = {"person": both.people, "row": both.rows}
+    return {
+        of: list(engine.attach(table, name=f"of_{of}", delimiter=marks[0], quote_mark=marks[1]))
+        for of, table in tables.items()
+    }
 
 
-def _with_texts(header: list[str], known: Schema | None, unit: AnyUnit, name: str) -> Schema:
-    """Declare the columns of a header as text that are neither declared nor the unit's."""
-    own = [part.partition(":")[0] for part in unit.columns]
+def _with_texts(
+    headers: dict[Of, list[str]],
+    known: Schema | None,
+    unit: AnyUnit,
+    *,
+    name: str,
+    marks: tuple[str, str],
+) -> Schema:
+    """Declare the columns of headers as text that are neither declared nor the unit's."""
+    own = [part.partition(":")[0] for part in unit.columns if not unit.is_row]
     declared = () if known is None else known.columns
-    named = {column.table_column for column in declared}
-    absent = sorted((named | set(own)) - set(header) - {"(each row)"})
+    # What is named, and the tables that may have it.
+    named = [(part, [of]) for part in own for of in headers]
+    named += [
+        (c.table_column, [of for of in headers if len(headers) == 1 or getattr(c, "of", of) == of])
+        for c in declared
+    ]
+    absent = sorted({n for n, tables in named if all(n not in headers[of] for of in tables)})
     if absent:
         raise MissingColumnError(
             "the table lacks columns that the schema or the unit names",
             got="no " + ", ".join(map(repr, absent)),
-            hint="names must match exactly; check that the first line is the header",
+            hint="names must match exactly; check that the first line is the header, and that "
+            'columns are separated as it is said (delimiter=";", or --delimiter ";")',
         )
     taken = {column.name for column in declared}
-    ids = [
-        Id(name=part)
-        for part in unit.columns
-        if ":" not in part and part in header and part not in taken
+    ids = [Id(name=part) for part in own if part in unit.columns and part not in taken]
+    texts = [
+        Text(name=n, of=of) if n == free else Text(name=free, source=n, of=of)
+        for of, header in headers.items()
+        for n in header
+        if n not in taken | {n for n, tables in named if of in tables}
+        for free in (_apart(n, headers["row"] if of == "person" else []),)
     ]
-    texts = [Text(name=n) for n in header if n not in named | taken | set(own)]
     columns = (*ids, *declared, *texts)
-    marks = {} if known is None else {"delimiter": known.delimiter, "quote": known.quote}
-    order = () if known is None else known.order_by
-    return Schema(name, columns, order_by=order, **marks)
+    if known is None:
+        return Schema(name, columns, *marks)
+    return replace(known, name=name, columns=columns, delimiter=marks[0])
+
+
+def _apart(name: str, others: list[str]) -> str:
+    """Return a name for a column of people that is not one of rows."""
+    while name.lower() in {other.lower() for other in others}:
+        name += "_of_person"
+    return name
 
 
 def _run(ledger: Ledger, budget: Budget, schema: Schema, program: Discovery) -> Run:

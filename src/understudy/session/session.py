@@ -24,6 +24,7 @@ from understudy.budget import (
     resolve,
 )
 from understudy.engine import CodedTable, check_apart, engine_for
+from understudy.engine.two_tables import check_two_tables, two_tables
 from understudy.errors import BudgetError, LedgerMismatchError, UsageError, sealed
 from understudy.ledger import Ledger, new_key
 from understudy.public import PublicTable, following, silent
@@ -110,6 +111,9 @@ class Session:
         shows them.  ``note`` is stored with the run in the ledger, for whoever resumes it.
         """
         mechanism = mechanism_of(mechanism)
+        if two_tables(self.private) is not None:
+            # Columns that are still to be discovered are not drawn.
+            check_two_tables(self.schema, self.person)
         public = self._public(progress)
         with self._vault(progress, create=True) as (table, ledger):
             ledger.bind(name=self.schema.name, unit=self.person)

@@ -22,10 +22,11 @@ from typing import TYPE_CHECKING, ClassVar
 from understudy.budget import Currency, Weights, split
 from understudy.errors import BudgetError, QuestionError, UsageError
 from understudy.graph import estimate
-from understudy.public import Synthesis, bins_within
+from understudy.public import Synthesis, Within
 from understudy.synth.generate.assignment import drawn
 from understudy.synth.generate.rounding import check_rows
 from understudy.synth.measure.granularity import Grid, closure
+from understudy.synth.measure.impossible import zeros_of
 from understudy.synth.measure.noise_levels import public_cap
 from understudy.synth.measure.population import (
     PopulationSettings,
@@ -142,7 +143,7 @@ class AdaGrid(PopulationSettings):
             batches=drawn(urn, rows, given, rng=rng),
             measurements=answers.measurements,
             notes=bound_notes(door),
-            within=bins_within(public) if public is not None and self.within == "public" else {},
+            within=Within(public) if public is not None and self.within == "public" else None,
             details={**crowd.to_dict(), "cliques": answers.told},
             model=model,
         )
@@ -171,6 +172,7 @@ class AdaGrid(PopulationSettings):
             schema.domain,
             answers.evidence,
             total=answers.total,
+            zeros=zeros_of(schema, schema.domain, [m.clique for m in answers.evidence]),
             most=MOST_ITERATIONS,
             watch=lambda state: progress("fitting the model", state.iterations / MOST_ITERATIONS),
         )

@@ -105,6 +105,7 @@ class MST(CompressionSettings):
             columns.domain,
             [*columns.evidence(), *pairs],
             total=columns.crowd.rows,
+            zeros=columns.zeros(pairs),
             most=MOST_ITERATIONS,
             watch=lambda state: progress("fitting the model", state.iterations / MOST_ITERATIONS),
         )

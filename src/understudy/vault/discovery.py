@@ -24,8 +24,7 @@ import numpy as np
 
 from understudy.budget import Threshold, value_weight
 from understudy.budget.bounding import FRACTION_BITS
-from understudy.door import KINDS_OF_VALUE, MOST_LENGTH, MOST_OF_CODE
-from understudy.errors import QuestionError
+from understudy.door import CYCLES, KINDS_OF_VALUE, MOST_LENGTH, MOST_OF_CODE
 from understudy.noise import draw, steps_per_unit
 from understudy.schema.encoding.dialect import literal
 from understudy.schema.encoding.expressions import bin_of, number_of, prefix_of, seconds_of
@@ -36,14 +35,20 @@ if TYPE_CHECKING:
 
     from understudy.door import Discover, Kinds, Search, Spread
     from understudy.noise import Entropy
+    from understudy.schema import Text
     from understudy.vault.table import PrivateTable
 
     Whole = NDArray[np.int64]
 
 ONE = 2**FRACTION_BITS
 """The weight of a person's only value, in steps."""
-UNSEEN = r"[\x00-\x1f\x7f-\x9f\x{200e}\x{200f}\x{2028}-\x{202e}\x{2066}-\x{2069}\x{feff}]"
-"""Control characters, line ends and marks of direction: a text with one of them is not brought."""
+OWN = "(PARTITION BY person)"
+UNSEEN = (
+    r"[\x00-\x1f\x7f-\x9f\x{61c}\x{200e}\x{200f}\x{2028}-\x{202e}\x{2066}-\x{2069}\x{feff}]"
+    r"|^=.|^[-+@].*[(|!]"
+)
+"""Control characters, line ends and marks of direction, and what a spreadsheet would run as a
+formula: a text with one of them is not brought."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -136,26 +141,29 @@ def _chosen(table: PrivateTable, held: str, *, column: str, most: int) -> str:
 
 
 def engine_texts(table: PrivateTable, column: str) -> str:
-    """Return the relation of people's distinct texts in a column, stored on first use."""
-    if column not in table.text:
-        raise QuestionError(
-            "values cannot be asked for where people have a table of their own", got=column
-        )
+    """Return the relation of people's distinct texts in a column, stored on first use.
+
+    Each is there with the number ``n`` of the person's rows that have it.  Of two tables, rows of
+    anybody who is not in the table of people are nobody's.
+    """
     if column not in table.texts:
         brought = (
             f"value NOT IN ({_nulls(column, table)}) AND length(value) <= {MOST_LENGTH} "
             f"AND regexp_extract(value, '{UNSEEN}', 0) = ''"
         )
-        read = f"(SELECT *, {table.text[column]} AS value FROM {table.taken}) AS t"
+        text_sql, source = table.text[column]
+        read = f"(SELECT *, {text_sql} AS value FROM {source}) AS t"
         if table.unit.is_row:
             sql = f"SELECT value FROM {read} WHERE {brought}"
-        elif table.engine.dialect.numbers_people:
-            people = "JOIN people AS p ON p.id = t.id"
-            sql = f"SELECT DISTINCT p.person, value FROM {read} {people} WHERE {brought}"
+        elif table.engine.dialect.numbers_people or table.two_tables:
+            sql = (
+                f"SELECT p.person, value, count(*) AS n FROM {read} JOIN people AS p "
+                f"ON p.id = t.id WHERE {brought} GROUP BY p.person, value"
+            )
         else:
             sql = (
-                f"SELECT DISTINCT id AS person, value FROM {read} "
-                f"WHERE id IS NOT NULL AND {brought}"
+                f"SELECT id AS person, value, count(*) AS n FROM {read} "
+                f"WHERE id IS NOT NULL AND {brought} GROUP BY id, value"
             )
         name = f"texts_{len(table.texts)}"
         table.engine.table(name, sql, reading_input=True)
@@ -165,8 +173,18 @@ def engine_texts(table: PrivateTable, column: str) -> str:
 
 def _nulls(column: str, table: PrivateTable) -> str:
     """Compose the list of texts that are no values of a column."""
+    nulls = _declared(column, table).nulls
+    return ", ".join(literal(text(null) or "") for null in ("", *nulls))
+
+
+def _declared(column: str, table: PrivateTable) -> Text:
     (declared,) = (c for c in table.schema.texts if c.name == column)
-    return ", ".join(literal(text(null) or "") for null in ("", *declared.nulls))
+    return declared
+
+
+def _seconds(column: str, table: PrivateTable) -> str:
+    """Compose a value's reading as a date-time, in the column's declared format or ISO 8601."""
+    return seconds_of("value", "text", _declared(column, table).format, table.engine.dialect)
 
 
 def told(
@@ -194,15 +212,12 @@ def told(
 
 def spread(question: Spread, table: PrivateTable) -> Whole:
     """Weigh the cells of people's values, in steps of 2⁻¹⁶."""
-    dialect, held = table.engine.dialect, engine_texts(table, question.column)
-    read = seconds_of("value", "text", None, dialect)
-    if question.reading == "number":
-        read = number_of("value", "value", "text", dialect)
+    x = f"x % {CYCLES[question.reading]}" if question.reading in CYCLES else "x"
     who, distinct = ("", "") if table.unit.is_row else ("person, ", "DISTINCT ")
-    read_so = f"SELECT {who}{read} AS x FROM {held}"
+    held = _readings(table, question.column, numbers=question.reading == "number")
     cells = (
-        f"(SELECT {distinct}{who}CAST({bin_of('x', question.edges)} AS STRING) AS value "
-        f"FROM ({read_so}) AS r WHERE x IS NOT NULL) AS g"
+        f"(SELECT {distinct}{who}CAST({bin_of('y', question.edges)} AS STRING) AS value "
+        f"FROM (SELECT *, {x} AS y FROM {held}) AS r WHERE x IS NOT NULL) AS g"
     )
     asked = _weighed(table, cells, column=question.column, most=question.most)
     found = table.engine.fetch(f"SELECT CAST(value AS INTEGER) AS cell, w FROM ({asked}) AS v")
@@ -211,21 +226,35 @@ def spread(question: Spread, table: PrivateTable) -> Whole:
     return counts
 
 
+def _readings(table: PrivateTable, column: str, *, numbers: bool) -> str:
+    """Return the relation of people's values as numbers or seconds, stored on first use."""
+    held, read = engine_texts(table, column), _seconds(column, table)
+    if numbers:
+        read = number_of("value", "value", "text", table.engine.dialect)
+    name = f"{held}_{'numbers' if numbers else 'seconds'}"
+    if name not in table.readings:
+        who = "" if table.unit.is_row else "person, "
+        table.engine.table(name, f"SELECT {who}{read} AS x FROM {held}")
+        table.readings.add(name)
+    return name
+
+
 def kinds(question: Kinds, table: PrivateTable) -> Whole:
     """Count the people all of whose values are of each kind, column by column."""
     return np.concatenate([_kinds(table, column) for column in question.columns])
 
 
 def _kinds(table: PrivateTable, column: str) -> Whole:
-    dialect = table.engine.dialect
     booleans = ", ".join(map(literal, (*TRUE, *FALSE)))
     tests = {
         "any": "TRUE",
         "boolean": f"value IN ({booleans})",
         "whole": "regexp_extract(value, '^-?[0-9]{1,15}$', 0) <> ''",
-        "number": f"{number_of('value', 'value', 'text', dialect)} IS NOT NULL",
-        "moment": f"{seconds_of('value', 'text', None, dialect)} IS NOT NULL",
+        "number": f"{number_of('value', 'value', 'text', table.engine.dialect)} IS NOT NULL",
+        "moment": f"{_seconds(column, table)} IS NOT NULL",
         "code": f"length(value) <= {MOST_OF_CODE}",
+        "again": "1 = 0" if table.unit.is_row else f"sum(n) OVER {OWN} > 1",
+        "alike": "1 = 0" if table.unit.is_row else f"n > 1 AND count(*) OVER {OWN} = 1",
     }
     flags = ", ".join(
         f"CASE WHEN {tests[kind]} THEN 1 ELSE 0 END AS k{i}"

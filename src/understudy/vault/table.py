@@ -69,6 +69,8 @@ class PrivateTable(CodedTable):
         self.views: dict[View | tuple[tuple[str, bytes], ...], PrivateTable] = {}
         self.texts: dict[str, str] = {}
         """The relation of people's distinct texts, by column."""
+        self.readings: set[str] = set()
+        """The relations of these that are stored as numbers, or as seconds."""
         self._place = "0"
         self._kept: dict[tuple[str, str], Kept] = defaultdict(lambda: ({}, WeakKeyDictionary()))
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from understudy.budget import Budget, ResolvedUnit, Unit, Weights
 from understudy.door import Measurement
 from understudy.errors import SchemaError
-from understudy.public import Batches, PublicTable, Synthesis, bins_within
+from understudy.public import Batches, PublicTable, Synthesis, Within
 from understudy.release import Release, build
 from understudy.schema import (
     Array,
@@ -322,7 +322,7 @@ def test_top_codes_come_out_as_public_values_where_there_are_any() -> None:
     codes, _ = PEOPLE.encode(table([6007] * 400 + [5] * 20 + [999_998] * 20 + [None]))
     plain = released(dict(codes)).columns["wage"].tolist()
     assert plain == [5007] * 400 + [5] * 20 + [999_998] * 20 + [None]
-    found = released(dict(codes), within=bins_within(public)).columns
+    found = released(dict(codes), within=Within(public)).columns
     assert found["wage"][400:].tolist() == plain[400:]
     top = found["wage"][:400].tolist()
     assert set(top) == {7207, 12_307}
@@ -337,7 +337,7 @@ def test_top_codes_of_a_ladder_come_out_as_public_values_too() -> None:
     )
     codes, _ = PEOPLE.encode(table([1] * 40))
     asked = {"VALUEH": np.resize(np.array([5000, 5001, 5002, 0, 1, 5003], dtype=np.int32), 40)}
-    found = released(codes | asked, within=bins_within(public)).columns["VALUEH"].tolist()
+    found = released(codes | asked, within=Within(public)).columns["VALUEH"].tolist()
     assert set(found[::6]) == {27_500}
     assert set(found[1::6]) == {9_999_998}
     assert set(found[2::6]) == {9_999_999}
@@ -350,7 +350,7 @@ def test_a_public_value_at_the_end_is_not_exceeded() -> None:
     """The step before has the same remainder: 999899, and not 999999."""
     public = PublicTable.read(table([999_997]), schema=PEOPLE, unit=Unit("id"))
     codes, _ = PEOPLE.encode(table([6099, 6097, 6098]))
-    found = released(dict(codes), within=bins_within(public)).columns["wage"].tolist()
+    found = released(dict(codes), within=Within(public)).columns["wage"].tolist()
     assert found == [999_899, 999_997, 999_898]
 
 

@@ -96,11 +96,15 @@ def test_every_column_is_declared_by_its_kind(made: tuple[Path, Discovered]) -> 
     assert lab.edges[-1] <= 64
     assert 5 <= lab.bins <= 20
     assert isinstance(day, Timestamp)
-    assert (day.min, day.max) == ("2019-03-01", "2019-12-31")
+    assert "2019-03-01" <= day.min <= "2019-03-15"
+    assert "2019-12-15" <= day.max <= "2019-12-31"
+    assert day.resolution == "day"
     assert isinstance(age, Integer)
     assert (age.min, 85 <= age.max <= 127) == (0, True)
-    assert columns["flag"] == Categorical(name="flag", values=("false", "true"))
+    assert columns["flag"] == Categorical(name="flag", values=(False, True), of="person")
     assert columns["one"] == Categorical(name="one", values=("only",))
+    assert (age.of, code.of, lab.of, day.of) == ("person", "row", "row", "row")
+    assert schema.order_by == ("day",)
 
 
 def test_reasons_hold_noisy_numbers_and_costs_add_up(made: tuple[Path, Discovered]) -> None:
@@ -156,7 +160,7 @@ def test_columns_that_are_called_as_parts_of_a_date_are_kept_apart(tmp_path: Pat
     data = clinic()
     given = {
         "id": data["id"],
-        "day": data["day"],
+        "day": np.array([f"{day} 1{i % 10}:0{i % 7}" for i, day in enumerate(data["day"])]),
         "day_Month": data["day"],
         "day_hour": data["age"],
     }
@@ -164,6 +168,7 @@ def test_columns_that_are_called_as_parts_of_a_date_are_kept_apart(tmp_path: Pat
         found = Discovery().run(door, progress=lambda *_: None).schema
     assert [c.kind for c in found.columns] == ["id", "timestamp", "timestamp", "integer"]
     assert found.timestamps[0].part_names == ("day_month_", "day_weekday_", "day_hour_")
+    assert found.timestamps[0].resolution == "minute"
 
 
 def coded(rng: np.random.Generator) -> Columns:

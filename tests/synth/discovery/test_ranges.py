@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from understudy.door.discovery import MOST_EDGES
 from understudy.schema import Integer, Numeric, Timestamp
 from understudy.synth.discovery import ranges
 
@@ -128,23 +129,62 @@ def test_noise_alone_has_no_range() -> None:
 
 
 @pytest.mark.parametrize(
-    ("first", "last", "expected"),
+    ("first", "last"),
     [
-        ("2019-03-05", "2021-01-20", ("2019-03-01", "2021-01-31")),
-        ("1950-02-01", "1950-02-02", ("1950-02-01", "1950-02-28")),
-        ("2020-02-01", "2020-02-29", ("2020-02-01", "2020-02-29")),
-        ("1904-05-06", "2021-09-20", ("1904-04-01", "2021-09-30")),
-        ("1900-01-01", "2099-12-30", ("1900-01-01", "2099-12-31")),
+        ("2019-03-05", "2021-01-20"),
+        ("1950-02-01", "1950-02-02"),
+        ("2020-02-01", "2020-02-29"),
+        ("2024-12-30", "2025-01-05"),
+        ("2024-05-13", "2024-05-13"),
+        ("1900-01-01", "2099-12-31"),
     ],
 )
-def test_days_are_those_of_whole_months(first: str, last: str, expected: tuple[str, str]) -> None:
+def test_days_are_the_first_and_the_last_ones(first: str, last: str) -> None:
     ends = [np.datetime64(day).astype("datetime64[s]").astype(float) for day in (first, last)]
-    values = np.linspace(ends[0], ends[1], 20_000)
-    noisy = counted(values, ranges.years())
-    finer = ranges.months(noisy, 5.0)
-    assert finer is not None
-    assert increasing(finer)
-    assert len(finer) <= ranges.MOST_CELLS + 1
-    found = ranges.days(finer, counted(values, finer), 5.0)
-    assert found == expected
+    values = np.linspace(ends[0], ends[1] + 86399, 20_000)
+    months = ranges.months(counted(values, ranges.years()), 5.0)
+    assert months is not None
+    assert increasing(months)
+    assert len(months) <= ranges.MOST_CELLS + 1
+    days = ranges.days(months, counted(values, months), 5.0)
+    assert increasing(days)
+    assert len(days) <= MOST_EDGES
+    found = ranges.ends(days, counted(values, days), 5.0)
     Timestamp(name="x", min=found[0], max=found[1])
+    assert found == (first, last)
+    # Where days cannot be told from noise, whole months are kept.
+    assert ranges.ends(days, counted(values, days), 1e4) == ranges.ends(
+        days, np.ones(len(days) + 1), 1e4
+    )
+
+
+def test_the_first_day_is_found_in_noise_and_no_day_that_weighs_is_left_out() -> None:
+    rng = np.random.default_rng(5)
+    week = tuple(ranges.DAY * day for day in range(32))
+    for start in range(0, 24, 3):
+        true = np.zeros(33)
+        true[1 + start : 8 + start] = 60.0
+        found = ranges.ends(week, true + rng.normal(0, 5, 33), 5.0)
+        assert found == (f"1970-01-{1 + start:02d}", f"1970-01-{7 + start:02d}")
+    # A slow day at the start weighs enough not to be taken for noise.
+    slow = np.array([0.0, 30.0, *[400.0] * 30, 0.0])
+    assert ranges.ends(week, slow, 5.0)[0] == "1970-01-01"
+
+
+@pytest.mark.parametrize(
+    ("step", "told"), [(86400, "day"), (3600, "hour"), (60, "minute"), (1, "second")]
+)
+def test_moments_are_told_as_finely_as_they_are(step: int, told: str) -> None:
+    rng = np.random.default_rng(6)
+    seconds = rng.integers(-(10**6), 10**6, 3000) * step
+    clocks = {
+        name: counted(np.fmod(seconds, cycle).astype(float), ranges.FIRST_SECOND)
+        + rng.normal(0, 20, 3)
+        for name, cycle in (("day", 86400), ("hour", 3600), ("minute", 60))
+    }
+    assert ranges.resolution(clocks) == told  # type: ignore[arg-type]  # by name
+
+
+def test_moments_that_nobody_has_are_told_by_the_second() -> None:
+    nobody = np.array([-3.0, -1.0, -2.0])
+    assert ranges.resolution({"day": nobody, "hour": nobody, "minute": nobody}) == "second"

@@ -100,6 +100,15 @@ class Categorical(Column):
         """Return 0: a list has no order."""
         return 0
 
+    def bounds(self) -> tuple[Array, Array] | None:
+        """Return every value twice, if all of them are numbers."""
+        if self.disk_type not in {"BIGINT", "DOUBLE"}:
+            return None
+        found = self.with_nan(np.array(self.values, dtype=np.float64))
+        if self.missing_code is not None:
+            found[self.missing_code] = np.nan
+        return found, found
+
     @property
     def disk_type(self) -> str:
         """The type that all declared values share, or text."""

@@ -182,6 +182,13 @@ class Column(Released):
         """The smallest and the largest number, for a column with a range of numbers."""
         return None
 
+    def bounds(self) -> tuple[Array, Array] | None:
+        """Return the smallest and the largest number of each code, NaN where a code has none.
+
+        None for a column that is not of numbers.
+        """
+        return None
+
     @property
     def groups(self) -> tuple[str, ...]:
         """The group of each value, if declared."""
@@ -252,6 +259,12 @@ class Column(Released):
         """Decode its codes."""
         del rng
         return draw(self, codes[self.name])
+
+    def with_nan(self, numbers: Array) -> Array:
+        """Return the numbers of the first codes as those of all codes, NaN for the others."""
+        found = np.full(self.size, np.nan)
+        found[: len(numbers)] = numbers
+        return found
 
     def labels(self) -> list[str]:
         """Return a readable label for every code."""

@@ -51,6 +51,11 @@ class Integer(Column):
         """The two ends."""
         return self.min, self.max
 
+    def bounds(self) -> tuple[Array, Array]:
+        """Return every integer twice: a code has one number."""
+        found = self.with_nan(np.arange(self.min, self.max + 1))
+        return found, found
+
     @property
     def disk_type(self) -> str:
         """64-bit integers."""

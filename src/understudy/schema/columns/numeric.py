@@ -113,6 +113,17 @@ class Numeric(Column):
         """The first and the last edge."""
         return self.edges[0], self.edges[-1]
 
+    def bounds(self) -> tuple[Array, Array]:
+        """Return the smallest and the largest number of every bin; special values have none."""
+        bins, edges = np.arange(self.bins), np.array(self.edges)
+        low, high = edges[:-1].copy(), np.nextafter(edges[1:], -np.inf)
+        high[-1] = edges[-1]
+        if self.whole:
+            low, high = np.ceil(low), self._last_whole(bins)
+        if self.top_coded:
+            high[-1] = low[-1]
+        return self.with_nan(low), self.with_nan(high)
+
     @property
     def disk_type(self) -> str:
         """64-bit integers or floats."""

@@ -90,6 +90,10 @@ class DateTime(Column):
         """The number of values of the part."""
         return self.as_integer().values_count
 
+    def bounds(self) -> tuple[Array, Array]:
+        """Return every value of the part twice: a code has one number."""
+        return self.as_integer().bounds()
+
     @property
     def date_part(self) -> DatePart:
         """The part, and the format of the date-time."""

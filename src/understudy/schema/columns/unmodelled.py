@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from understudy.schema.columns import prefixes as lengths
-from understudy.schema.columns.column import NULLS, Declaration
+from understudy.schema.columns.column import NULLS, Declaration, Of
+from understudy.schema.columns.timestamp import check_format
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,9 +40,14 @@ class Text(Declaration):
     prefixes: tuple[int, ...] = ()
     """Lengths of the prefixes to ask for where values are too rare to be told, the longest first.
     A column that has them is one of codes, even if these look like numbers."""
+    format: str | None = None
+    """The format of date-times, as for strptime; only ISO 8601 is read where it is None."""
+    of: Of = "row"
+    """Whose the value is: a row's, or the person's, as in a table of people."""
 
     def __post_init__(self) -> None:
-        """Raise on invalid prefixes."""
+        """Raise on invalid prefixes, or an invalid format."""
+        check_format(self.name, self.format)
         object.__setattr__(self, "prefixes", lengths.checked(self.name, self.prefixes))
 
     @property

@@ -12,6 +12,7 @@ import csv
 import json
 import re
 import tomllib
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from understudy.errors import MissingFileError, SchemaError
@@ -20,7 +21,6 @@ from understudy.schema.importers import peers
 from understudy.schema.importers.lists import with_lists
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
 
     from understudy.schema.encoding.reading import Array
@@ -128,6 +128,8 @@ def write_toml(data: Plain) -> str:
             *(f"{k} = {toml_value(v)}" for k, v in column.items()),
             "",
         ]
+    for constraint in data.get("constraints", []):
+        lines += ["[[constraints]]", *(f"{k} = {toml_value(v)}" for k, v in constraint.items()), ""]
     return "\n".join(lines)
 
 
@@ -139,6 +141,8 @@ def toml_value(value: object) -> str:
     """Write a value as TOML."""
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{_key(k)} = {toml_value(v)}" for k, v in value.items()) + " }"
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(map(toml_value, value)) + "]"
     if isinstance(value, (int, float)):

@@ -126,7 +126,7 @@ def _order(
             distinct = _distinct(table, [column], people)
             if distinct >= DISTINCT:
                 return (column.name,), distinct
-    timed = [(rank, c) for c in columns if (rank := _rank(c)) is not None]
+    timed = [(rank, c) for c in columns if (rank := time_rank(c)) is not None]
     taken: list[Released] = []
     best = 0.0
     for _, column in sorted(timed, key=lambda found: found[0]):
@@ -136,11 +136,12 @@ def _order(
     return (tuple(c.name for c in taken), best) if best >= DISTINCT else ((), best)
 
 
-def _rank(column: Released) -> int | None:
+def time_rank(column: Declaration) -> int | None:
     """Return how coarse a time a column of numbers is named after; None if it is not.
 
     >>> from understudy.schema.columns import Integer
-    >>> [_rank(Integer(name=name, min=0, max=9)) for name in ("birth_yr", "year", "yearly_income")]
+    >>> names = ("birth_yr", "year", "yearly_income")
+    >>> [time_rank(Integer(name=name, min=0, max=9)) for name in names]
     [4, 3, None]
     """
     if column.kind not in {"integer", "numeric"}:

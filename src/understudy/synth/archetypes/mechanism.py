@@ -28,7 +28,7 @@ import numpy as np
 from understudy.budget import Budget, Currency, Norm, price_grains, scale_upper, split
 from understudy.errors import QuestionError, UsageError
 from understudy.graph import check_clique, totals
-from understudy.public import Batches, Shapes, Synthesis, bins_within
+from understudy.public import Batches, Shapes, Synthesis, Within
 from understudy.synth.archetypes.matching import public_rows_alike, renumbered
 from understudy.synth.archetypes.resampling import (
     ArchetypeCounts,
@@ -144,7 +144,7 @@ class Archetypes:
             batches=Batches.held(codes, given),
             measurements=(*asked.people(shapes, self.attribute), *asked.measurements),
             notes=_NOTES,
-            within=bins_within(known),
+            within=Within(known),
             details={
                 "archetypes": shapes.count,
                 "features": list(features),

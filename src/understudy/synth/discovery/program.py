@@ -1,13 +1,14 @@
 """Discovery: which columns are numbers, moments or codes; their ranges, bins and values.
 
 A program over a door, as mechanisms are; every question depends on the schema, the settings and
-earlier answers alone.  First it asks how many people have values of which kind; then, for every
-column by its kind, either twice for the spread of its numbers or moments (a fixed public grid, then
-finer where weights are large), or in rounds for its values, where values that are told leave the
-weight of people to others.  Where prefixes are declared, those of values that were not told are
-asked for after that, the longest first.  A twentieth of the budget is for kinds; the rest is shared
-by columns, of which those of codes, whose lists may be long, have eight times as much as others.
-These shares are the best of those tried in ``benchmarks/discovery.py``.
+earlier answers alone.  First it asks how many people have values of which kind, and how many have
+one value in all of their rows; then, for every column by its kind, either for the spread of its
+numbers or moments (a fixed public grid, then finer where weights are large; of moments also within
+their day), or in rounds for its values, where values that are told leave the weight of people to
+others.  Where prefixes are declared, those of values that were not told are asked for after that,
+the longest first.  A seventeenth of the budget is for kinds; the rest is shared by columns, of
+which those of codes, whose lists may be long, have eight times as much as others.  These shares are
+the best of those tried in ``benchmarks/discovery.py``.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import chain
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from understudy.budget import (
     MOST_VALUES,
@@ -27,30 +30,36 @@ from understudy.budget import (
 )
 from understudy.door import KINDS_OF_VALUE, Search
 from understudy.errors import BudgetError, UsageError
-from understudy.schema import Categorical, Integer, Numeric, Text, Timestamp
+from understudy.schema import Categorical, Integer, Numeric, Released, Text, Timestamp
 from understudy.synth.discovery import ranges
+from understudy.synth.discovery.dates import dates_of
+from understudy.synth.discovery.kinds import kind_of
+from understudy.synth.discovery.people import Repeats, order_of, why_order
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from understudy.door import Door
+    from numpy.typing import NDArray
+
+    from understudy.door import Door, Reading
     from understudy.public import Progress
     from understudy.schema import Declaration, Schema
+    from understudy.schema.columns.timestamp import Resolution
 
-    Counted = dict[str, float]
-
-KINDS_SHARE = 0.05
-PARTS = {"none": 0, "whole": 1, "number": 1, "moment": 1, "code": 8}
+KINDS_SHARE = 0.06
+PARTS = {"none": 0, "boolean": 1, "whole": 1, "number": 1, "moment": 1, "code": 8}
 """The parts of the rest of the budget that a column has, by its kind."""
-MOST_PEOPLE = 0.75
-"""A column is of a kind if at least this share of its people have all of their values of it."""
 MOST_BINS, MOST_ROUNDS = 500, 10
 LEAST_FAILURE = 1e-15
 """A search with less of the failure probability could be charged more than that, by rounding."""
 MOST_INTEGERS = 100
 """A range of more whole numbers has bins."""
-COARSE_SHARE, FIRST_SHARE = 0.3, 0.2
-"""The shares of a column's budget for its coarse spread, and for the first round of its values."""
+NUMBER_SHARES, FIRST_SHARE = (0.25, 0.25, 0.5), 0.2
+"""The shares of a column's budget for its ever finer spreads, and for the first round of its
+values."""
+MOMENT_SHARES, CLOCK_SHARES = (0.25, 0.25, 0.35), (0.05, 0.05, 0.05)
+"""The shares of a column of date-times: for years, months and days; then for its resolution."""
+CLOCKS: dict[Resolution, Reading] = {"day": "of_day", "hour": "of_hour", "minute": "of_minute"}
 PREFIX_SHARE, PREFIX_FALL = 0.4, 0.5
 """The share of a column's budget for prefixes, where they are declared, and how much of it each
 length has beside the one before: shorter prefixes have more people."""
@@ -74,6 +83,8 @@ class Discovered:
     findings: tuple[Finding, ...]
     run: int = 0
     """The number of the run in its ledger."""
+    why_order: str = ""
+    """Why people's rows are ordered by columns that were found; empty where there are none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,19 +132,14 @@ class Discovery:
                 asked.numbers(name, reason, whole=kind == "whole")
             elif kind == "moment":
                 asked.moments(name, reason)
+            elif kind == "boolean":
+                asked.booleans(name, reason)
             elif kind == "none":
                 asked.leave(name, reason)
         if codes:
             asked.values(codes, {name: kinds[name][1] for name in codes})
         door.close()
-        findings = tuple(
-            Finding(column=column, reason=reason, share=asked.spent[name] / door.budget.grains)
-            for name in names
-            for column, reason in (asked.found[name],)
-        )
-        columns = {finding.column.name: finding.column for finding in findings}
-        schema = door.schema.with_columns(*columns.values())
-        return Discovered(schema=schema, findings=findings)
+        return asked.declared_all(names)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -147,16 +153,45 @@ class _Asked:
     found: dict[str, tuple[Declaration, str]] = field(default_factory=dict)
     spent: dict[str, float] = field(default_factory=dict)
     """The grains that were spent on each column."""
+    weights: dict[str, NDArray[np.float64]] = field(default_factory=dict)
+    """Noisy weights of each column's values or cells."""
+    repeats: dict[str, Repeats] = field(default_factory=dict)
+    """How many people have values in several rows, and how many of them one value only."""
 
     def shared(self, name: str) -> dict[str, Any]:
         """Return what a column keeps of its declaration as text."""
         text = self.declared(name)
-        return {"name": name, "source": text.source, "nulls": text.nulls}
+        return {"name": name, "source": text.source, "nulls": text.nulls, "of": text.of}
 
     def declared(self, name: str) -> Text:
         """Return a column's declaration as text."""
         (text,) = (column for column in self.door.schema.texts if column.name == name)
         return text
+
+    def say_own(self) -> None:
+        """Declare columns as a person's own in which nearly nobody has several values."""
+        for name, (column, reason) in self.found.items():
+            seen = self.repeats[name]
+            if isinstance(column, Released) and seen.is_own(self.weights[name]):
+                self.found[name] = (replace(column, of="person"), f"{reason}; {seen.told}")
+
+    def declared_all(self, names: Sequence[str]) -> Discovered:
+        """Return the schema of what was found, with reasons and costs."""
+        door = self.door
+        if not door.unit.is_row and not door.two_tables:
+            self.say_own()
+        findings = tuple(
+            Finding(column=column, reason=reason, share=self.spent[name] / door.budget.grains)
+            for name in names
+            for column, reason in (self.found[name],)
+        )
+        schema = door.schema.with_columns(*(finding.column for finding in findings))
+        order = () if schema.order_by else order_of(schema.columns, self.repeats)
+        return Discovered(
+            schema=replace(schema, order_by=schema.order_by or order),
+            findings=findings,
+            why_order=why_order(order, self.repeats),
+        )
 
     def leave(self, name: str, reason: str) -> None:
         """Leave a column as it is declared: text, neither modelled nor released."""
@@ -165,8 +200,16 @@ class _Asked:
     def scales(self, name: str, shares: Sequence[float]) -> list[float]:
         """Return the noise of a column's questions, which share its budget."""
         prices = split(self.grains[name], self.door.currency, shares)
-        self.spent[name] += sum(price_grains(price, self.door.currency) for price in prices)
         return [scale_upper(price, self.door.currency, bound=Fraction(1)) for price in prices]
+
+    def spread(
+        self, name: str, reading: Reading, edges: Sequence[float], scale: float
+    ) -> NDArray[np.float64]:
+        """Ask how people's values are spread over cells."""
+        before, most = self.door.grains, self.settings.most
+        found = self.door.spread(name, reading=reading, edges=edges, most=most, scale=scale)
+        self.spent[name] += before - self.door.grains
+        return found
 
     def kinds(self, names: Sequence[str]) -> dict[str, tuple[str, str]]:
         """Ask for the kinds of columns; return each with a reason."""
@@ -175,14 +218,13 @@ class _Asked:
         scale = scale_upper(price, door.currency, bound=Fraction(numbers))
         self.spent = dict.fromkeys(names, price_grains(price, door.currency) / len(names))
         noisy = door.kinds(names, scale=scale)
-        kinds = {
-            name: _kind(
-                dict(zip(KINDS_OF_VALUE, row.tolist(), strict=True)),
-                scale,
-                codes=bool(self.declared(name).prefixes),
+        kinds = {}
+        for name, row in zip(names, noisy, strict=True):
+            counted = dict(zip(KINDS_OF_VALUE, row.tolist(), strict=True))
+            kinds[name] = kind_of(counted, scale, codes=bool(self.declared(name).prefixes))
+            self.repeats[name] = Repeats(
+                people=counted["any"], again=counted["again"], alike=counted["alike"], scale=scale
             )
-            for name, row in zip(names, noisy, strict=True)
-        }
         parts = {name: PARTS[kind] for name, (kind, _) in kinds.items()}
         whole = max(1, sum(parts.values()))
         self.grains = {name: door.grains * part // whole for name, part in parts.items()}
@@ -190,15 +232,16 @@ class _Asked:
 
     def numbers(self, name: str, reason: str, *, whole: bool) -> None:
         """Declare a column of numbers: a range of whole numbers, or bins of about equal weight."""
-        coarse, fine = self.scales(name, [COARSE_SHARE, 1 - COARSE_SHARE])
-        edges = ranges.powers(whole=whole)
-        most = self.settings.most
-        weights = self.door.spread(name, reading="number", edges=edges, most=most, scale=coarse)
-        finer = ranges.halved(edges, weights, coarse, whole=whole)
-        if finer is None:
-            self.leave(name, f"{reason}; no range stands out of the noise")
-            return
-        weights = self.door.spread(name, reading="number", edges=finer, most=most, scale=fine)
+        *coarse, fine = self.scales(name, NUMBER_SHARES)
+        finer = ranges.powers(whole=whole)
+        for scale in coarse:
+            weights = self.spread(name, "number", finer, scale)
+            halves = ranges.halved(finer, weights, scale, whole=whole)
+            if halves is None:
+                self.leave(name, f"{reason}; no range stands out of the noise")
+                return
+            finer = halves
+        weights = self.weights[name] = self.spread(name, "number", finer, fine)
         first, last = ranges.trimmed(finer, weights, fine)
         low, high = finer[first], finer[last + 1]
         reason += (
@@ -211,19 +254,39 @@ class _Asked:
             column = Numeric(edges=bins, whole=whole, **self.shared(name))
         self.found[name] = (column, reason)
 
+    def booleans(self, name: str, reason: str) -> None:
+        """Declare a column of booleans, whose values are known; ask how common they are."""
+        (scale,) = self.scales(name, [1.0])
+        self.weights[name] = self.spread(name, "number", (0.5,), scale)
+        self.found[name] = (Categorical(values=(False, True), **self.shared(name)), reason)
+
     def moments(self, name: str, reason: str) -> None:
-        """Declare a column of date-times, by the months between which people have them."""
-        coarse, fine = self.scales(name, [COARSE_SHARE, 1 - COARSE_SHARE])
-        edges, most = ranges.years(), self.settings.most
-        weights = self.door.spread(name, reading="moment", edges=edges, most=most, scale=coarse)
-        finer = ranges.months(weights, coarse)
-        if finer is None:
+        """Declare a column of date-times: first and last day, and how finely they are told."""
+        coarse, fine, daily, *clocks = self.scales(name, [*MOMENT_SHARES, *CLOCK_SHARES])
+        weights = self.spread(name, "moment", ranges.years(), coarse)
+        months = ranges.months(weights, coarse)
+        if months is None:
             self.leave(name, f"{reason}; no year stands out of the noise")
             return
-        weights = self.door.spread(name, reading="moment", edges=finer, most=most, scale=fine)
-        low, high = ranges.days(finer, weights, fine)
-        reason += f"; its months stand out of noise of {fine:.3g} people"
-        column = Timestamp(min=low, max=high, **self.shared(name))
+        weights = self.spread(name, "moment", months, fine)
+        days = ranges.days(months, weights, fine)
+        self.weights[name] = weights
+        low, high = ranges.ends(days, self.spread(name, "moment", days, daily), daily)
+        within = {
+            told: self.spread(name, reading, ranges.FIRST_SECOND, scale)
+            for (told, reading), scale in zip(CLOCKS.items(), clocks, strict=True)
+        }
+        column = Timestamp(
+            min=low,
+            max=high,
+            resolution=ranges.resolution(within),
+            format=self.declared(name).format,
+            **self.shared(name),
+        )
+        reason += (
+            f"; its first and last days stand out of noise of {daily:.3g} people; its resolution "
+            f"is the {column.resolution}"
+        )
         # Its modelled columns must not have the names of others.
         taken = {c.name.lower() for c in (*self.door.schema.columns, *self.door.schema.modelled)}
         parts = column.part_names
@@ -244,14 +307,26 @@ class _Asked:
                 for name, searches in planned.items()
                 if turn < len(searches)
             ]
-            for found in self.door.discover(asked):
+            before = self.door.grains
+            answer, cost = self.door.discover(asked), sum(search.scale**-2 for search in asked)
+            for search, found in zip(asked, answer, strict=True):
+                share = search.scale**-2 / cost
+                self.spent[search.column] += share * (before - self.door.grains)
                 told[found.column].append(found.values)
+                self.weights[found.column] = np.append(
+                    self.weights.get(found.column, ()), found.weights
+                )
         for name, searches in planned.items():
             why = f"{reasons[name]}; {self.told(searches, told[name])}"
             values = tuple(sorted(chain(*told[name])))
             if not values:
-                self.leave(name, why)
+                self.leave(name, f"{why}, so that nothing of it is released")
                 continue
+            if written := dates_of(values):
+                why += (
+                    f'; they look like dates: a schema with kind = "text" and format = "{written}" '
+                    "would have them read so"
+                )
             prefixes = self.declared(name).prefixes
             column = Categorical(values=values, prefixes=prefixes, **self.shared(name))
             self.found[name] = (column, why)
@@ -293,31 +368,3 @@ class _Asked:
             )
             parts.append(f"of others {reach} {least} people at {share:.0%} of the column's cost")
         return "; ".join(parts)
-
-
-def _kind(counted: Counted, scale: float, *, codes: bool) -> tuple[str, str]:
-    """Decide what a column is by noisy numbers of people, and say why; one may be known as codes.
-
-    >>> _kind({"any": 90.0, "boolean": 0.0, "whole": 88.0}, 1.0, codes=False)[0]
-    'whole'
-    >>> _kind({"any": 90.0, "boolean": 0.0, "whole": 88.0}, 1.0, codes=True)[0]
-    'code'
-    """
-    people = counted["any"]
-    about = f"about {max(0, round(people)):,} people have values (give or take {scale:.3g})"
-    if people < ranges.STANDS_OUT * scale:
-        return "none", f"too few people have a value for anything to be told: {about}"
-    if codes:
-        return "code", f"{about}; prefixes are declared, so they are codes"
-    for kind, called in (
-        ("boolean", "booleans"),
-        ("whole", "whole numbers"),
-        ("number", "numbers"),
-        ("moment", "date-times"),
-        ("code", "short texts"),
-    ):
-        share = min(1.0, counted[kind] / people)
-        if share >= MOST_PEOPLE:
-            told = f"{about}; of about {share:.0%} all are {called}"
-            return ("code" if kind == "boolean" else kind), told
-    return "none", f"{about}, and they are neither numbers, date-times nor short: free text"

@@ -1,7 +1,8 @@
 """Ranges and bins of numbers and moments, from noisy weights over cells of a public grid.
 
 The grid is fixed: numbers by sign and binary exponent, moments by years.  Cells that stand out of
-their noise are cut in halves, or into months, and asked about again.  All here is post-processing.
+their noise are cut in halves, or into months and then days, and asked about again.  All here is
+post-processing.
 """
 
 from __future__ import annotations
@@ -17,13 +18,18 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from understudy.schema.columns.timestamp import Resolution
+
     Noisy = NDArray[np.float64]
 
 STANDS_OUT = 4.0
 """A cell stands out of its noise if it weighs this many times as much."""
-MOST_TOGETHER = 4
-"""Beside a range, as many cells are looked at together."""
-NEAR_ZERO = 1 / 16
+WIDTHS = (1, 2, 4, 8, 16, 32)
+"""Where no cell stands out alone, this many neighbours may do so together."""
+MOST_TOGETHER, BESIDE = 4, 2.5
+"""Beside a range, as many cells are looked at together, and belong to it if they weigh this many
+times their noise: what is left out would be clipped."""
+NEAR_ZERO = 1 / 8
 """A range that begins at a smaller share of its end begins at 0."""
 EXPONENTS = range(-20, 51)
 MOST_HALVES = 5
@@ -31,6 +37,13 @@ MOST_HALVES = 5
 MOST_CELLS = 600
 """As many cells are asked about at most; a long range has coarser ones."""
 YEARS = range(1900, 2101)
+DAY = 86400.0
+CERTAIN = 3.0
+"""Days weigh something if together they have as many times their noise."""
+MOST_MOMENTS = 0.75
+"""The share of moments at the first second of a day that makes it a table of days."""
+FIRST_SECOND = (0.0, 1.0)
+"""The edges of the first second of a day, an hour or a minute."""
 
 
 def powers(*, whole: bool) -> tuple[float, ...]:
@@ -46,15 +59,22 @@ def powers(*, whole: bool) -> tuple[float, ...]:
 def span(weights: Noisy, scale: float) -> tuple[int, int] | None:
     """Return the first and the last cell between edges that stands out; None if none does.
 
+    Where people are spread thinly, as birthdays are over years, cells stand out with neighbours.
+
     Cell i lies between edge i − 1 and edge i; what lies beyond all edges counts as the outermost.
     """
     inner = weights[1:-1].copy()
     inner[0] += weights[0]
     inner[-1] += weights[-1]
-    (found,) = np.nonzero(inner > STANDS_OUT * scale)
+    found, width = np.zeros(0, dtype=np.intp), 1
+    for width in WIDTHS:
+        sums = np.convolve(inner, np.ones(min(width, len(inner))), "valid")
+        (found,) = np.nonzero(sums > STANDS_OUT * scale * math.sqrt(width))
+        if len(found) > 0:
+            break
     if len(found) == 0:
         return None
-    low, high = int(found[0]), int(found[-1])
+    low, high = int(found[0]), min(int(found[-1]) + width, len(inner)) - 1
     return low - _beside(inner[:low][::-1], scale), high + _beside(inner[high + 1 :], scale)
 
 
@@ -65,7 +85,7 @@ def _beside(weights: Noisy, scale: float) -> int:
         here = weights[reached:count]
         if len(here) > MOST_TOGETHER:
             break
-        if float(here.sum()) > STANDS_OUT * scale * math.sqrt(len(here)):
+        if float(here.sum()) > BESIDE * scale * math.sqrt(len(here)):
             reached = count
     return reached
 
@@ -140,11 +160,66 @@ def months(weights: Noisy, scale: float) -> tuple[float, ...] | None:
     return (*starts, _second(last + 1, 1))
 
 
-def days(edges: Sequence[float], weights: Noisy, scale: float) -> tuple[str, str]:
-    """Return the first day of the first cell that stands out, and the last of the last."""
+def days(edges: Sequence[float], weights: Noisy, scale: float) -> tuple[float, ...]:
+    """Cut the first and the last cell that stands out into days; the others stay as they are."""
     first, last = trimmed(edges, weights, scale)
+    finer = set(edges[first : last + 2])
+    for cell in (first, last):
+        finer |= set(np.arange(edges[cell], edges[cell + 1], DAY).tolist())
+    return tuple(sorted(finer))
+
+
+def ends(edges: Sequence[float], weights: Noisy, scale: float) -> tuple[str, str]:
+    """Return the first and the last day, given weights of days at both ends of a range.
+
+    >>> weights = np.zeros(33)
+    >>> weights[10:17] = 50.0
+    >>> ends(tuple(DAY * day for day in range(32)), weights, 1.0)
+    ('1970-01-10', '1970-01-16')
+    """
+    inner = weights[1:-1]
+    first = _begins(inner[: _daily(edges)], scale)
+    rest = list(reversed(edges[first:]))
+    last = len(inner) - 1 - _begins(inner[first:][::-1][: _daily(rest)], scale)
     low, high = (datetime.fromtimestamp(s, UTC) for s in (edges[first], edges[last + 1] - 1))
     return f"{low:%Y-%m-%d}", f"{high:%Y-%m-%d}"
+
+
+def _daily(edges: Sequence[float]) -> int:
+    """Return how many cells, from the first one on, are days."""
+    longer = np.abs(np.diff(np.asarray(edges))) > DAY
+    return int(np.argmax(longer)) if longer.any() else len(longer)
+
+
+def _begins(weights: Noisy, scale: float) -> int:
+    """Return the cell with which weights begin, where those before it may be noise.
+
+    That is the likeliest place of a step up from 0, if it is much likelier than none, and unless
+    those before it weigh together more than three times their noise: then some of them are people.
+    """
+    count = len(weights)
+    before = np.concatenate(([0.0], np.cumsum(weights)))[:count]
+    after = np.maximum(weights.sum() - before, 0.0)
+    heavy = before > CERTAIN * scale * np.sqrt(np.arange(count))
+    allowed = int(np.argmax(heavy)) if heavy.any() else count
+    gains = (np.square(after) / np.arange(count, 0, -1))[: max(1, allowed)]
+    best = int(np.argmax(gains)) if count else 0
+    return best if best and gains[best] - gains[0] > (CERTAIN * scale) ** 2 else 0
+
+
+def resolution(clocks: dict[Resolution, Noisy]) -> Resolution:
+    """Return the coarsest resolution: most moments are the first second of a day, hour or minute.
+
+    Each answer has the weight before, at and after the first second.
+
+    >>> at_midnight = np.array([0.0, 99.0, 1.0])
+    >>> resolution({"day": at_midnight, "hour": at_midnight, "minute": at_midnight})
+    'day'
+    """
+    for found, weights in clocks.items():
+        if float(weights[1]) >= MOST_MOMENTS * float(weights.sum()) > 0:
+            return found
+    return "second"
 
 
 def _second(year: int, month: int) -> float:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from understudy.budget import price_grains, split
 from understudy.door import View, ViewDoor
 from understudy.errors import UsageError
-from understudy.public import Batches, Synthesis, bins_within
+from understudy.public import Batches, Synthesis, Within
 from understudy.synth.generate.rounding import check_rows
 from understudy.synth.lives.habits import Habits
 from understudy.synth.lives.histories import Histories
@@ -118,7 +118,7 @@ class Lives(Pairs):
             people=people.everyone or None,
             measurements=(*of_rows.measured, *looks.measured),
             notes=(*(() if looks.coarser is None else (looks.coarser,)), *bound_notes(door)),
-            within={} if public is None or self.within == "evenly" else bins_within(public),
+            within=None if public is None or self.within == "evenly" else Within(public),
             details={
                 **looks.to_dict(),
                 **of_rows.to_dict(looks.measured),

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from understudy.door import Measurement, MergedDoor
 from understudy.graph import Domain, totals
-from understudy.public import Synthesis, bins_within
+from understudy.public import Synthesis, Within
 from understudy.synth.generate.assignment import drawn
 from understudy.synth.generate.rounding import check_rows, rescaled
+from understudy.synth.measure.impossible import zeros_of
 from understudy.synth.measure.population import PopulationSettings, bound_notes, meet
 from understudy.synth.measure.support import (
     MOST_VALUES,
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from understudy.door import Door
-    from understudy.graph import Model
+    from understudy.graph import Model, Zeros
     from understudy.public import Progress, PublicTable
     from understudy.schema import Codes
     from understudy.synth.measure.population import Crowd
@@ -140,6 +141,11 @@ class Compressed:
         known = {s.column: s for s in self.supports}
         return [known[m.clique[0]].restated(m) for m in self.measured]
 
+    def zeros(self, more: Sequence[Measurement]) -> list[Zeros]:
+        """Return the cells that constraints forbid, for a model of columns and ``more``."""
+        groups = {s.column: s.merge.codes for s in self.supports}
+        return zeros_of(self.door.schema, self.domain, [m.clique for m in more], groups)
+
     def ones(self) -> dict[str, NDArray[np.float64]]:
         """Return every column's counts of merged codes, non-negative and all of one total."""
         read = totals(self.door.schema.domain, self.measured)
@@ -177,7 +183,7 @@ class Compressed:
             batches=drawn(model.urn(rows, rng), rows, given, rng=rng, spread=spread),
             measurements=(*self.measured, *more),
             notes=(*notes, *bound_notes(self.door)),
-            within={} if public is None or settings.within == "evenly" else bins_within(public),
+            within=None if public is None or settings.within == "evenly" else Within(public),
             details={**(details or {}), **self.to_dict(more)},
             model=model,
             merged={s.column: s.merge.codes for s in supports},

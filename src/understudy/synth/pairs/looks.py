@@ -142,10 +142,12 @@ class Looks:
         return told if self.coarser is None else {**told, "coarser": self.coarser}
 
     def _fitted(self, start: Model | None, most: int, more: Iterable[Measurement] = ()) -> Model:
+        measured = [*self.measured, *more]
         return estimate(
             self._domain,
-            [*self._ones, *self.measured, *more],
+            [*self._ones, *measured],
             total=self.crowd.rows,
+            zeros=self.columns.zeros(measured),
             start=start,
             most=most,
         ).model
