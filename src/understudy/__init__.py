@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from understudy.budget import Budget, Norm, Sample, Unit, Weights
     from understudy.engine import Database, SparkTable
     from understudy.ledger import Ledger
+    from understudy.marginals import from_marginals
     from understudy.opening import open  # noqa: A004
     from understudy.pages import report
     from understudy.public import PublicTable, read_public
@@ -97,6 +98,7 @@ __all__ = [
     "__version__",
     "auto",
     "discover",
+    "from_marginals",
     "open",
     "read_public",
     "report",
@@ -127,6 +129,7 @@ _HOMES = {
     "Weights": ("understudy.budget", "Weights"),
     "auto": ("understudy.synth.auto", "auto"),
     "discover": ("understudy.session", "discover"),
+    "from_marginals": ("understudy.marginals", "from_marginals"),
     "open": ("understudy.opening", "open"),
     "read_public": ("understudy.public", "read_public"),
     "report": ("understudy.pages", "report"),

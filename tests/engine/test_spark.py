@@ -495,3 +495,24 @@ def test_java_tells_nothing_either_and_would_have(
     # Java's own log, and those of Python's side.
     for told in ("ERROR Executor", "QueryContextLogger", "DEBUG:py4j"):
         assert told in aloud
+
+
+@pytest.mark.parametrize("version", ["4.2.0", "4.3.0", "5.0.0.dev1"])
+def test_a_spark_that_fails_because_of_a_value_is_refused_at_the_door(
+    version: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Nothing is started, and no ledger is made."""
+    monkeypatch.setattr("pyspark.__version__", version)
+    session = us.open(
+        private=us.SparkTable("trips.parquet"),
+        schema=us.Schema.from_dict(
+            {"name": "t", "columns": {"x": {"kind": "integer", "min": 0, "max": 1}}}
+        ),
+        unit="each-row",
+        bounding="weights:1",
+        budget=us.Budget(epsilon=1, delta=1e-6),
+        ledger=tmp_path / "t.ledger",
+    )
+    with pytest.raises(EngineError, match=rf"Spark {version} is not supported.*pyspark<4.2"):
+        session.run("independent")
+    assert not (tmp_path / "t.ledger").exists()

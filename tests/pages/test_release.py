@@ -259,3 +259,45 @@ def test_an_installation_without_the_drawing_program_says_so(
     monkeypatch.setattr(frame, "_ROOM", tmp_path)
     with pytest.raises(MissingPackageError, match="this installation lacks the program that draws"):
         release_page(release).html()
+
+
+# On a phone
+
+PHONE = {"width": 400, "height": 900, "deviceScaleFactor": 1, "mobile": True}
+ROOM = """
+return [...document.querySelectorAll('.chart')].filter(c => c.offsetParent !== null)
+    .map(c => [c.querySelector('svg').getBoundingClientRect().right, c.scrollWidth - c.clientWidth])
+"""
+SCALES = """
+return [...document.querySelectorAll('.chart svg')].filter(c => c.getBoundingClientRect().width)
+    .map(c => c.getBoundingClientRect().width / c.viewBox.baseVal.width)
+"""
+
+
+@pytest.fixture(scope="module")
+def phone(written: Path) -> Iterator[Opened]:
+    with browser() as driver:
+        driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", PHONE)
+        yield opened(driver, written)
+
+
+@needs_browser
+def test_nothing_is_cut_off_on_a_phone(phone: Opened) -> None:
+    assert phone.run("return document.documentElement.scrollWidth") <= 400
+    charts = phone.run(ROOM)
+    assert len(charts) > 3
+    for right, beyond in charts:
+        assert right <= 400
+        assert beyond <= 1
+    # Drawn for a phone, and not only shrunk until nobody can read it.
+    assert min(phone.run(SCALES)) > 0.7
+
+
+@needs_browser
+def test_both_heat_maps_of_a_pair_are_seen_on_a_phone(phone: Opened) -> None:
+    texts = phone.run(
+        "return [...document.querySelectorAll('.chart')].filter(c => c.offsetParent !== null)"
+        ".map(c => [...c.querySelectorAll('text')].filter(t => "
+        "t.getBoundingClientRect().right <= 400).map(t => t.textContent))"
+    )
+    assert any({"measured", "synthetic"} <= {*shown} for shown in texts)

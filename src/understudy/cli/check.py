@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from understudy.evaluate import Coded
     from understudy.public import Progress
     from understudy.release import Release
+    from understudy.schema import Schema
     from understudy.session import Session
     from understudy.synth import Mechanism
 

@@ -21,6 +21,7 @@ from understudy.cli.options import (
     TABLE,
     add_budget,
     add_discover,
+    add_fit,
     add_i_know,
     add_init,
     add_ledger,
@@ -250,6 +251,9 @@ def parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
         commands.add_parser(
             "sample", help="draw more rows or people from a release, at no privacy cost"
         )
+    )
+    add_fit(
+        commands.add_parser("fit", help="make rows from marginals that were measured elsewhere")
     )
     report = commands.add_parser("report", help="write a release's report, one HTML file")
     report.add_argument("release", help="a release's folder")

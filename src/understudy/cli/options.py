@@ -154,3 +154,19 @@ def add_init(init: argparse.ArgumentParser) -> None:
     )
     add_budget(init)
     add_output(init)
+
+
+def add_fit(fit: argparse.ArgumentParser) -> None:
+    """Add the options of `fit`."""
+    fit.description = (
+        "Fits a model to noisy marginals that were measured elsewhere, and draws rows from it. No "
+        "private table is opened. Each file has the marginal's columns, 'count' and "
+        "'standard_error'."
+    )
+    fit.add_argument("marginals", help="a folder of CSV or Parquet files")
+    add_unit(fit)
+    add_budget(fit)
+    fit.add_argument("--promised-by", metavar="WHO", help="who measured them, and promises that")
+    fit.add_argument("--rows", type=int, metavar="N", help="rows to draw (default: as counted)")
+    fit.add_argument("--out", help="a new folder for the release")
+    add_output(fit)

@@ -38,6 +38,8 @@ _TALKATIVE = ("py4j.clientserver", "py4j.java_gateway")
 """Python's loggers of the traffic with Java."""
 _PRINTING = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
 """Loggers that print Spark's errors, including cells."""
+TOO_NEW = (4, 2)
+"""The first version of Spark that is refused."""
 ANSWERS_WITHIN = 10.0
 """The timeout of a cluster's master, in seconds."""
 
@@ -46,6 +48,22 @@ def is_frame(data: object) -> bool:
     """Return whether a table in memory is a Spark DataFrame."""
     kind = type(data)
     return kind.__module__.startswith("pyspark.sql.") and kind.__name__ == "DataFrame"
+
+
+def check_version(version: str) -> None:
+    """Raise if this Spark may fail because of a value, which would tell of it.
+
+    >>> check_version("4.1.4")
+    """
+    found = re.match(r"(\d+)\.(\d+)", version)
+    if found is not None and (int(found[1]), int(found[2])) >= TOO_NEW:
+        raise EngineError(
+            f"Spark {version} is not supported: it fails at a number beyond 64 bits, where earlier "
+            "ones read it as missing, and no value may fail a run",
+            got=f"pyspark {version}",
+            allowed="4.0 and 4.1",
+            hint="pip install 'pyspark<4.2', or read files and databases without Spark",
+        )
 
 
 class Application:
@@ -64,6 +82,7 @@ class Application:
             self._engines += 1
             try:
                 running = data.sparkSession if is_frame(data) else self._running(data.master)
+                check_version(str(running.version))
                 return attempt(lambda: self._joined(running, settings))
             except BaseException:
                 self.leave()
@@ -101,8 +120,10 @@ class Application:
             raise MissingPackageError(
                 "a table in Spark needs pyspark", hint="pip install 'understudy[spark]'"
             )
-        from pyspark import SparkContext  # noqa: PLC0415  an extra
+        from pyspark import SparkContext, __version__  # noqa: PLC0415  an extra
         from pyspark.sql import SparkSession  # noqa: PLC0415
+
+        check_version(__version__)
 
         running = SparkContext._active_spark_context  # noqa: SLF001
         if running is not None:
