@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from understudy.budget import ResolvedUnit
     from understudy.public import Batch, Batches, Within
+    from understudy.public.batches import People
     from understudy.schema import Array, Codes, Column, Schema
     from understudy.schema.columns.column import Of
 
@@ -33,7 +34,7 @@ class Decoded:
         """The rows of each batch."""
         self._batches: Batches | None = batches
         self._released = [c for c in schema.released_columns if of in {None, c.of}]
-        self._within = within
+        self._within, self._order_by = within, schema.order_by
         self.ids = _first_ids(schema, unit)
         """The first synthetic person's id, in each of the unit's columns that are ids."""
         self._seed = int(rng.integers(2**63))
@@ -73,7 +74,26 @@ class Decoded:
             columns = {name: batch.people + first for name, first in self.ids.items()}
         for column in self._released:
             columns[column.name] = column.joined(batch.codes, draw, rng)
-        return columns
+        return columns if batch.people is None else self._in_order(columns, batch.people)
+
+    def _in_order(self, columns: dict[str, Array], people: People) -> dict[str, Array]:
+        """Put the rows of people who come one after the other in the order of their values.
+
+        Codes are in order already; of two moments of a month, only their values tell.
+        """
+        keys = [columns[name] for name in self._order_by if name in columns]
+        if not keys or np.any(people[1:] < people[:-1]):
+            return columns
+        order = np.lexsort([*(_sortable(key) for key in reversed(keys)), people])
+        return {name: column[order] for name, column in columns.items()}
+
+
+def _sortable(values: Array) -> Array:
+    """Return values that sort, with absent ones last."""
+    if values.dtype != np.object_:
+        return values
+    absent = np.array([value is None for value in values], dtype=np.bool_)
+    return np.where(absent, np.inf, np.where(absent, 0, values)).astype(np.float64)
 
 
 def _first_ids(schema: Schema, unit: ResolvedUnit) -> dict[str, int]:
