@@ -9,7 +9,7 @@ Only noisy answers enter.  Tied by ``tests/synth/lives/test_mechanism.py``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -91,7 +91,7 @@ class Histories:
 
     def _put_in_order(self, who: Ints, codes: dict[str, Codes], seen: dict[str, Codes]) -> None:
         """Put each person's rows in order, as far as their times are drawn."""
-        drawn = [codes[n] for n in self._schema.ordering if n in codes]
-        order = np.lexsort([*reversed(drawn), who])
+        drawn: list[NDArray[Any]] = [codes[n] for n in self._schema.ordering[::-1] if n in codes]
+        order = np.lexsort([*drawn, who])
         for each in (codes, seen):
             each |= {name: column[order] for name, column in each.items()}
