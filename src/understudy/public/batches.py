@@ -78,7 +78,7 @@ class Batches:
             return draw
 
         rows = len(next(iter(small.values())))
-        return cls(sizes=in_parts(rows), people=count, begin=begin)
+        return cls(sizes=_between_people(in_parts(rows), people), people=count, begin=begin)
 
     @property
     def rows(self) -> int:
@@ -99,6 +99,19 @@ class Batches:
         draw = self.begin()
         for i, size in enumerate(self.sizes):
             yield draw(size, np.random.default_rng((self.seed, i)))
+
+
+def _between_people(sizes: tuple[int, ...], people: People | None) -> tuple[int, ...]:
+    """Move the ends of batches to the ends of people, where these come one after the other.
+
+    >>> _between_people((2, 2), np.array([0, 1, 1, 1]))
+    (1, 3)
+    """
+    if people is None or np.any(people[1:] < people[:-1]):
+        return sizes
+    ends = np.cumsum(sizes)[:-1]
+    cuts = np.unique([0, *np.searchsorted(people, people[ends]), len(people)])
+    return tuple(np.diff(cuts).tolist()) or sizes
 
 
 def in_parts(rows: int) -> tuple[int, ...]:

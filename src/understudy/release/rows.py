@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from understudy.budget import ResolvedUnit
     from understudy.public import Batch, Batches, Within
+    from understudy.public.batches import People
     from understudy.schema import Array, Codes, Column, Schema
     from understudy.schema.columns.column import Of
 
@@ -34,6 +35,7 @@ class Decoded:
         self._batches: Batches | None = batches
         self._released = [c for c in schema.released_columns if of in {None, c.of}]
         self._within, self._keeper = within, schema.keeper
+        self._order_by = schema.order_by
         self.owners: Owners | None = None
         """The people whose rows these are, where constraints are about their own columns too."""
         self.ids = ids_of(schema, unit)
@@ -85,7 +87,27 @@ class Decoded:
             if not self._keeper.is_sum(column.name):
                 values[column.name] = column.joined(codes, draw, rng)
         self._keeper.finish(values, codes, rng, fixed=own)
-        return ids | {column.name: values[column.name] for column in self._released}
+        columns = ids | {column.name: values[column.name] for column in self._released}
+        return columns if batch.people is None else self._in_order(columns, batch.people)
+
+    def _in_order(self, columns: dict[str, Array], people: People) -> dict[str, Array]:
+        """Put the rows of people who come one after the other in the order of their values.
+
+        Codes are in order already; of two moments of a month, only their values tell.
+        """
+        keys = [columns[name] for name in self._order_by if name in columns]
+        if not keys or np.any(people[1:] < people[:-1]):
+            return columns
+        order = np.lexsort([*(_sortable(key) for key in reversed(keys)), people])
+        return {name: column[order] for name, column in columns.items()}
+
+
+def _sortable(values: Array) -> Array:
+    """Return values that sort, with absent ones last."""
+    if values.dtype != np.object_:
+        return values
+    absent = np.array([value is None for value in values], dtype=np.bool_)
+    return np.where(absent, np.inf, np.where(absent, 0, values)).astype(np.float64)
 
 
 class Owners:
