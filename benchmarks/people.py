@@ -144,10 +144,10 @@ def _cap(bounding: Bounding) -> str:
     return str(getattr(bounding, "cap", "norm"))
 
 
-def compared(name: str) -> list[dict[str, Any]]:
+def compared(name: str, epsilons: tuple[float, ...]) -> list[dict[str, Any]]:
     """Give a table's figures at every epsilon."""
     bench = Bench(name)
-    for epsilon in EPSILONS:
+    for epsilon in epsilons:
         work, often = f"{name}, epsilon {epsilon:g}", OFTEN if epsilon == 1 else REPEATS
         runs = [bench.run(us.Auto(), bench.bounding, epsilon) for _ in range(often)]
         errors = [run["pairs"] for run in runs]
@@ -192,14 +192,19 @@ def many_columns(which: int) -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    """Measure the tables named, or all of them, and tables of many columns."""
-    named = sys.argv[1:] or [*PANELS, "columns"]
+    """Measure the tables named, or all of them, and tables of many columns.
+
+    Numbers among the names are the epsilons: `people.py acs 10` measures one table at one.
+    """
+    numbers = {given: float(given) for given in sys.argv[1:] if given[0].isdigit()}
+    epsilons = tuple(numbers.values()) or EPSILONS
+    named = [given for given in sys.argv[1:] if given not in numbers] or [*PANELS, "columns"]
     for name in named:
         if name == "columns":
             for which in range(len(CPU)):
                 FIGURES.extend(apart(many_columns, which))
         else:
-            FIGURES.extend(apart(compared, name))
+            FIGURES.extend(apart(compared, name, epsilons))
     show()
 
 

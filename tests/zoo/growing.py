@@ -51,9 +51,33 @@ GROWING = (
         name="the second look is free of charge",
         kind="more is spent than there is",
         file="synth/pairs/looks.py",
-        old="            self._measure(self._last(tree), self._left)\n",
-        new="            self._measure(self._last(tree), 2 * self._left)\n",
+        old="            self._measure(self._last(), self._left)\n",
+        new="            self._measure(self._last(), 2 * self._left)\n",
         caught_by=f"{PAIRS}::test_columns_choices_and_looks_share_the_budget_as_was_said",
+    ),
+    Bug(
+        name="further pairs are chosen by the exact distances",
+        kind="an exact number is taken as public",
+        file="synth/pairs/gains.py",
+        old="        values = door.distances(asked, scale=scale, bounding=bounding)\n",
+        new="""        from understudy.door import Select
+        from understudy.vault.candidates import distances
+
+        door.distances(asked, scale=scale, bounding=bounding)
+        question = Select(
+            candidates=tuple(asked), epsilon=1.0, bounding=bounding, merged=door._merged
+        )
+        values = distances(question, door._door._table) / 2**16
+""",
+        caught_by=f"{PAIRS}{WITHOUT}[leaves]",
+    ),
+    Bug(
+        name="a look spends all that is left for looks, and leaves as much",
+        kind="more is spent than there is",
+        file="synth/pairs/gains.py",
+        old="        grains = 0 if looks == 1 else grains - price_grains(price, door.currency)\n",
+        new="        grains = 0 if looks == 1 else grains\n",
+        caught_by=f"{PAIRS}::test_further_looks_share_what_choosing_may_cost",
     ),
     Bug(
         name="columns are asked again at twice what is left",

@@ -160,3 +160,21 @@ def test_whom_a_question_weighs_down_follows_from_noise_and_bias() -> None:
     assert chosen[-1] >= 0.9 * len(sizes.people)
     one = Sizes(np.array([1000.0]))
     assert typical_size(one, np.ones(3), cells, price=0.1) == 1
+
+
+@pytest.mark.parametrize(("alike", "error"), [(True, 30.0), (True, 100.0), (False, 5.0)])
+def test_public_people_count_as_far_as_they_are_alike(alike: bool, error: float) -> None:
+    """Where they are, noise is much less; where they are not, what was measured stands."""
+    rng, people = np.random.default_rng(5), 2000
+    public = rng.geometric(0.2 if alike else 0.9, 5000)
+    starts = class_starts(10_000)
+    sizes = rng.geometric(0.2, people)
+    true = np.bincount(np.searchsorted(starts, sizes, side="right") - 1, minlength=len(starts))
+    off = []
+    for _ in range(20):
+        noisy = true + rng.normal(0, error, len(starts))
+        classes = Classes(starts, noisy, error, Noisy(float(people), 1.0), Currency.GDP)
+        found = classes.beside(public)
+        off.append([np.abs(c.counts - true).sum() for c in (classes, found)])
+    alone, beside = np.mean(off, axis=0)
+    assert beside < (0.6 if alike else 1.02) * alone

@@ -22,7 +22,7 @@ from tests.synth.planted import (
     silent,
 )
 from understudy.audit import replay
-from understudy.door import Measure, Select, Total
+from understudy.door import Distances, Measure, Select, Total
 from understudy.errors import BudgetError, UsageError
 from understudy.public import Synthesis
 from understudy.synth.pairs.looks import ONLY_COLUMNS
@@ -88,6 +88,47 @@ def test_columns_choices_and_looks_share_the_budget_as_was_said() -> None:
     # What choosing did not need is the last question's.
     assert last >= tree * (1 - 1e-9)
     assert sum(door.shares) == pytest.approx(1, abs=1e-6)
+
+
+def tangled(columns: int = 8, rows: int = 4000, codes: int = 4) -> Table:
+    """Columns that are all correlated, each with all others."""
+    rng = np.random.default_rng(1)
+    hidden = rng.integers(codes, size=rows)
+    return {
+        f"c{i}": np.where(rng.random(rows) < 0.8, hidden, rng.integers(codes, size=rows))
+        for i in range(columns)
+    }
+
+
+def test_further_looks_share_what_choosing_may_cost() -> None:
+    """And what they measure of pairs is as precise as the tree, until the last query."""
+    with listening(tangled(), budget=us.Budget(epsilon=30.0, delta=1e-6)) as door:
+        made(door)
+    looks = [
+        (len(question.candidates), share)
+        for question, share in zip(door.heard, door.shares, strict=True)
+        if isinstance(question, Distances)
+    ]
+    assert 2 <= len(looks) <= 4
+    # Every look chooses half as many pairs as there are columns, and asks about the others next.
+    assert [count for count, _ in looks] == [21 - 4 * i for i in range(len(looks))]
+    for _, share in looks[: 4 - 1]:
+        assert share == pytest.approx(0.05 / 4, rel=1e-3)
+    assert sum(share for _, share in looks) <= 0.05 * (1 + 1e-9)
+    assert sum(door.shares) == pytest.approx(1, abs=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_where_noise_counts_distances_are_measured_at_once_and_nothing_stops_by_chance(
+    seed: int,
+) -> None:
+    """All pairs are alike here, so that all pay or none does."""
+    held = tangled(columns=7, rows=2500, codes=2)
+    with listening(held, budget=us.Budget(epsilon=1.0, delta=1e-6), seed=seed) as door:
+        found = made(door)
+    asked = [len(q.candidates) for q in door.choices if isinstance(q, Distances)]
+    assert asked == [15, 15]
+    assert len(found.details["pairs"]) == 21
 
 
 @given(st.integers(0, 1000))
@@ -216,11 +257,7 @@ def test_settings_that_cannot_be(settings_: dict[str, Any], error: type, text: s
 
 
 def test_a_model_stays_as_small_as_was_said() -> None:
-    rng = np.random.default_rng(1)
-    hidden = rng.integers(4, size=4000)
-    held: Table = {
-        n: np.where(rng.random(4000) < 0.8, hidden, rng.integers(4, size=4000)) for n in "abcdef"
-    }
+    held = tangled(columns=6)
     with listening(held, budget=ENOUGH) as door:
         small = made(door, us.Pairs(model_limit=1500))
     with listening(held, budget=ENOUGH) as door:

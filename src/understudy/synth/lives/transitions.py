@@ -17,7 +17,7 @@ import numpy as np
 
 from understudy.door import Derived, Merge, MergedDoor, View, ViewDoor
 from understudy.synth.measure.weighted_round import WeightedMarginal, weighted_round
-from understudy.synth.pairs.looks import pair_weight
+from understudy.synth.pairs.precision import pair_weight
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

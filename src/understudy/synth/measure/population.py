@@ -142,7 +142,7 @@ class Crowd:
             if self.classes is not None:
                 # The rows are those left by contribution bounding.
                 total = Noisy(float(rows), max(1.0, ROWS_OFF * rows))
-                sizes = self.classes.sizes(total, cap=cap).clipped(cap)
+                sizes = _beside(self.classes, public).sizes(total, cap=cap).clipped(cap)
         if sizes is None:
             assert public is not None  # noqa: S101  they are asked where nobody shows them
             sizes = Sizes.public(public, rows)
@@ -205,7 +205,7 @@ def meet(
         cap = classes.cap(rows_price)
     scale = scale_upper(rows_price, door.currency, bound=Fraction(cap) ** 2)
     rows = Noisy(max(1.0, door.total(cap=cap, scale=scale)), door.currency.deviation(scale))
-    sizes = None if classes is None else classes.sizes(rows, cap=cap)
+    sizes = None if classes is None else _beside(classes, public).sizes(rows, cap=cap)
     if sizes is None or known:
         return Crowd(
             rows=rows.value,
@@ -225,6 +225,13 @@ def meet(
         classes=classes,
         error=rows.error,
     )
+
+
+def _beside(classes: Classes, public: PublicTable | None) -> Classes:
+    """Return what is known of sizes, from public people too if there are some."""
+    if public is None or public.people is None:
+        return classes
+    return classes.beside(public.sizes())
 
 
 def best_cap(public: PublicTable, price: float) -> int:

@@ -193,6 +193,19 @@ class Classes:
         mean = (self.counts * self.error**-2.0 + counts * error**-2.0) / precise
         return replace(self, counts=mean, error=precise**-0.5)
 
+    def beside(self, sizes: Ints) -> Classes:
+        """Return the mean with as many public people of these sizes, as far as they are alike.
+
+        Public people have an error of their own, as if it were noise: what they differ by from the
+        noisy counts beyond these counts' noise, and no less than that of a sample.
+        """
+        classes = np.searchsorted(self.starts, sizes, side="right") - 1
+        shares = np.bincount(classes, minlength=len(self.starts)) / len(sizes)
+        likely = shares * max(1.0, self.people.value)
+        some = slice(0, 1 + max(self._last(), int(classes.max())))
+        apart = float(np.mean((self.counts - likely)[some] ** 2)) - self.error**2
+        return self.joined(likely, math.sqrt(max(apart, float(likely[some].mean()))))
+
     def to_dict(self) -> dict[str, Any]:
         """Return the answers as plain data, up to the last class that stands out of its noise."""
         last = self._last() + 1

@@ -1,19 +1,21 @@
-"""Looks: which pairs of columns are worth their noise, found by looking twice.
+"""Looks: which pairs of columns are worth their noise, found by looking several times.
 
-**What a pair is worth.**  Asking for a pair puts right what the model gets wrong of it, an L1
-distance D, and adds noise: with noise σ in each cell, P = Σ min(E|noise|, e) where the table is
-like the model's e (`select.cliques.gaining`).  With m pairs asked, √m·σ each; one more
-makes the noise of all others larger by a share 1/2m, which is half of its own noise in all.  So a
-pair pays where D > 1½·P.  Choosing stops where "none" is chosen: a candidate whose distance is that
-of the number of rows, which is next to nothing.
+**What a pair is worth.**  Measuring a pair corrects what the model gets wrong of it, an L1 distance
+D, and adds noise: with noise σ in each cell, P = Σ min(E|noise|, e) where the table is like the
+model's e (`select.cliques.gaining`).  With m pairs measured, √m·σ each; one more makes the noise of
+all others larger by a share 1/2m, which is half of its own noise in all.  So a pair pays where
+D > 1½·P.
 
-**How noise is shared.**  A marginal of n cells weighs n^⅓ (√n for Laplace's noise), which makes the
-noise of all of them least.  With prices μ₁ for the tree and μ₂ for the last question, all pairs are
-told alike if together they have precision (μ₁² + μ₂²)/Σ n^⅔ · n^⅔; what the tree has had of that is
-left out of the last question.
+**Looks.**  A tree comes first.  Then distances of all other pairs are measured at once, those that
+gain most for the room they need in the model are measured, and the model is fitted to them: what it
+gets wrong after that is the next look's (`pairs.gains`).
 
-**What columns are worth.**  What a column is off by is in all of its pairs, what a pair is off by
-in itself alone.  Of what is left the share goes to columns that makes the sum of both least.
+**How noise is shared.**  A marginal of n cells weighs n^⅓ (√n for Laplace noise), which makes the
+noise of all of them least.  Precision per n^⅔ is in the end the same for all pairs: the last query
+leaves out what earlier ones had of it.
+
+**What columns are worth.**  A column's error is in all of its pairs, a pair's in itself alone.  Of
+what is left the share goes to columns that makes the sum of both least.
 
 Tied by ``tests/synth/pairs/test_mechanism.py``.
 """
@@ -29,7 +31,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from understudy.budget import (
-    Norm,
     Weights,
     price_grains,
     price_lower,
@@ -41,14 +42,16 @@ from understudy.door import Candidate
 from understudy.graph import estimate, model_bytes
 from understudy.synth.measure.noise_levels import MEAN_SIZE
 from understudy.synth.measure.weighted_round import WeightedMarginal, weighted_round
+from understudy.synth.pairs.gains import distances_noise, noisy_distances, roomy, worthwhile
+from understudy.synth.pairs.precision import columns_noise, filled, pair_weight
 from understudy.synth.select.cliques import gaining
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from understudy.door import Clique, Door, Measurement, MergedDoor
+    from understudy.door import Clique, Measurement
     from understudy.graph import Model
     from understudy.public import Progress
     from understudy.synth.measure.compression import Compressed
@@ -57,14 +60,20 @@ if TYPE_CHECKING:
 
 MOST_ITERATIONS = 300
 LOOK_ITERATIONS = 100
+LOOK_STALLED = 0.005
+"""A look's fit stops when the loss falls more slowly: noise is many times as large."""
+FURTHER = 4
+"""The maximum number of looks after the tree."""
 DROWNED = 0.3
 """No pair is measured where noise alone makes this total variation error."""
 WORTH = 0.1
 """No more pairs are chosen than would pay if the model were this far off."""
-BYTES_A_ROW = 32
-"""The model's size limit grows with the number of rows."""
 MODEL_LIMITS = (2_000_000, 8_000_000)
-"""The bounds of the default size limit of a model, in bytes."""
+"""The default limits of a model's size, in bytes: in any case, and where that is worth its time."""
+WORTH_ROOM = 0.05
+"""The larger limit is used if it removes this share of the error."""
+GUMBEL = 2 * math.pi / math.sqrt(6)
+"""The deviation of the noise that the exponential mechanism adds to a score, for epsilon 1."""
 OTHERS = 1.5
 """A pair's own noise, and the noise that it adds to all others."""
 SHARES = tuple(i / 10 for i in range(10))
@@ -76,7 +85,7 @@ ONLY_COLUMNS = (
 
 
 class Looks:
-    """Two looks at pairs over compressed columns, and the measurements made for them."""
+    """Looks at pairs over compressed columns, and the measurements made for them."""
 
     def __init__(
         self,
@@ -99,11 +108,12 @@ class Looks:
         self.crowd = replace(columns.crowd, repeats=columns.crowd.repeats**2)
         """The people, and how often their rows agree in two columns."""
         self._bounding, self._kept = columns.crowd.bounding, 1.0
+        self._told: dict[Clique, float] = {}
+        """The precision that each pair was measured with, for its width."""
         pairs = itertools.combinations(self._domain, 2)
         self._pairs = [pair for pair in pairs if self._domain.cells(pair) <= most_cells]
         self._model = self._fitted(None, LOOK_ITERATIONS)
-        low, high = MODEL_LIMITS
-        self._limit = model_limit or min(high, max(low, round(BYTES_A_ROW * self._model.total)))
+        self._limits = MODEL_LIMITS if model_limit is None else (model_limit, model_limit)
 
     def ask(self, progress: Progress) -> None:
         """Choose and measure a tree, choose more pairs, and measure all with what is left."""
@@ -117,19 +127,15 @@ class Looks:
         progress("choosing a tree of pairs", 0)
         self._settle_bounding(steps)
         self._choose(expected, steps, price=self._prices["choice"], tree=True)
-        tree = tuple(self.chosen)
-        if tree:
+        if self.chosen:
             progress("measuring the tree", 0)
-            self._measure(dict.fromkeys(tree, 1.0), self._prices["tree"])
-            self._model = self._fitted(self._model, LOOK_ITERATIONS)
-            progress("choosing more pairs", 0)
-            expected = self._expected()
-            self._choose(expected, self._more(expected), price=self._prices["more"], tree=False)
+            self._look(self.chosen, self._prices["tree"])
+            expected = self._look_further(progress)
         progress("measuring columns again", 0)
         self._ask_columns_again(self._columns_share(expected))
         if self.chosen:
             progress("measuring all pairs", 0)
-            self._measure(self._last(tree), self._left)
+            self._measure(self._last(), self._left)
 
     def settle(self, progress: Progress, more: Iterable[Measurement] = ()) -> Model:
         """Fit the final model to convergence, to ``more`` measurements too."""
@@ -141,7 +147,9 @@ class Looks:
         told: dict[str, Any] = {"pairs": [list(pair) for pair in self.chosen]}
         return told if self.coarser is None else {**told, "coarser": self.coarser}
 
-    def _fitted(self, start: Model | None, most: int, more: Iterable[Measurement] = ()) -> Model:
+    def _fitted(
+        self, start: Model | None, most: int, more: Iterable[Measurement] = (), stalled: float = 0.0
+    ) -> Model:
         measured = [*self.measured, *more]
         return estimate(
             self._domain,
@@ -150,6 +158,7 @@ class Looks:
             zeros=self.columns.zeros(measured),
             start=start,
             most=most,
+            stalled=stalled,
         ).model
 
     def _ask_columns_again(self, share: float) -> None:
@@ -168,9 +177,10 @@ class Looks:
         """
         if not self.chosen:
             return 1.0
-        first, tree, left = self._prices["first"], self._prices["tree"], self._left
+        first, left = self._prices["first"], self._left
+        spent = math.sqrt(math.fsum(told * self._width([p]) for p, told in self._told.items()))
         power, (_, off) = 2 / self._currency.power, self._plan(len(self.chosen))
-        sigmas, ones = self._columns_noise(), {}
+        sigmas, ones = columns_noise(self.columns, self._model.total), {}
         in_pairs, told = 0.0, dict.fromkeys(self._domain, 0.0)
         for name, noise in sigmas.items():
             ones[name] = MEAN_SIZE * float(np.minimum(noise, self._model.marginal((name,))).sum())
@@ -181,7 +191,7 @@ class Looks:
             told[b] += precision / self._domain[a]
 
         def total(share: float) -> float:
-            pairs = (tree**2 + (1 - share) ** power * left**2) / (tree**2 + left**2)
+            pairs = (spent**2 + (1 - share) ** power * left**2) / (spent**2 + left**2)
             again = 1 + share**power * (left / first) ** 2
             now = {
                 n: each / math.sqrt(again + pairs * told[n] * float(sigmas[n].min()) ** 2)
@@ -191,14 +201,6 @@ class Looks:
             return in_columns + in_pairs / math.sqrt(pairs)
 
         return min(SHARES, key=total)
-
-    def _columns_noise(self) -> dict[str, NDArray[np.float64]]:
-        """Return the noise of each column's codes, in rows of the model."""
-        total, found = max(1.0, self._model.total), {}
-        for support, m in zip(self.columns.supports, self.columns.measured, strict=True):
-            counted = max(1.0, float(m.values.sum())) / total
-            found[support.column] = m.scale / counted * np.sqrt(np.bincount(support.codes))
-        return found
 
     @property
     def _left(self) -> float:
@@ -282,9 +284,78 @@ class Looks:
                 # To look at all of them takes a while; where one is too much, others are.
                 free = [other for other in free if self._fits(other)]
 
+    def _look(self, pairs: Iterable[Clique], price: float) -> None:
+        """Measure pairs, all alike, and fit the model to them too."""
+        self._measure(dict.fromkeys(pairs, 1.0), price)
+        self._model = self._fitted(self._model, LOOK_ITERATIONS, stalled=LOOK_STALLED)
+
+    def _look_further(self, progress: Progress) -> Expected:
+        """Choose further pairs, and measure some before others are chosen; return what is expected.
+
+        A look's pairs are measured as precisely as the tree, if half of what is left is enough.
+        """
+        grains = price_grains(self._prices["more"], self._currency)
+        # Laplace noise is least where everything is asked once.
+        looks = 1 if self._currency.noise == "laplace" else FURTHER
+        while True:
+            progress("choosing more pairs", 0)
+            expected, had = self._expected(), len(self.chosen)
+            grains = self._choose_more(expected, grains, looks)
+            new, looks = self.chosen[had:], looks - 1
+            price = math.sqrt(min(self._told.values()) * self._width(new))
+            if not (looks and grains and new) or price > math.sqrt(0.5) * self._left:
+                return expected
+            progress("measuring more pairs", 0)
+            self._look(new, price)
+
+    def _choose_more(self, expected: Expected, grains: int, looks: int) -> int:
+        """Choose further pairs, with so many looks to come; return the grains for these.
+
+        Pairs are chosen by noisy distances of all of them, or one by one where that has less noise.
+        If a look's share is too little to tell distances apart, this is the last look.
+        """
+        most = self._more(expected)
+        free: list[Clique] = [pair for pair in self._pairs if pair not in self.chosen]
+        if not most:
+            return 0
+        one = split(grains, self._currency, [1.0] * most)[0]
+        steps = GUMBEL * self._bounding.cap / selection_epsilon_lower(one, self._currency)
+        whole = price_lower(grains, self._currency)
+        if steps < distances_noise(len(free), whole, self._bounding, self._currency)[1]:
+            self._choose(expected, most, price=whole, tree=False)
+            return 0
+        asked = [Candidate(clique=pair, expected=self._kept * expected[pair]) for pair in free]
+        away, grains = noisy_distances(
+            self._door, asked, bounding=self._bounding, grains=grains, looks=looks
+        )
+        begun = len(self.chosen)
+
+        def gains(count: int) -> dict[Clique, float]:
+            listed = self._worth(expected, free, begun + count)
+            return {p: c.weight * (away[p] - c.penalty) for p, c in listed.items()}
+
+        found = worthwhile(gains, len(free))
+        low, high = self._limits
+        if grains:
+            most = -(-len(self._domain) // 2)
+            self.chosen += roomy(found, self.chosen, self._domain, limit=low, most=most)
+            return grains
+        new, more = (roomy(found, self.chosen, self._domain, limit=limit) for limit in (low, high))
+        left = self._noise([*self.chosen, *new], expected)
+        left += math.fsum(max(0.0, away[pair]) for pair in free if pair not in new)
+        better = math.fsum(found[pair] for pair in more) - math.fsum(found[pair] for pair in new)
+        self.chosen += more if better > WORTH_ROOM * left else new
+        return 0
+
+    def _noise(self, pairs: Sequence[Clique], expected: Expected) -> float:
+        """Return the error from noise, if these pairs are measured, as selections count rows."""
+        _, off = self._plan(len(pairs))
+        lost = (float(np.minimum(off[pair], expected[pair]).sum()) for pair in pairs)
+        return self._kept * math.fsum(lost)
+
     def _fits(self, pair: Clique) -> bool:
         """Whether the model of what was chosen, and of this pair, is small enough."""
-        return model_bytes(self._domain, [*self.chosen, pair]) <= self._limit
+        return model_bytes(self._domain, [*self.chosen, pair]) <= self._limits[0]
 
     def _worth(
         self, expected: Expected, pairs: Iterable[Clique], count: int
@@ -299,18 +370,17 @@ class Looks:
             for pair in pairs
         }
 
-    def _last(self, tree: tuple[Clique, ...]) -> dict[Clique, float]:
-        """Return the last query's shares: new pairs, and what the tree is still short of."""
-        new = dict.fromkeys((pair for pair in self.chosen if pair not in tree), 1.0)
+    def _last(self) -> dict[Clique, float]:
+        """Return the last query's shares: what each pair is short of, if all end up alike."""
         if self._currency.noise == "laplace":
-            # Laplace noise is least where a marginal is measured once.
-            return new or dict.fromkeys(tree, 1.0)
-        first, last = self._prices["tree"] ** 2, self._left**2
-        had = first / self._precision(tree)
-        again = 1 - had * self._precision(self.chosen) / (first + last)
-        return new | (dict.fromkeys(tree, again) if again > 0 else {})
+            new = [pair for pair in self.chosen if pair not in self._told]
+            return dict.fromkeys(new or self.chosen, 1.0)
+        had = np.array([self._told.get(pair, 0.0) for pair in self.chosen])
+        short = filled(had, np.array([self._width([p]) for p in self.chosen]), self._left**2)
+        shares = dict(zip(self.chosen, (short / short.max()).tolist(), strict=True))
+        return {pair: share for pair, share in shares.items() if share > 0}
 
-    def _precision(self, pairs: Iterable[Clique]) -> float:
+    def _width(self, pairs: Iterable[Clique]) -> float:
         return math.fsum(self._domain.cells(pair) ** (2 / 3) for pair in pairs)
 
     def _measure(self, shares: Mapping[Clique, float], price: float) -> None:
@@ -326,11 +396,6 @@ class Looks:
         )
         self.crowd = self.crowd.told(found, price=price)
         self.measured += found
-
-
-def pair_weight(door: Door | MergedDoor, cells: int, share: float = 1.0) -> float:
-    """Return the weight in a round of a marginal with a share of the precision of the largest."""
-    if isinstance(door.bounding, Norm):
-        # Under `Norm` cells count in any case, and σ scales with the power ⅔ of a weight.
-        return math.pow(share, 3 / 4)
-    return math.sqrt(share) * math.pow(cells, door.currency.weight_power)
+        each = price**2 / math.fsum(share * self._width([p]) for p, share in shares.items())
+        for pair, share in shares.items():
+            self._told[pair] = self._told.get(pair, 0.0) + share * each
