@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from understudy.budget import Unit
 from understudy.cli import arguments
 from understudy.cli.output import tell
 from understudy.cli.progress import shown
@@ -28,6 +29,7 @@ from understudy.errors import BudgetError
 from understudy.evaluate import METRICS, compare, read_private, read_synthetic
 from understudy.ledger import Ledger, describe_left
 from understudy.opening import bounding_words, dangers, refuse
+from understudy.public import moved
 from understudy.release.guarantee import delta_words, whole_person, whole_person_words
 from understudy.schema.constraints import sentence
 
@@ -75,7 +77,7 @@ def _checked(
         for bounding in stage.crowd.boundings(session):
             _, found = _rehearsed(stage, replace(session, bounding=bounding), mechanism, progress)
             others[bounding_words(bounding)] = _mean(found)
-    real = stage.public_rows(session)
+    real = _public_rows(stage, session)
     chosen = release.manifest["mechanism"].get("chosen", {"name": mechanism.name})
     facts = {
         "rehearsed_on": stage.told,
@@ -140,6 +142,16 @@ def _bytes(release: Release) -> int:
     if release.model is None:
         return 0
     return sum(table.nbytes for table in release.model.tables.values())
+
+
+def _public_rows(stage: Stage, session: Session) -> Coded | None:
+    """Read the public rows, those that break a constraint too."""
+    if session.public is None or not session.schema.constraints:
+        return None
+    known = stage.people is not None and stage.crowd is None
+    schema = stage.schema if known else moved(session.public, session.schema)
+    unit = session.unit if known else Unit.each_row()
+    return read_private(session.public, schema=schema, unit=unit)
 
 
 def _constraints(schema: Schema, real: Coded | None) -> list[dict[str, Any]]:

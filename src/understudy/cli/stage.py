@@ -9,7 +9,6 @@ import numpy as np
 
 from understudy.budget import Norm, Unit, Weights
 from understudy.errors import UsageError
-from understudy.evaluate import read_private
 from understudy.public import Batches, PublicTable, moved
 from understudy.release.rows import Decoded
 from understudy.session import open_session
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from understudy.budget import Bounding
-    from understudy.evaluate import Coded
     from understudy.public import Progress
     from understudy.release import Release
     from understudy.schema import Array, Schema
@@ -137,16 +135,6 @@ class Stage:
             ledger=ledger,
         )
         return rehearsal.run(mechanism, progress=lambda s, d: progress(f"rehearsal: {s}", d))
-
-    def public_rows(self, session: Session) -> Coded | None:
-        """Read the public rows, those that break a constraint too."""
-        if session.public is None:
-            return None
-        known = self.people is not None and self.crowd is None
-        schema = self.schema if known else moved(session.public, session.schema)
-        return read_private(
-            session.public, schema=schema, unit=session.unit if known else Unit.each_row()
-        )
 
     @property
     def warnings(self) -> list[str]:
