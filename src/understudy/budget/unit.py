@@ -44,8 +44,11 @@ class Unit:
 
     def __init__(self, *columns: str, nulls: Nulls = "drop") -> None:
         """Name the columns that identify a person."""
-        named = all(isinstance(name, str) and name for name in columns)
-        if not columns or not named or len(set(columns)) < len(columns):
+        if (
+            not columns
+            or not all(isinstance(name, str) and name for name in columns)
+            or len(set(columns)) < len(columns)
+        ):
             raise BudgetError(
                 "a unit needs at least one column name, each only once",
                 got=", ".join(map(repr, columns)) or "none",

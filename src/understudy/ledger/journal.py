@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 WAIT_SECONDS = 10.0
 BACKUP = "what was spent after a backup was made still counts against the total"
-OTHER_FILE = f"name the ledger's own file; if this was it, it was overwritten: {BACKUP}"
 # Any other file is rejected by its mark.
 _KEYED = 0x55534C32  # "USL2"
 _UNKEYED = 0x55534C31  # "USL1": the chain has no key
@@ -160,9 +159,15 @@ def _trouble(path: Path, error: Exception) -> UnderstudyError:
         sqlite3.SQLITE_ERROR,
     ):
         return StorageError(f"cannot use the ledger {path}", got=str(error))
-    if code == sqlite3.SQLITE_NOTADB:
-        return LedgerDamagedError(f"{path} is not a ledger", got=str(error), hint=OTHER_FILE)
-    return LedgerDamagedError(f"the ledger {path} is damaged", got=str(error), hint=BACKUP)
+    return LedgerDamagedError(
+        f"{path} is not a ledger"
+        if code == sqlite3.SQLITE_NOTADB
+        else f"the ledger {path} is damaged",
+        got=str(error),
+        hint=f"name the ledger's own file; if this was it, it was overwritten: {BACKUP}"
+        if code == sqlite3.SQLITE_NOTADB
+        else BACKUP,
+    )
 
 
 @contextmanager
