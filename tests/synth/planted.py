@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -141,19 +142,37 @@ def heavy(*, leaves: bool) -> Pair:
     """One person has 150 of 390 rows, and is all that ties the columns a and b, and all of c."""
     rng = np.random.default_rng(4)
     own = {"a": rng.integers(3, size=240), "b": rng.integers(3, size=240), "c": np.zeros(240)}
-    fewer = {**own, "id": np.arange(240)}
-    theirs = {**dict.fromkeys("abc", np.arange(150) % 3), "id": np.full(150, 999)}
+    return _without_the_heaviest(own, dict.fromkeys("abc", np.arange(150) % 3), leaves=leaves)
+
+
+def lone(*, leaves: bool) -> Pair:
+    """One person is all that ties a and b; but for that, everything is equally common."""
+    cells, held = np.arange(32).repeat(8), np.arange(16).repeat(10)
+    own = {name: cells // 2**i % 2 for i, name in enumerate("abcde")}
+    theirs = {"a": held % 2, **{name: held // 2**i % 2 for i, name in enumerate("bcde")}}
+    return replace(
+        _without_the_heaviest(own, theirs, leaves=leaves), budget=Budget(epsilon=1000, delta=1e-6)
+    )
+
+
+def _without_the_heaviest(
+    own: Mapping[str, Any], theirs: Mapping[str, Any], *, leaves: bool
+) -> Pair:
+    """Everybody has a row, and one person all of theirs; in the neighbour they are not there."""
+    count, held = len(own["a"]), len(theirs["a"])
+    fewer = {**own, "id": np.arange(count)}
+    theirs = {**theirs, "id": np.full(held, 999)}
     more = {name: np.concatenate((fewer[name], theirs[name])) for name in fewer}
     tables = [{n: c.astype(np.int64).astype(object) for n, c in t.items()} for t in (more, fewer)]
     table, neighbour = tables if leaves else reversed(tables)
-    columns = (Integer(name=n, min=0, max=2, missing=False) for n in "abc")
+    columns = (Integer(name=n, min=0, max=2, missing=False) for n in own)
     return Pair(
         schema=Schema("heavy", (Id(name="id"), *columns)),
         unit=Unit("id"),
-        bounding=Weights(150),
+        bounding=Weights(held),
         budget=Budget(epsilon=1e4, delta=1e-6),
         table=table,
         neighbour=neighbour,
         public=None,
-        apart=150,
+        apart=held,
     )

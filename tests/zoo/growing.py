@@ -69,7 +69,8 @@ GROWING = (
         )
         values = distances(question, door._door._table) / 2**16
 """,
-        caught_by=f"{PAIRS}{WITHOUT}[leaves]",
+        caught_by=f"{PAIRS}::test_and_so_are_further_pairs_without_the_only_person_who_ties_any"
+        "[leaves]",
     ),
     Bug(
         name="a look spends all that is left for looks, and leaves as much",

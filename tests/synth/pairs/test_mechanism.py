@@ -17,6 +17,7 @@ from tests.synth.planted import (
     heavy,
     in_order,
     listening,
+    lone,
     pair_distance,
     planted,
     silent,
@@ -230,6 +231,13 @@ def test_given_the_same_answers_the_same_is_asked_without_the_person_of_most_row
     leaves: bool,
 ) -> None:
     found = replay(us.Pairs(), heavy(leaves=leaves))
+    assert found.questions >= 4
+    assert found.reach == pytest.approx(1)
+
+
+@pytest.mark.parametrize("leaves", [True, False], ids=["leaves", "arrives"])
+def test_and_so_are_further_pairs_without_the_only_person_who_ties_any(leaves: bool) -> None:
+    found = replay(us.Pairs(), lone(leaves=leaves))
     assert found.questions >= 4
     assert found.reach == pytest.approx(1)
 

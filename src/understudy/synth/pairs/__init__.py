@@ -1,4 +1,4 @@
-"""Pairs: those that are worth their noise, in two looks; as many as the people allow."""
+"""Pairs: those that are worth their noise, in several looks; as many as the people allow."""
 
 from understudy.synth.pairs.mechanism import Pairs
 

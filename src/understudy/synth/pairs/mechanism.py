@@ -1,16 +1,17 @@
-"""Pairs: those that are worth their noise, in two looks; as many as the people allow.
+"""Pairs: those that are worth their noise, in several looks; as many as the people allow.
 
 Every column is measured, and rare codes are merged.  A first look chooses a tree of pairs, each
-worth what columns taken as independent get wrong of it less what noise would, and measures them.  A
-second look chooses further pairs, each worth what the model so far gets wrong; when nothing is
-worth its noise any more, it stops.  What is left of the budget measures columns again, as far as
-that reduces the error more, the new pairs, and the tree again, so that all are equally precise.
-Where noise exceeds every pair's signal, columns are measured again in place of pairs.
-`docs/pairs.md` has the derivation.
+worth what columns taken as independent get wrong of it less what noise would, and measures them.
+Further looks measure how far the model so far is from all other pairs, and choose those that gain
+most for the room they need; where nothing is worth its noise, that is all.  What is left of the
+budget measures columns again, as far as that reduces the error more, and all pairs again, so that
+they are equally precise.  Where noise exceeds every pair's signal, columns are measured again in
+place of pairs.  `docs/pairs.md` has the derivation.
 
-Privacy: noise as in `measure.weighted_round`; every choice is one `select`, whose score a person
-moves by at most the cap, up or down (`docs/proofs/select.md`); to stop is a candidate like others.
-Prices follow from earlier answers; all of it composes adaptively, by the ledger.
+Privacy: noise as in `measure.weighted_round`; a tree's choices are `select`, whose score a person
+moves by at most the cap, up or down (`docs/proofs/select.md`), and to stop is a candidate like
+others; further ones follow from noisy `distances` (`docs/proofs/distances.md`).  Prices follow from
+earlier answers; all of it composes adaptively, by the ledger.
 
 The config, the plan, the run.
 """
@@ -53,8 +54,8 @@ class Pairs(CompressionSettings):
     most_cells: int = 1_000_000
     """The maximum number of cells of a pair."""
     model_limit: int | None = None
-    """The maximum size of the model's tables in bytes, where it is more than a tree; if None, 2 to
-    8 MB, by the number of rows."""
+    """The maximum size of the model's tables in bytes, where it is more than a tree; if None, 2 MB,
+    or 8 MB where that removes a twentieth of the error."""
     first_share: float = 0.3
     """The share of the remaining budget for single columns."""
     tree_share: float = 0.25
