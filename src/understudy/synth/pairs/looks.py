@@ -15,9 +15,8 @@ noise of all of them least.  Precision per n^⅔ is in the end the same for all 
 leaves out what earlier ones had of it.
 
 **What columns are worth.**  A column's error is in all of its pairs, a pair's in itself alone.  Of
-what is left the share goes to columns that makes the sum of both least.
-
-Tied by ``tests/synth/pairs/test_mechanism.py``.
+what is left the share goes to columns that makes the sum of both least.  All of it is tied by
+``tests/synth/pairs/test_mechanism.py``.
 """
 
 from __future__ import annotations
