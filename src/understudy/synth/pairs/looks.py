@@ -6,9 +6,8 @@ model's e (`select.cliques.gaining`).  With m pairs measured, √m·σ each; one
 all others larger by a share 1/2m, which is half of its own noise in all.  So a pair pays where
 D > 1½·P.
 
-**Looks.**  A tree comes first.  Then distances of all other pairs are measured at once, those that
-gain most for the room they need in the model are measured, and the model is fitted to them: what it
-gets wrong after that is the next look's (`pairs.gains`).
+**Looks.**  A tree comes first.  Then distances of all other pairs are measured, and those that gain
+most for the room they need; what the model then gets wrong is the next look's (`pairs.gains`).
 
 **How noise is shared.**  A marginal of n cells weighs n^⅓ (√n for Laplace noise), which makes the
 noise of all of them least.  Precision per n^⅔ is in the end the same for all pairs: the last query
@@ -152,7 +151,7 @@ class Looks:
         measured = [*self.measured, *more]
         return estimate(
             self._domain,
-            [*self._ones, *measured],
+            self._ones + measured,
             total=self.crowd.rows,
             zeros=self.columns.zeros(measured),
             start=start,
