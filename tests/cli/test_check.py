@@ -104,6 +104,7 @@ def test_the_facts_are_one_object(city: Place) -> None:
         "model_bytes",
         "expected_pair_error",
         "worst_pairs",
+        "constraints",
         "crowd",
         "ledger",
         "warnings",
