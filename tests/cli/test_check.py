@@ -109,6 +109,7 @@ def test_the_facts_are_one_object(city: Place) -> None:
         "worst_pairs",
         "quality",
         "signal",
+        "constraints",
         "crowd",
         "ledger",
         "warnings",

@@ -215,7 +215,8 @@ class _Measuring:
         for name, metric in self.metrics.items():
             settings = self.asked[name]
             if not metric.yardsticks and settings is not None:
-                self.progress(metric.title, 0.0)
+                if settings:
+                    self.progress(metric.title, 0.0)
                 results[name] = metric.compute(tables, **settings)
         return {name: found for name, found in results.items() if found is not None}
 
