@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 RUNS = int(os.environ.get("UNDERSTUDY_BENCH_RUNS", "100"))
 PEOPLE, VISITS, CODES = 20_000, 200_000, 2_000
 FAILURE, OFTEN = 1e-7, 200
-SHARE = 0.94 * 8 / 10
+SHARE = 0.94 * 9 / 11
 """The share of a discovery's budget that the clinic's one column of codes has."""
 ROUNDS, MOST = (0.2, 0.8), 10
 REPEATS = 2
