@@ -56,8 +56,7 @@ if TYPE_CHECKING:
 
     Expected = Mapping[Clique, NDArray[np.float64]]
 
-MOST_ITERATIONS = 300
-LOOK_ITERATIONS = 100
+MOST_ITERATIONS, LOOK_ITERATIONS = 300, 100
 LOOK_STALLED = 0.005
 """A look's fit stops when the loss falls more slowly: noise is many times as large."""
 FURTHER = 4
@@ -332,24 +331,25 @@ class Looks:
             listed = self._worth(expected, free, begun + count)
             return {p: c.weight * (away[p] - c.penalty) for p, c in listed.items()}
 
-        found = worthwhile(gains, len(free))
-        low, high = self._limits
+        found, (low, high) = worthwhile(gains, len(free)), self._limits
         if grains:
-            most = -(-len(self._domain) // 2)
-            self.chosen += roomy(found, self.chosen, self._domain, limit=low, most=most)
+            half = -(-len(self._domain) // 2)
+            self.chosen += roomy(found, self.chosen, self._domain, limit=low, most=half)
             return grains
-        new, more = (roomy(found, self.chosen, self._domain, limit=limit) for limit in (low, high))
+        new = roomy(found, self.chosen, self._domain, limit=low)
         left = self._noise([*self.chosen, *new], expected)
         left += math.fsum(max(0.0, away[pair]) for pair in free if pair not in new)
-        better = math.fsum(found[pair] for pair in more) - math.fsum(found[pair] for pair in new)
-        self.chosen += more if better > WORTH_ROOM * left else new
+        if math.fsum(found[p] for p in found if p not in new) > WORTH_ROOM * left:
+            more = roomy(found, self.chosen, self._domain, limit=high)
+            if sum(found[p] for p in more) - sum(found[p] for p in new) > WORTH_ROOM * left:
+                new = more
+        self.chosen += new
         return 0
 
     def _noise(self, pairs: Sequence[Clique], expected: Expected) -> float:
         """Return the error from noise, if these pairs are measured, as selections count rows."""
         _, off = self._plan(len(pairs))
-        lost = (float(np.minimum(off[pair], expected[pair]).sum()) for pair in pairs)
-        return self._kept * math.fsum(lost)
+        return self._kept * sum(float(np.minimum(off[p], expected[p]).sum()) for p in pairs)
 
     def _fits(self, pair: Clique) -> bool:
         """Whether the model of what was chosen, and of this pair, is small enough."""
