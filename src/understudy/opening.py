@@ -91,7 +91,7 @@ def unit_of(given: object) -> AnyUnit:
     """Return a unit from itself, from column names, or from ``"each-row"``.
 
     >>> print(unit_of("tailnum, week"), unit_of(["tailnum", "week"]), unit_of("each-row"))
-    tailnum × week tailnum × week (each row)
+    tailnum × week tailnum × week row
     """
     if isinstance(given, str):
         given = [name.strip() for name in given.split(",")]

@@ -331,7 +331,6 @@ CASES: dict[str, Case] = {
         UsageError,
         ("public table has no rows",),
     ),
-    "no command": (lambda _: [], UsageError, ("command", "Hint: understudy --help")),
     "unknown command": (lambda _: ["sing"], UsageError, ("'sing'", "synth", "Hint:")),
     "unknown option": (lambda p: [*p.synth(), "--seed=1"], UsageError, ("--seed=1",)),
     # The schema

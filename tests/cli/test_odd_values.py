@@ -100,7 +100,7 @@ def check_toml(schema: Schema, column: Categorical) -> None:
             ledger.begin(us.Budget(epsilon=1.0, delta=1e-6), {})
             state = ledger.state()
         with redirect_stdout(out):
-            _tell(Namespace(ledger="l", json=False), Path(), found, state)
+            _tell(Namespace(ledger="l", json=False, quiet=False), Path(), found, state)
     shown = out.getvalue()
     assert len(shown.splitlines()) == 6
     assert all(letter.isprintable() or letter == "\n" for letter in shown)

@@ -263,7 +263,11 @@ def test_from_two_private_tables_to_a_report_without_a_line_by_hand(
     when = schema.timestamps[1]
     assert (when.min, when.max, when.resolution) == ("2024-05-13", "2024-05-19", "minute")
     release = us.open(
-        **given, schema=schema, bounding=us.Norm(), budget=us.Budget(epsilon=50.0, delta=1e-6)
+        **given,
+        schema=schema,
+        bounding=us.Norm(),
+        budget=us.Budget(epsilon=50.0, delta=1e-6),
+        i_know=True,
     ).run(us.Auto() if isinstance(private["people"], pa.Table) else us.Independent())
     if isinstance(private["people"], pa.Table):
         assert release.manifest["mechanism"]["chosen"]["name"] == "lives"

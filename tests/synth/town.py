@@ -67,6 +67,7 @@ def session(tmp_path: Path, **other: Any) -> us.Session:
         "bounding": us.Weights(1),
         "budget": BUDGET,
         "ledger": tmp_path / "town.ledger",
+        "i_know": True,
     }
     return us.open(**asked | other)
 

@@ -53,7 +53,8 @@ class _Parser(argparse.ArgumentParser):
         meant = None
         if wrong is not None:
             meant = nearest(wrong[1] or wrong[2], self._known(self.words))
-            message = f"{message.partition(' (choose from')[0]}"
+        if meant is not None:
+            message = message.partition(" (choose from")[0]
         raise UsageError(message, hint=meant or f"{self.prog} --help")
 
     def _known(self, words: Sequence[str]) -> Iterator[str]:

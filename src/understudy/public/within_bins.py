@@ -58,7 +58,7 @@ class Within:
         """Order the columns: each is the one least related to all that follow."""
         names = list(self._values)
         related = np.ones((len(names), len(names)))
-        if len(names) > 1:
+        if len(names) > 1 and len(self._codes[names[0]]) > 1:
             codes = np.stack([self._codes[name] for name in names]).astype(np.float64)
             with np.errstate(invalid="ignore", divide="ignore"):
                 related = np.abs(np.nan_to_num(np.corrcoef(codes)))

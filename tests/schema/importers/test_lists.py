@@ -123,7 +123,9 @@ def test_files_without_a_list_of_the_column(tmp_path: Path, listed: object) -> N
     error = refused(path)
     assert error.what == "column 'city': values_from must name a file with one list of its codes"
     assert error.got == "no list"
-    assert error.allowed == "a JSON list, or a table with a list for each column"
+    assert error.allowed == (
+        "a list in JSON, .txt or .csv, or a JSON table with a list for each column"
+    )
 
 
 def test_values_given_twice(tmp_path: Path) -> None:

@@ -112,8 +112,8 @@ def test_with_little_noise_people_come_out_as_they_are(tmp_path: Path, exact: us
     assert found.gaps < 0.05
     today = session(tmp_path, ledger=tmp_path / "pairs.ledger").run(us.Pairs())
     without = compare_people(real(), people_of(today, CLINIC))
-    assert without.constant is not None
-    assert without.constant < 0.5
+    # What is declared as a person's own is theirs in rows of any mechanism; what they do is not.
+    assert without.constant == 1.0
     assert without.repeats["ward"].error > 4 * found.repeats["ward"].error
 
 

@@ -32,7 +32,7 @@ _HINTS = {
     "file to UTF-8",
     **dict.fromkeys((EMPTY, NAMELESS, TWICE), "every column needs a name of its own"),
 }
-CSV_TABLE = """[csv] with delimiter = ";", or whatever it is"""
+CSV_TABLE = """[csv] with delimiter = ";", or whatever it is; for discover, --delimiter ";\""""
 
 
 def malformed() -> MalformedFileError:

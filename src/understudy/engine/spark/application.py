@@ -82,7 +82,8 @@ class Application:
             self._engines += 1
             try:
                 running = data.sparkSession if is_frame(data) else self._running(data.master)
-                check_version(str(running.version))
+                # Spark Connect, which is refused for what it is, may not tell its version.
+                check_version(str(getattr(running, "version", "")))
                 return attempt(lambda: self._joined(running, settings))
             except BaseException:
                 self.leave()
