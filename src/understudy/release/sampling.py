@@ -140,8 +140,7 @@ def _wanting(schema: Schema, wanted: Wanted) -> Schema:
     try:
         return replace(schema, constraints=(*schema.constraints, *only))
     except SchemaError:
-        _check_possible(0.0, wanted)
-        raise
+        raise _impossible(wanted) from None
 
 
 def _again(
@@ -231,8 +230,12 @@ def _dealt(known: PublicTable, amount: Amount, rng: np.random.Generator) -> Ints
 
 def _check_possible(mass: float, wanted: Wanted) -> None:
     if not mass > 0:
-        raise UsageError(
-            "no synthetic row has these values",
-            got=", ".join(wanted),
-            hint="name fewer columns, or more values of each",
-        )
+        raise _impossible(wanted)
+
+
+def _impossible(wanted: Wanted) -> UsageError:
+    return UsageError(
+        "no synthetic row has these values",
+        got=", ".join(wanted),
+        hint="name fewer columns, or more values of each",
+    )

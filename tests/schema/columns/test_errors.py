@@ -245,3 +245,9 @@ def test_what_all_columns_share_is_no_column_itself() -> None:
     for shared in kinds:
         with pytest.raises(TypeError, match="abstract"):
             shared(name="x")
+
+
+@pytest.mark.parametrize(("digits", "whole"), [(-1, False), (13, False), (2, True)])
+def test_digits_are_decimals_of_numbers_that_are_not_whole(digits: int, whole: bool) -> None:
+    with pytest.raises(SchemaError, match="digits are the decimals"):
+        Numeric(name="fare", edges=(0.0, 10.0), digits=digits, whole=whole)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from contextlib import closing
+from itertools import combinations
 
 import numpy as np
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -13,7 +15,7 @@ from understudy.budget import Unit
 from understudy.engine import CodedTable, engine_for
 from understudy.errors import SchemaError
 from understudy.schema import Array, Codes, Integer, Numeric, Schema, Timestamp
-from understudy.schema.constraints import Constraint, Keeper, Never, Order
+from understudy.schema.constraints import Constraint, Keeper, Never, Order, Relation, solving
 from understudy.schema.constraints.solving import conflict
 
 SEEDS = st.integers(0, 2**32)
@@ -139,6 +141,21 @@ def _keys(codes: dict[str, Array], schema: Schema) -> Array:
     return np.ravel_multi_index(
         [codes[n].astype(np.int64) for n in schema.domain], tuple(schema.domain.values())
     )
+
+
+def test_relations_that_would_be_searched_forever_are_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Eight people have seven chairs, and no two of them the same one."""
+    monkeypatch.setattr(solving, "MOST_STEPS", 500)
+    chairs = np.arange(7)
+    relations = [
+        Relation(f"{a} and {b}", (a, b), (chairs, chairs), ~np.eye(7, dtype=bool))
+        for a, b in combinations("abcdefgh", 2)
+    ]
+    with pytest.raises(SchemaError, match="too entangled"):
+        solving.Solver.of(relations).nearest({}, {})
+    assert solving.Solver.of(relations[:3]).nearest({}, {}) is not None
 
 
 def test_the_likeliest_outcome_is_drawn() -> None:
