@@ -91,15 +91,18 @@ class Decoded:
         return columns if batch.people is None else self._in_order(columns, batch.people)
 
     def _in_order(self, columns: dict[str, Array], people: People) -> dict[str, Array]:
-        """Put the rows of people who come one after the other in the order of their values.
+        """Put the moments of people who come one after the other in order.
 
-        Codes are in order already; of two moments of a month, only their values tell.
+        Codes are in order already, and with them what follows what; of two moments of a month, only
+        their values tell.  So moments alone change places, unless constraints tie them to others.
         """
         keys = [columns[name] for name in self._order_by if name in columns]
         if not keys or np.any(people[1:] < people[:-1]):
             return columns
         order = np.lexsort([*(_sortable(key) for key in reversed(keys)), people])
-        return {name: column[order] for name, column in columns.items()}
+        tied = any(name in c.columns for c in self._keeper.constraints for name in self._order_by)
+        moved = set(columns) if tied else set(self._order_by)
+        return {n: column[order] if n in moved else column for n, column in columns.items()}
 
 
 def _sortable(values: Array) -> Array:

@@ -1,8 +1,8 @@
 """Histories: the rows of people, column by column, so that rows of a person belong together.
 
-First come the times of rows (`lives.times`).  Then columns are drawn in turn (`lives.turns`) from
-the model of rows, each given the person's own columns, the time and those drawn before it, so that
-it agrees with what is known of rows and of consecutive rows (`lives.raking`).
+First come the times of rows (`lives.times`).  Then columns are drawn one after the other from the
+model of rows, each given the person's own columns, the time and those drawn before it, so that it
+agrees with what is known of rows and of consecutive rows (`lives.raking`).
 
 Only noisy answers enter.  Tied by ``tests/synth/lives/test_mechanism.py``.
 """
@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from understudy.graph import junction_tree, model_bytes
+from understudy.graph.sampling import steps
 from understudy.synth.lives.raking import Raked
 from understudy.synth.lives.times import Periods
-from understudy.synth.lives.turns import kept, turns
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-MOST_CELLS = 1 << 23
-"""The most cells of all columns' tables, each with what it is drawn given."""
+TREE_LIMIT = 1 << 26
+"""The most bytes of the model of rows, with what is given of a person in one clique."""
 
 
 class Histories:
@@ -40,18 +41,19 @@ class Histories:
 
     def __init__(self, looks: Looks, model: Model, *, schema: Schema, habits: Habits) -> None:
         """Prepare the model of rows for drawing, given what is a person's own."""
-        self._schema, self._habits, self._model = schema, habits, model
+        self._schema, self._habits = schema, habits
         self._supports = {s.column: s for s in looks.columns.supports}
         self._time = schema.ordering[0] if schema.ordering else None
         first = [] if self._time is None else [self._time]
         tied = {n for pair in looks.chosen for n in pair if not set(pair) <= set(schema.own)}
-        domain = model.tree.domain
-        own = sorted((n for n in schema.own if n in tied), key=lambda n: domain[n])
-        events = [n for n in schema.domain if n not in schema.own and n != self._time]
-        kept_ = {n: kept(model.marginal((n,)), habits.columns[n]) for n in events}
-        # What orders rows comes first, so that others follow the order of rows.
-        loyal = sorted(events, key=lambda n: (n not in schema.ordering, -kept_[n]))
-        self._turns = turns(domain, looks.chosen, [*first, *own], loyal, most=MOST_CELLS)
+        own = sorted((n for n in schema.own if n in tied), key=lambda n: model.tree.domain[n])
+        domain, cliques = model.tree.domain, list(model.tree.cliques)
+        while own and model_bytes(domain, [*cliques, (*first, *own)]) > TREE_LIMIT:
+            own.pop()
+        self.given = (*first, *own)
+        """What rows are drawn given: their time, and the person's own columns that matter."""
+        tree = junction_tree(domain, [*cliques, self.given] if self.given else cliques)
+        self._model = model.on(tree)
 
     def draw(
         self, people: People, follows: Mapping[str, Floats], rng: np.random.Generator
@@ -70,12 +72,13 @@ class Histories:
                 if self._habits.distinct
                 else periods.between(people, rng)
             )
-        seen = {n: self._supports[n].codes[each].astype(np.int32) for n, each in codes.items()}
+        seen = {n: self._supports[n].codes[codes[n]].astype(np.int32) for n in self.given}
         domain = self._model.tree.domain
-        for known, new in self._turns:
-            if new in codes:
+        for known, new, table in self._columns():
+            if new in people.own:
+                # Too much to be given from the beginning; what comes after it depends on it.
+                seen[new] = self._supports[new].codes[codes[new]].astype(np.int32)
                 continue
-            table = self._model.marginal((*known, new)).reshape(-1, domain[new])
             column = Raked(
                 table=table,
                 shape=domain.shape(known),
@@ -85,13 +88,16 @@ class Histories:
                 size=self._schema[new].size,
             )
             seen[new], codes[new] = column.draw(people.sizes, [seen[n] for n in known], rng)
-            if new in self._schema.ordering:
-                self._put_in_order(who, codes, seen)
-        return {n: codes[n] for n in self._schema.domain}, who
+        keys: list[NDArray[Any]] = [codes[n] for n in reversed(self._schema.ordering)]
+        order = np.lexsort([*keys, who])
+        return {n: codes[n][order] for n in self._schema.domain}, who
 
-    def _put_in_order(self, who: Ints, codes: dict[str, Codes], seen: dict[str, Codes]) -> None:
-        """Put each person's rows in order, as far as their times are drawn."""
-        drawn: list[NDArray[Any]] = [codes[n] for n in self._schema.ordering[::-1] if n in codes]
-        order = np.lexsort([*drawn, who])
-        for each in (codes, seen):
-            each |= {name: column[order] for name, column in each.items()}
+    def _columns(self) -> Iterator[tuple[tuple[str, ...], str, Floats]]:
+        """Walk the model: each new column, those it depends on, and its table given these."""
+        domain = self._model.tree.domain
+        for known, new, table in steps(self._model.tree, self._model.tables, self.given):
+            left = table.reshape(len(table), *domain.shape(new))
+            for i, name in enumerate(new):
+                rest = tuple(range(i + 2, left.ndim))
+                held = left.sum(axis=rest) if rest else left
+                yield (*known, *new[:i]), name, held.reshape(-1, held.shape[-1])

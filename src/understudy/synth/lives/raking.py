@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -35,12 +35,10 @@ if TYPE_CHECKING:
     Weights = NDArray[np.float32]
     Ints = NDArray[np.int64]
 
-TRIALS, MORE_TRIALS = 20, 8
+TRIALS, MORE_TRIALS = 20, 6
 """How often a column is drawn for the first people, and for others, with the factors found."""
-PARTS, FEWEST_ROWS, MOST_ROWS = 8, 3_000, 100_000
-"""How many parts people are drawn in, each making up for those before, and the rows of a part."""
-TRIED_ROWS = 2_000_000
-"""How many rows are drawn in all by more trials than one."""
+MOST_ROWS, TRIED_ROWS = 100_000, 2_000_000
+"""How many rows are drawn at once, and how many in all by more trials than one."""
 HELD = 0.3
 """Rows that are added to counts before they are compared: a cell of few rows says little."""
 MOST_STEP = 4.0
@@ -50,12 +48,8 @@ MOST_FACTOR = 1e3
 DAMPED = 1.5
 """The power of what was wanted over what came out, shared by all pairs of a column."""
 MOST_LUCK = 0.95
-LASTING = 4
-"""How little of a habit is taken for a lasting one at first, where codes also stay."""
-LEAST_URN, MOST_URN, MOST_PACE = 0.3, 50.0, 8.0
-"""The urn moves in proportion to itself and this much more, up to a limit, at a pace at most."""
-FASTER, SLOWER = 1.3, 0.4
-"""By how much the urn moves faster while it goes one way, and slower when it turns."""
+URN_STEP = 5.0
+"""How fast the urn grows with the share of rows of a person that should agree and do not."""
 FINEST = 0.01
 """Differences of ordered codes are compared in proportion, and to no less than this."""
 SMOOTH = 1e-9
@@ -74,10 +68,6 @@ class Factors:
     """How much likelier codes are that the person had before."""
     luck: float = 0.0
     """The share of a row's luck that is the person's."""
-    pace: float = 2.0
-    """How fast the urn moves: slower once it has moved too far."""
-    far: float = 0.0
-    """How much too far apart rows of a person were, the last time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -102,12 +92,10 @@ class Raked:
         rows, factors, base = int(sizes.sum()), None, self._base()
         trials = max(1, min(MORE_TRIALS, TRIED_ROWS // max(1, rows)))
         merged, codes = np.empty((2, rows), dtype=np.int32)
-        most, owed = min(MOST_ROWS, max(FEWEST_ROWS, rows // PARTS)), None
-        for _, here, walk in parts(sizes, self.table.shape[1], most):
+        for _, here, walk in parts(sizes, self.table.shape[1], MOST_ROWS):
             before = [each[here].astype(np.int64) for each in given]
-            some = Some(self, base, walk, before, rng, owed=owed)
+            some = Some(self, base, walk, before, rng)
             factors, drawn = _fitted(some, factors, trials)
-            owed = some.owed(drawn)
             merged[here], codes[here] = drawn, self._placed(walk, drawn, rng)
         return merged, codes
 
@@ -131,13 +119,6 @@ class Raked:
         shares = rng.random((len(walk.sizes), self.support.size))
         who = np.repeat(np.arange(len(walk.sizes)), walk.sizes)
         return self.support.placed(drawn.astype(np.int32), shares[who, drawn])
-
-
-class Owed(NamedTuple):
-    """The rows that are still wanted of each pair, and of each step, less those too many."""
-
-    pairs: list[Floats]
-    steps: Floats | None
 
 
 def _fitted(some: Some, start: Factors | None, trials: int) -> tuple[Factors, Ints]:
@@ -167,13 +148,8 @@ class Some:
         walk: Walk,
         given: Sequence[Ints],
         rng: np.random.Generator,
-        *,
-        owed: Owed | None = None,
     ) -> None:
-        """Find out what is wanted of them; ``base`` is the distribution of every cell.
-
-        What people before them have too much or too little of is made up for.
-        """
+        """Find out what is wanted of them; ``base`` is the distribution of every cell."""
         self._column, self._walk, self._first = column, walk, walk.first
         rows = len(walk.rows)
         cells = np.zeros(rows, dtype=np.int64)
@@ -187,35 +163,24 @@ class Some:
         self._wanted = [
             whole.sum(axis=tuple(a for a in axes if a != own), dtype=np.float64) for own in axes
         ]
-        if owed is not None:
-            both = zip(self._wanted, owed.pairs, strict=True)
-            self._wanted = [np.maximum(mine + theirs, 0) for mine, theirs in both]
         self._steps = None
         if column.steps is not None:
             self._steps = column.steps * (rows / max(float(column.steps.sum()), 1e-300))
             self._steps *= rows * self._common / np.maximum(self._steps.sum(axis=0), 1e-9)
-            if owed is not None and owed.steps is not None:
-                self._steps = np.maximum(self._steps + owed.steps, 0)
         self._damped = DAMPED / (1 + len(self._given) + (self._steps is not None))
         self._luck = rng.standard_normal(len(walk.sizes)), rng.standard_normal(rows)
 
     def begun(self) -> Factors:
         """Return the factors that are tried first."""
-        habit, lifts, lasting = self._column.habit, None, 1.0
-        chance = float(self._common @ self._common)
-        share = max(0.0, 1 - habit.apart - chance) / max(1e-9, 1 - chance)
+        ordered, lifts = self._column.habit.ordered, None
         if self._steps is not None:
             shares = self._steps / np.maximum(self._steps.sum(axis=1, keepdims=True), 1e-9)
             lifts = shares / self._common
-            if habit.step is not None and not habit.ordered:
-                stays = max(0.0, 1 - habit.step - chance) / max(1e-9, 1 - chance)
-                lasting = min(1.0, share / max(stays, 1e-9)) ** LASTING
-                lifts = lifts ** (1 - lasting)
         return Factors(
             pairs=tuple(np.ones_like(each) for each in self._wanted),
             lifts=lifts,
-            urn=0.0 if habit.ordered else lasting * share / max(1 - share, 0.02),
-            luck=0.2 if habit.ordered else 0.0,
+            urn=0.0 if ordered or lifts is not None else 0.5,
+            luck=0.2 if ordered else 0.0,
         )
 
     def drawn(self, factors: Factors) -> Ints:
@@ -235,42 +200,22 @@ class Some:
 
     def adjusted(self, factors: Factors, drawn: Ints) -> tuple[float, Factors]:
         """Return how far off the codes are, and factors with which they should be less so."""
-        off, pairs = 0.0, []
-        damped = self._damped / math.cbrt(1 + factors.urn)
-        got, steps = self._got(drawn)
-        for factor, wanted, there in zip(factors.pairs, self._wanted, got, strict=True):
-            off += _apart(there, wanted)
-            pairs.append(_stepped(factor, wanted, there, damped))
+        codes, off, pairs = len(self._common), 0.0, []
+        for factor, wanted, before in zip(factors.pairs, self._wanted, self._given, strict=True):
+            got = np.bincount(before * codes + drawn, minlength=wanted.size)
+            off += _apart(got.reshape(wanted.shape), wanted)
+            pairs.append(_stepped(factor, wanted, got.reshape(wanted.shape), self._damped))
         lifts = factors.lifts
-        if self._steps is not None and lifts is not None and steps is not None:
-            off += _apart(steps, self._steps)
-            lifts = _stepped(lifts, self._steps, steps, damped)
+        if self._steps is not None and lifts is not None:
+            before = np.where(self._first, codes, np.concatenate(([0], drawn[:-1])))
+            got = np.bincount(before * codes + drawn, minlength=lifts.size).reshape(lifts.shape)
+            off += _apart(got, self._steps)
+            lifts = _stepped(lifts, self._steps, got, self._damped)
         column = self._column
         middle = column.support.placed(drawn.astype(np.int32), np.full(len(drawn), 0.5))
         far = column.habit.of_rows(self._first, middle, column.size).apart - column.habit.apart
         better = replace(factors, pairs=tuple(pairs), lifts=lifts)
         return off + abs(far), _shared(better, column.habit, far)
-
-    def owed(self, drawn: Ints) -> Owed:
-        """Return what is still wanted once these codes are drawn."""
-        got, steps = self._got(drawn)
-        return Owed(
-            [wanted - there for wanted, there in zip(self._wanted, got, strict=True)],
-            None if steps is None or self._steps is None else self._steps - steps,
-        )
-
-    def _got(self, drawn: Ints) -> tuple[list[Ints], Ints | None]:
-        """Count the drawn codes by each column before, and by the code before."""
-        codes, steps = len(self._common), None
-        got = [
-            np.bincount(before * codes + drawn, minlength=wanted.size).reshape(wanted.shape)
-            for wanted, before in zip(self._wanted, self._given, strict=True)
-        ]
-        if self._steps is not None:
-            before = np.where(self._first, codes, np.concatenate(([0], drawn[:-1])))
-            size, shape = self._steps.size, self._steps.shape
-            steps = np.bincount(before * codes + drawn, minlength=size).reshape(shape)
-        return got, steps
 
 
 def _shared(factors: Factors, habit: Habit, far: float) -> Factors:
@@ -278,10 +223,8 @@ def _shared(factors: Factors, habit: Habit, far: float) -> Factors:
     if habit.ordered:
         luck = factors.luck + 0.8 * far / max(habit.apart, FINEST)
         return replace(factors, luck=min(MOST_LUCK, max(0.0, luck)))
-    turned = far * factors.far < 0
-    pace = factors.pace * (SLOWER if turned else FASTER)
-    more = max(0.0, factors.urn + pace * far * (LEAST_URN + factors.urn))
-    return replace(factors, urn=min(more, MOST_URN), pace=min(pace, MOST_PACE), far=far)
+    more = factors.urn * (1 + URN_STEP * far) + URN_STEP * max(0.0, far)
+    return replace(factors, urn=max(0.0, more))
 
 
 def _apart(got: NDArray[Any], wanted: Floats) -> float:

@@ -101,12 +101,10 @@ class Part(NamedTuple):
 def parts(sizes: Ints, codes: int, most: int | None = None) -> Iterator[Part]:
     """Give people in parts, so that weights of their rows by codes are about a block.
 
-    No part but that of one person has more than ``most`` rows; all have about as many.
+    No part but that of one person has more than ``most`` rows.
     """
     ends, begun = np.cumsum(sizes), 0
-    rows, whole = max(1, min(BLOCK_CELLS // codes, most or BLOCK_CELLS)), int(sizes.sum())
-    count = max(1, math.ceil(whole / rows))
-    rows = min(rows, math.ceil(whole / count) + (whole // len(sizes) if len(sizes) else 0))
+    rows = max(1, min(BLOCK_CELLS // codes, most or BLOCK_CELLS))
     while begun < len(ends):
         low = int(ends[begun] - sizes[begun])
         end = max(begun + 1, int(np.searchsorted(ends, low + rows, side="right")))
