@@ -164,6 +164,12 @@ class DatabaseError(UnderstudyError):
     exit_code = 18
 
 
+class UnreadableError(UnderstudyError):
+    """A first question found that the table cannot be read as declared; its cost is spent."""
+
+    exit_code = 19
+
+
 class InternalError(UnderstudyError):
     """A bug in Understudy; its cause is named by type and location, never by message."""
 

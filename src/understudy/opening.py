@@ -18,6 +18,7 @@ from understudy.errors import BudgetError, UsageError, nearest
 from understudy.public import LOG
 from understudy.schema import Schema
 from understudy.session import open_session
+from understudy.synth.screening import SHARE
 
 if TYPE_CHECKING:
     from understudy.session import Session
@@ -28,6 +29,7 @@ WEAK = 5.0
 """A larger epsilon gets a warning."""
 MEANINGLESS = 20.0
 """A larger one is refused."""
+MOST_SCREENING = 0.1
 NEAR_ONE = 0.01
 """So does a delta that is expected to give away more people than this; from one on it is refused.
 Where the number of people is unknown, a delta above this is refused."""
@@ -43,6 +45,7 @@ def open(  # noqa: A001  as `understudy.open`
     budget: Budget,
     ledger: str | Path,
     i_know: bool = False,
+    screening: float | None = None,
 ) -> Session:
     """Open a session; nothing is read or spent before `Session.run`.
 
@@ -55,6 +58,10 @@ def open(  # noqa: A001  as `understudy.open`
     words: ``"norm"``, ``"weights:150"``.  The ledger is created if it does not exist, with this
     budget as the table's total.  An epsilon above 20 or a delta above 0.01 protects hardly
     anyone, and is refused unless ``i_know`` is true.
+
+    A run first spends the share ``screening`` of its budget, by default 0.01, to ask whether
+    columns can be read as the schema declares them, and whether rows have ids; it stops with an
+    `UnreadableError` if not.  With 0 it does not ask.
 
         session = us.open(
             private="trips-2020.parquet",
@@ -84,7 +91,21 @@ def open(  # noqa: A001  as `understudy.open`
         bounding=bounding_of(bounding),
         budget=budget,
         ledger=_path(ledger),
+        screening=screening_of(screening),
     )
+
+
+def screening_of(share: object) -> float:
+    """Return the share of a run's budget for its first question; raise if it is too large."""
+    if share is None:
+        return SHARE
+    if not isinstance(share, (int, float)) or not 0 <= share <= MOST_SCREENING:
+        raise BudgetError(
+            "screening must be a share of the budget",
+            got=repr(share) if isinstance(share, (int, float, str)) else type(share).__name__,
+            allowed=f"0, which does not ask, up to {MOST_SCREENING:g}; {SHARE:g} is usual",
+        )
+    return float(share)
 
 
 def unit_of(given: object) -> AnyUnit:

@@ -293,7 +293,7 @@ REFUSED: dict[str, Case] = {
         (
             "run.toml has an unknown key",
             "got epsylon; allowed: private, public, schema, ",
-            ", epsilon, delta, published, i_know, settings, groups",
+            ", epsilon, delta, screening, published, i_know, settings, groups",
             "Hint: did you mean 'epsilon'?",
         ),
     ),

@@ -383,3 +383,16 @@ def test_synth_and_check_say_whether_it_is_any_good(place: Place) -> None:
     assert "  signal   Of 2 columns: " in place.fine(*asked)
     checked = place.fine("check", *(a for a in asked[1:] if not a.startswith("--out")))
     assert "  signal   Of 2 columns: " in checked
+
+
+def test_a_column_that_cannot_be_read_stops_synth_and_leaves_the_rest(place: Place) -> None:
+    lines = [f"{i},{'red' if i % 3 else 'blue'},{i % 4} o'clock" for i in range(600)]
+    (place / "clock.csv").write_text("\n".join(["taxi,colour,hour", *lines, ""]))
+    told = place.say(*place.synth("clock.csv", epsilon=8, screening=0.01))
+    assert told.code == 19
+    assert "cannot be read as the schema declares them (got hour (about " in told.line
+    assert "--screening 0" in told.line
+    assert not (place / "out").exists()
+    left, runs, asked = place.spent() or (0, 0, 0)
+    assert (runs, asked) == (1, 1)
+    assert left > 0.98 * Budget(epsilon=8, delta=1e-6).grains

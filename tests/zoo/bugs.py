@@ -14,6 +14,7 @@ from tests.zoo.merging import MERGING
 from tests.zoo.one_reading import ONE_READING
 from tests.zoo.people_counts import PEOPLE_COUNTS
 from tests.zoo.promising import PROMISING
+from tests.zoo.screening import SCREENING
 from tests.zoo.sealing import SEALING
 from tests.zoo.silence import SILENCE
 from tests.zoo.spending import SPENDING
@@ -36,4 +37,5 @@ BUGS = (
     *SILENCE,
     *PROMISING,
     *SEALING,
+    *SCREENING,
 )

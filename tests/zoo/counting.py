@@ -79,13 +79,13 @@ COUNTING = (
         file="session/session.py",
         old="""        with closed_unless_charged(run):
             synthesis = mechanism.run(
-                self._door(table, run), public=public, rng=rng, progress=progress
+                self._screening(table, run, progress), public=public, rng=rng, progress=progress
             )
 """,
         new="""        true = int(table.engine.fetch("SELECT count(*) AS n FROM rows")["n"][0])
         with closed_unless_charged(run):
             synthesis = mechanism.run(
-                self._door(table, run), public=public, rng=rng, progress=progress
+                self._screening(table, run, progress), public=public, rng=rng, progress=progress
             )
             held = list(synthesis.batches)
             codes = {n: np.concatenate([b.codes[n] for b in held]) for n in held[0].codes}

@@ -217,13 +217,13 @@ SILENCE = (
         file="session/session.py",
         old="""        with closed_unless_charged(run):
             synthesis = mechanism.run(
-                self._door(table, run), public=public, rng=rng, progress=progress
+                self._screening(table, run, progress), public=public, rng=rng, progress=progress
             )
 """,
         new="""        own = table.engine.fetch("SELECT id FROM people")["id"].astype(np.int64)
         with closed_unless_charged(run):
             synthesis = mechanism.run(
-                self._door(table, run), public=public, rng=rng, progress=progress
+                self._screening(table, run, progress), public=public, rng=rng, progress=progress
             )
             held = list(synthesis.batches)
             codes = {n: np.concatenate([b.codes[n] for b in held]) for n in held[0].codes}

@@ -25,7 +25,16 @@ _OF_A_RUN = ("schema", "unit", "bounding", "epsilon", "delta", "ledger")
 _OF_SYNTH = (*_OF_A_RUN, "out")
 _OF_A_RECIPE = ("parameters", "ledger", "out")
 _ONLY_OF_A_RECIPE = ("parameters", "lists", "groups", "noise")
-_NOT_OF_A_RECIPE = ("people", "schema", "unit", "null_ids", "mechanism", "settings", "format")
+_NOT_OF_A_RECIPE = (
+    "people",
+    "schema",
+    "unit",
+    "null_ids",
+    "mechanism",
+    "settings",
+    "format",
+    "screening",
+)
 
 
 def unit(text: str, nulls: Any) -> Unit:  # noqa: ANN401  argparse has checked the choice

@@ -27,6 +27,7 @@ from understudy.cli.options import (
     add_ledger,
     add_output,
     add_people,
+    add_screening,
     add_unit,
 )
 from understudy.cli.output import listen
@@ -102,6 +103,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     )
     add_budget(parser)
     add_i_know(parser)
+    add_screening(parser)
     parser.add_argument("--ledger", help="the table's ledger; created if it does not exist")
     parser.add_argument(
         "--mechanism", metavar="NAME", help=f"{', '.join(sorted(MECHANISMS))} (default: auto)"

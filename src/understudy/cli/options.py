@@ -28,6 +28,17 @@ def add_i_know(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_screening(parser: argparse.ArgumentParser) -> None:
+    """Add the share of a run's first question."""
+    parser.add_argument(
+        "--screening",
+        type=float,
+        metavar="SHARE",
+        help="the share of the budget that first asks whether the table can be read as declared "
+        "(default: 0.01; 0 does not ask)",
+    )
+
+
 def add_output(parser: argparse.ArgumentParser) -> None:
     """Add the options of every command."""
     parser.add_argument("--json", action="store_true", help="print one JSON object, no progress")

@@ -22,7 +22,7 @@ ENDING = ".toml"
 _TABLES = ("private", "public")
 _FILES = ("schema", "ledger", "out", "parameters", "lists")
 _WORDS = ("unit", "null_ids", "bounding", "mechanism", "format", "recipe", "noise")
-_NUMBERS = ("epsilon", "delta")
+_NUMBERS = ("epsilon", "delta", "screening")
 _KINDS: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(_TABLES, (str, dict)),
     **dict.fromkeys((*_FILES, *_WORDS), (str,)),

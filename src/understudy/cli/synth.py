@@ -14,7 +14,7 @@ from understudy.engine import check_apart
 from understudy.engine.two_tables import lasting_tables
 from understudy.errors import UnderstudyError
 from understudy.ledger import Ledger, describe_left
-from understudy.opening import dangers, refuse
+from understudy.opening import dangers, refuse, screening_of
 from understudy.public import PublicTable
 from understudy.release import Release, check_target
 from understudy.release.guarantee import delta_words
@@ -94,6 +94,7 @@ def opened(
         bounding=bounding,
         budget=budget,
         ledger=options.ledger,
+        screening=screening_of(options.screening),
     )
 
 

@@ -2,6 +2,7 @@
 
 from understudy.engine.choice import engine_for
 from understudy.engine.duckdb import DuckDB
+from understudy.engine.duckdb.in_memory import read_once
 from understudy.engine.encoding import CodedTable
 from understudy.engine.engine import Columns, Engine
 from understudy.engine.sources import Database, SparkTable
@@ -16,5 +17,6 @@ __all__ = [
     "SparkTable",
     "check_apart",
     "engine_for",
+    "read_once",
     "two_tables",
 ]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from understudy.errors import MissingColumnError, SchemaError
-from understudy.schema.columns import Id, Released, Text, Timestamp
+from understudy.schema.columns import Id, Released, Screened, Text, Timestamp
 from understudy.schema.constraints import ConstantPerPerson, Keeper
 from understudy.schema.constraints import files as plain_constraints
 from understudy.schema.domain import Domain
@@ -179,6 +179,17 @@ class Schema:
             columns=tuple(c for c in self.columns if c.name not in computed),
             constraints=tuple(c for c in self.constraints if not set(c.columns) & set(computed)),
         )
+
+    @cached_property
+    def screened(self) -> Self:
+        """The columns that are read, each as whether its cells can be read as declared."""
+        computed = self.keeper.computed
+        read = [c for c in self.released_columns if c.name not in computed]
+        columns = [
+            Screened(name=c.name, source=c.table_column, of=c.of, column=c.modelled[0])
+            for c in read
+        ]
+        return replace(self, columns=(*self.ids, *columns), order_by=(), constraints=())
 
     @cached_property
     def keeper(self) -> Keeper:

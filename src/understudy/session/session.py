@@ -6,7 +6,7 @@ import json
 import os
 import secrets
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,23 +19,26 @@ from understudy.budget import (
     Currency,
     Norm,
     ResolvedUnit,
+    Weights,
     bounding_from_dict,
     bounding_to_dict,
     resolve,
 )
-from understudy.engine import CodedTable, check_apart, engine_for
-from understudy.engine.two_tables import check_two_tables, two_tables
-from understudy.errors import BudgetError, LedgerMismatchError, UsageError, sealed
+from understudy.engine import CodedTable, check_apart, engine_for, read_once
+from understudy.engine.two_tables import check_two_tables, tables_of, two_tables
+from understudy.errors import BudgetError, LedgerMismatchError, UnreadableError, UsageError, sealed
 from understudy.ledger import Ledger, new_key
 from understudy.public import PublicTable, following, silent
 from understudy.release import build
 from understudy.schema import Schema
 from understudy.synth import mechanism_from_dict, mechanism_of, mechanism_to_dict
+from understudy.synth.screening import screen, screening
 from understudy.vault import PrivateDoor, PrivateTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from understudy.door import Door
     from understudy.engine import Engine
     from understudy.ledger import Run
     from understudy.public import Progress
@@ -71,6 +74,8 @@ class Session:
     ledger: Path
     total: Budget | None = None
     """The table's total, if the ledger does not exist yet; None for this run's budget."""
+    screening: float = 0.0
+    """The share of a run's budget that first asks whether columns can be read as declared."""
 
     def __post_init__(self) -> None:
         """Resolve the unit, and raise on arguments that cannot be combined."""
@@ -122,12 +127,21 @@ class Session:
                 "bounding": bounding_to_dict(self.bounding),
                 "schema": self.schema.to_dict(),
                 **({"tables": 2} if table.two_tables else {}),
+                # A document's budget has no share for it, and a stream cannot be read twice.
+                **(
+                    {"screening": self.screening}
+                    if self.screening
+                    and not any(map(read_once, tables_of(self.private)))
+                    and not getattr(mechanism, "published", False)
+                    else {}
+                ),
                 # Seeds the drawing of rows, so that a resumed run draws the same ones.
                 "sampling_seed": str(secrets.randbits(128)),
                 "note": note or {},
             }
-            run = ledger.begin(self.budget, request)
-            return self._finish(mechanism, table, run, public, progress)
+            return self._finish(
+                mechanism, table, ledger.begin(self.budget, request), public, progress
+            )
 
     @following
     def resume(self, number: int | None = None, *, progress: Progress = silent) -> Release:
@@ -151,8 +165,9 @@ class Session:
                         f"run {run.number} was started with another {what}",
                         hint=f"resume it with the {what} it was started with",
                     )
-            mechanism = mechanism_from_dict(request["mechanism"])
-            return self._finish(mechanism, table, run, public, progress)
+            return self._finish(
+                mechanism_from_dict(request["mechanism"]), table, run, public, progress
+            )
 
     @contextmanager
     def _vault(self, progress: Progress, *, create: bool) -> Iterator[tuple[PrivateTable, Ledger]]:
@@ -174,11 +189,34 @@ class Session:
     @sealed
     def _read(self, kind: Callable[..., T], engine: Engine, **more: object) -> T:
         """Open the private table; its errors are stripped of the frames that saw its rows."""
-        return kind(engine, self.private, schema=self.schema, unit=self.person, **more)
+        return kind(engine, self.private, **{"schema": self.schema, "unit": self.person} | more)
 
     def _door(self, table: PrivateTable, run: Run) -> PrivateDoor:
-        """Make the one door that a mechanism gets."""
+        """Make a door onto a table."""
         return PrivateDoor(table, run=run, bounding=self.bounding, let_go=table.engine.close)
+
+    def _screening(self, table: PrivateTable, run: Run, progress: Progress) -> Door:
+        """Return the one door that a mechanism gets; it asks first whether the table is readable.
+
+        That is asked of a table of its own, in which no row is dropped and no value moved.
+        """
+        share, door = run.state().request.get("screening", 0.0), self._door(table, run)
+
+        def look() -> None:
+            with (
+                closing(engine_for(self.private)) as engine,
+                closing(
+                    replace(self, bounding=Weights(1))._door(  # noqa: SLF001  its own
+                        self._read(
+                            PrivateTable, engine, schema=self.schema.screened, key=run.ledger().key
+                        ),
+                        run,
+                    )
+                ) as first,
+            ):
+                door.follow(screen(first, share=share, progress=progress))
+
+        return screening(door, look) if share else door
 
     def _public(self, progress: Progress) -> PublicTable | None:
         """Read the public table before the vault is opened: an invalid one costs nothing."""
@@ -195,11 +233,10 @@ class Session:
         public: PublicTable | None,
         progress: Progress,
     ) -> Release:
-        state = run.state()
-        rng = np.random.default_rng(int(state.request["sampling_seed"]))
+        rng = np.random.default_rng(int(run.state().request["sampling_seed"]))
         with closed_unless_charged(run):
             synthesis = mechanism.run(
-                self._door(table, run), public=public, rng=rng, progress=progress
+                self._screening(table, run, progress), public=public, rng=rng, progress=progress
             )
         run.close()
         whole = run.ledger()
@@ -222,11 +259,11 @@ class Session:
 
 @contextmanager
 def closed_unless_charged(run: Run) -> Iterator[None]:
-    """Close a run that fails before its first charge: it keeps nothing reserved."""
+    """Close a run that fails before its first charge, or is stopped: it keeps nothing reserved."""
     try:
         yield
-    except Exception:
-        if not run.state().reservations:
+    except Exception as error:
+        if isinstance(error, UnreadableError) or not run.state().reservations:
             run.close()
         raise
 
@@ -240,6 +277,7 @@ def open_session(
     bounding: Bounding,
     budget: Budget,
     ledger: str | Path,
+    screening: float = 0.0,
 ) -> Session:
     """Open a session; nothing is read or spent before `Session.run`.
 
@@ -259,15 +297,15 @@ def open_session(
         )
         release = session.run(us.Auto())
     """
-    declared = schema if isinstance(schema, Schema) else Schema.read(schema)
     return Session(
         private=private,
         public=public,
-        schema=declared,
+        schema=schema if isinstance(schema, Schema) else Schema.read(schema),
         unit=unit,
         bounding=bounding,
         budget=budget,
         ledger=Path(ledger),
+        screening=screening,
     )
 
 

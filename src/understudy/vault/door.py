@@ -89,13 +89,13 @@ class PrivateDoor:
         ``let_go`` closes the table when the mechanism closes the door.
         """
         state = run.state()
-        self._table = table
-        self._run = run
-        self._entropy = entropy
-        self._asked, self._closed = 0, False
-        self._let_go = let_go
-        self._left, self._budget = state.cap, state.budget
-        self._bounding = bounding
+        self._table, self._run, self._bounding, self._budget = table, run, bounding, state.budget
+        self._entropy, self._let_go, self._closed = entropy, let_go, False
+        self._asked, self._left = 0, state.cap
+
+    def follow(self, first: PrivateDoor) -> None:
+        """Continue where another door of the same run ended, with what that one has left."""
+        self._asked, self._left = first._asked, first._left
 
     @property
     def schema(self) -> Schema:

@@ -21,6 +21,7 @@ from understudy.schema.columns.column import (
 from understudy.schema.columns.edges import ladder_edges, regular_edges
 from understudy.schema.columns.integer import Integer
 from understudy.schema.columns.numeric import Numeric
+from understudy.schema.columns.screened import Screened
 from understudy.schema.columns.split import Remainder, Split
 from understudy.schema.columns.timestamp import DateTime, Timestamp
 from understudy.schema.columns.unmodelled import Id, Ignored, Text
@@ -42,6 +43,7 @@ __all__ = [
     "Numeric",
     "Released",
     "Remainder",
+    "Screened",
     "Split",
     "Text",
     "Timestamp",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
@@ -138,6 +138,10 @@ class Categorical(Column):
         if self._shared_other is not None:
             return self._shared_other
         return len(self.values) + int(self.missing and self.missing_value is None)
+
+    def strict(self) -> Self:
+        """Return the list with codes of their own for nulls and for undeclared values."""
+        return replace(self, missing=True, outside="other", missing_value=None, other=None)
 
     @property
     def size(self) -> int:

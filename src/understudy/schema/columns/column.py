@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -234,6 +234,10 @@ class Column(Released):
     def if_missing(self) -> int:
         """The code of a missing value, or of the row to be dropped."""
         return self.if_invalid if self.missing_code is None else self.missing_code
+
+    def strict(self) -> Self:
+        """Return the column with codes of their own for nulls and for undeclared values."""
+        return replace(self, missing=True, outside="other")
 
     def by_rule(self, codes: Array, *, invalid: Array, absent: Array) -> Codes:
         """Keep the codes of valid values, and assign those of the others."""
