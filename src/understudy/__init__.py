@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from understudy.engine import Database, SparkTable
     from understudy.ledger import Ledger
     from understudy.marginals import from_marginals
-    from understudy.opening import open  # noqa: A004
     from understudy.pages import report
     from understudy.public import PublicTable, read_public
+    from understudy.rehearsal import open  # noqa: A004
     from understudy.release import Estimate, Release
     from understudy.schema import Schema
     from understudy.schema.constraints import (
@@ -130,7 +130,7 @@ _HOMES = {
     "auto": ("understudy.synth.auto", "auto"),
     "discover": ("understudy.session", "discover"),
     "from_marginals": ("understudy.marginals", "from_marginals"),
-    "open": ("understudy.opening", "open"),
+    "open": ("understudy.rehearsal", "open"),
     "read_public": ("understudy.public", "read_public"),
     "report": ("understudy.pages", "report"),
 }

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from understudy.session import Session
 
 EACH_ROW = "each-row"
+I_KNOW = "add --i-know"
 BOUNDINGS = "norm, weights:C or sample:C, where C is a whole number"
 WEAK = 5.0
 """A larger epsilon gets a warning."""

@@ -14,7 +14,6 @@ import understudy as us
 from tests.cli.drafted import refused, runfile, table
 from tests.cli.place import SCHEMA, Place
 from understudy.budget import Currency
-from understudy.cli import check
 from understudy.errors import (
     BudgetError,
     LedgerDamagedError,
@@ -25,6 +24,7 @@ from understudy.errors import (
     UnderstudyError,
     UsageError,
 )
+from understudy.rehearsal import rehearsal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -391,7 +391,7 @@ def test_at_the_very_edge_nothing_is_said(city: Place, changes: dict[str, Any], 
 
 
 def test_a_large_model_is_warned_of(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(check, "LARGE", 1)
+    monkeypatch.setattr(rehearsal, "LARGE", 1)
     facts = place.facts(*checking(place))
     assert "the model takes 0.0 GB: choose smaller cliques." in facts["warnings"]
 

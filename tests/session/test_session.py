@@ -222,9 +222,9 @@ def test_a_check_looks_at_columns_only_and_makes_no_ledger(path: Path, tmp_path:
     torn = tmp_path / "torn.csv"
     torn.write_text("taxi,colour,hour\n" + "1,red,2\n" * 100_000 + "1,red\n")
     for private in (table(), torn):
-        session(path, private=private).check()
+        session(path, private=private).check_columns()
     with pytest.raises(MissingColumnError, match="the table lacks columns that the schema") as told:
-        session(path, private={n: c for n, c in table().items() if n != "hour"}).check()
+        session(path, private={n: c for n, c in table().items() if n != "hour"}).check_columns()
     assert told.value.got == "no 'hour'"
     assert not path.parent.exists()
 

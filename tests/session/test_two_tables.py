@@ -349,7 +349,7 @@ def test_a_missing_column_spends_nothing(
     private = clinic()
     del private[lost[0]][lost[1]]
     session = opened(tmp_path, private=private)
-    for act in (session.check, lambda: session.run(us.Lives())):
+    for act in (session.check_columns, lambda: session.run(us.Lives())):
         with pytest.raises(error, match=told):
             act()
     assert not (tmp_path / "clinic.ledger").exists()

@@ -14,7 +14,7 @@ from understudy.engine import check_apart
 from understudy.engine.two_tables import lasting_tables
 from understudy.errors import UnderstudyError
 from understudy.ledger import Ledger, describe_left
-from understudy.opening import dangers, refuse, screening_of
+from understudy.opening import I_KNOW, dangers, refuse, screening_of
 from understudy.public import PublicTable
 from understudy.release import Release, check_target
 from understudy.release.guarantee import delta_words
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from understudy.synth.adagrid import AdaGrid
 
 REPORT = "report.html"
-I_KNOW = "add --i-know"
 
 
 def run(options: argparse.Namespace) -> None:

@@ -96,7 +96,7 @@ class Session:
         """Who is protected, resolved to columns of the table."""
         return resolve(self.unit, self.schema)
 
-    def check(self) -> None:
+    def check_columns(self) -> None:
         """Check that the private table has the columns that are needed, without reading any row."""
         with closing(engine_for(self.private)) as engine:
             self._read(CodedTable, engine, rows=False)
