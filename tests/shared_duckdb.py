@@ -13,7 +13,7 @@ from unittest.mock import patch
 
 import duckdb
 
-from understudy.engine.duckdb.engine import MEMORY
+from understudy.engine.duckdb.memory import memory_limit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,7 +55,7 @@ class Shared:
 
 def connect(*place: str, config: dict[str, Any] | None = None, **named: Any) -> Any:
     """Connect as an engine does; whoever wants other settings has a DuckDB of their own."""
-    if config is not None and config["memory_limit"] == MEMORY:
+    if config is not None and config["memory_limit"] == memory_limit():
         return Shared(config)
     return CONNECT(*place, config=config or {}, **named)
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import understudy as us
+from understudy.errors import QuestionError
 from understudy.ledger import Ledger
 from understudy.schema import Integer
 
@@ -128,3 +129,23 @@ def test_what_a_public_table_suggests_is_not_chosen_where_it_is_too_large() -> N
     choice = us.auto(made, unit=unit, public=known)
     assert choice.mechanism == us.Pairs(within="public")
     assert "a model of them that is too large" in choice.why
+
+
+def test_a_table_that_is_too_wide_is_refused_with_its_number_before_anything_is_spent(
+    tmp_path: Path,
+) -> None:
+    wide = schema(401)
+    session = us.open(
+        private={f"c{i}": np.zeros(3, dtype=np.int64) for i in range(401)},
+        schema=wide,
+        unit=ROWS,
+        bounding=us.Weights(1),
+        budget=us.Budget(epsilon=1.0, delta=1e-6),
+        ledger=tmp_path / "t.ledger",
+        screening=0.01,
+    )
+    with pytest.raises(QuestionError, match=r"got 401 columns with codes; allowed: at most 400"):
+        session.run()
+    with closing(Ledger(tmp_path / "t.ledger")) as ledger:
+        state = ledger.state()
+    assert state.left == state.total

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
+from understudy.errors import QuestionError
 from understudy.synth.adagrid import AdaGrid
 from understudy.synth.lives import Lives
 from understudy.synth.pairs import Pairs
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from understudy.public import Progress, PublicTable, Synthesis
     from understudy.schema import Schema
 
+WIDEST = 400
+"""The most columns of a table for which a mechanism is chosen: it looks at all pairs of them."""
 STEADY = 0.95
 """The share of equal rows from which a column counts as constant within a person."""
 
@@ -53,6 +56,14 @@ def auto(schema: Schema, *, unit: AnyUnit, public: PublicTable | None = None) ->
     >>> auto(schema, unit=Unit("who")).mechanism.name
     'pairs'
     """
+    if len(schema.domain) > WIDEST:
+        raise QuestionError(
+            "the table is too wide to choose a mechanism that looks at all pairs of its columns",
+            got=f"{len(schema.domain):,} columns with codes",
+            allowed=f"at most {WIDEST}",
+            hint='declare columns that are not needed with kind = "ignored"; the mechanism '
+            "independent takes any number of columns, and relates none of them",
+        )
     told = f"There are {len(schema.domain)} columns"
     within: Literal["evenly", "public"] = "evenly" if public is None else "public"
     if not unit.is_row and public is not None and public.people is not None:

@@ -29,6 +29,7 @@ from understudy.door import Candidate, Clique
 from understudy.errors import QuestionError
 from understudy.graph import Domain, model_bytes, outer_cliques
 from understudy.public import PublicTable
+from understudy.synth.select import cliques
 from understudy.synth.select.cliques import (
     check_cliques,
     check_names,
@@ -122,6 +123,14 @@ def test_more_room_is_used_for_more_pairs() -> None:
     many = public_cliques(public, targets=(), most_cells=FREE, limit=FREE)
     pairs = [{frozenset(p) for c in f for p in itertools.combinations(c, 2)} for f in (few, many)]
     assert len(pairs[0]) < len(pairs[1]) == 10
+
+
+def test_of_a_wide_table_only_the_most_telling_further_pairs_are_tried(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(cliques, "TRIES", 2 * len(SIZES))
+    chosen = public_cliques(telling(), targets=(), most_cells=FREE, limit=FREE)
+    assert len(chosen) == len(SIZES) - 1 + 2
 
 
 def test_targets_are_in_every_clique_that_has_room_for_them() -> None:

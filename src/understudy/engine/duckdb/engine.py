@@ -17,6 +17,7 @@ from understudy.engine.duckdb import databases
 from understudy.engine.duckdb.files import CsvForm, malformed, scan
 from understudy.engine.duckdb.folder import read_folder
 from understudy.engine.duckdb.in_memory import InMemory, in_memory, read_once
+from understudy.engine.duckdb.memory import VARIABLE, memory_limit
 from understudy.engine.duckdb.spill import Spill
 from understudy.engine.sources import Database, source
 from understudy.errors import EngineError, MissingPackageError, StorageError, UnderstudyError, bare
@@ -44,7 +45,6 @@ DUCKDB = Dialect(
     place="CAST(enum_code(TRY_CAST({} AS {name})) AS INTEGER)",
     numbers_people=True,
 )
-MEMORY = "1200MB"
 _SIGNED = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT")
 _KINDS: dict[str, Kind] = {
     **dict.fromkeys((*_SIGNED, *(f"U{name}" for name in _SIGNED)), "whole"),
@@ -91,13 +91,14 @@ class DuckDB:
 
     dialect = DUCKDB
 
-    def __init__(self, *, memory: str = MEMORY) -> None:
-        """Start the engine."""
+    def __init__(self, *, memory: str | None = None) -> None:
+        """Start the engine, with a limit of memory: by default what `memory_limit` says."""
         import duckdb  # noqa: PLC0415  a help page need not import it
 
+        limit = memory or memory_limit()
         self._spill = Spill()
         config: dict[str, str | bool | int | float | list[str]] = {
-            "memory_limit": memory,
+            "memory_limit": limit,
             "temp_directory": str(self._spill.path),
             "preserve_insertion_order": "false",
             # A filter on codes that is pushed down is worked out twice, and planned for half a
@@ -337,7 +338,9 @@ def _failure(error: Exception, *, reading_input: bool, database: Database | None
         return StorageError("the disk is full", hint="free some space in the temporary folder")
     if kind in {"OutOfMemoryException", "MemoryError"}:
         return EngineError(
-            "the engine ran out of memory", hint="close other programs, or model fewer columns"
+            "the engine ran out of memory",
+            hint=f"set the environment variable {VARIABLE}, such as to 8GB, or declare columns "
+            "that are not needed as ignored",
         )
     if reading_input:
         return malformed() if database is None else databases.unread(database, str(error))

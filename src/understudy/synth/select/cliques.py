@@ -27,6 +27,8 @@ GIVEN_LIMIT = 400_000_000
 """The maximum size in bytes of a model whose cliques are given by the user."""
 CHOSEN_LIMIT = 8_000_000
 """The maximum size in bytes of a model whose cliques are chosen."""
+TRIES = 20_000
+"""How many further pairs of a public table are tried, times its columns: all of them up to 34."""
 
 
 def check_cliques(
@@ -103,8 +105,9 @@ def public_cliques(
     """Choose outer cliques by the mutual information of public columns.
 
     A tree of the most informative pairs comes first.  Then its pairs grow by further columns, and
-    other pairs are added, the most informative first, as long as cells and the model's size allow.
-    Targets are added to every clique that has room for them.
+    other pairs are added, the most informative first, as long as cells and the model's size allow
+    and there is time: to try one takes the tree of all columns.  Targets are added to every clique
+    that has room for them.
     """
     domain = public.schema.domain
     scores = _scores(public, most_cells)
@@ -112,9 +115,8 @@ def public_cliques(
     covered = {name for clique in chosen for name in clique}
     chosen += [_grown((n,), targets, domain, most_cells) for n in domain if n not in covered]
     check_cliques(chosen, domain, most_cells=most_cells, limit=limit)
-    for pair in scores:
-        if any(set(pair) <= set(c) for c in chosen):
-            continue
+    missing = (pair for pair in scores if not any(set(pair) <= set(c) for c in chosen))
+    for pair in itertools.islice(missing, TRIES // len(domain)):
         for grown in (_grown(pair, targets, domain, most_cells), pair):
             if model_bytes(domain, [*chosen, grown]) <= limit:
                 chosen.append(grown)
