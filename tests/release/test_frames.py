@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import understudy as us
+from understudy.errors import SchemaError
 from understudy.schema import Categorical, Integer, Numeric, Schema, Timestamp
 
 if TYPE_CHECKING:
@@ -88,3 +89,41 @@ def test_digits_are_drafted_from_public_numbers() -> None:
     assert isinstance(share, Numeric)
     assert (price.digits, share.digits) == (2, None)
     assert fine == Categorical(name="fine", values=(False, True))
+
+
+ZONED = pd.DataFrame(
+    {
+        "id": np.arange(COUNT) // 4,
+        "when": pd.date_range("2024-06-01", periods=COUNT, freq="h", tz="Europe/Berlin"),
+    }
+)
+
+
+def test_time_zones_come_back_as_they_went_in(tmp_path: Path) -> None:
+    drafted = us.Schema.from_public(ZONED, name="zoned", ids="id")
+    (when,) = drafted.timestamps
+    assert when.zone == "Europe/Berlin"
+    schema = us.Schema.from_dict({**drafted.to_dict(), "order_by": "when"})
+    release = us.open(
+        private=ZONED,
+        schema=schema,
+        unit="id",
+        bounding="weights:4",
+        budget=us.Budget(epsilon=20, delta=1e-6),
+        ledger=tmp_path / "zoned.ledger",
+    ).run("independent")
+    frame, utc = release.rows["when"], release.columns["when"]
+    assert str(frame.dtype).endswith("Europe/Berlin]")
+    assert (frame.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy() == utc).all()
+    assert str(release.sample(5, seed=1)["when"].dtype) == str(frame.dtype)
+    assert release.to_arrow().schema.field("when").type.tz == "Europe/Berlin"
+    assert release.to_arrow()["when"].to_pandas().tolist() == frame.tolist()
+    polars = release.to_polars()["when"]
+    assert polars.dtype.time_zone == "Europe/Berlin"
+    assert polars.to_list() == frame.tolist()
+
+
+def test_a_time_zone_that_is_none_is_refused() -> None:
+    for zone in ("Berlin", "../etc", "Europe/"):
+        with pytest.raises(SchemaError, match="unknown time zone"):
+            Timestamp(name="when", min="2024-01-01", max="2024-12-31", zone=zone)

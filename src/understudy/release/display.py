@@ -170,6 +170,7 @@ def to_pandas(
     types: Mapping[str, str] | None = None,
     *,
     categories: Mapping[str, list[str]] | None = None,
+    zones: Mapping[str, str] | None = None,
     what: str,
     instead: str,
 ) -> Any:  # noqa: ANN401  not required
@@ -187,18 +188,25 @@ def to_pandas(
             has_none = any(value is None for value in column.tolist())
             plain, nullable = _NULLABLE[types[name]]
             made[name] = pandas.array(column, dtype=nullable) if has_none else column.astype(plain)
+        elif zones and name in zones:
+            moments = pandas.Series(_moments(column)).dt
+            made[name] = moments.tz_localize("UTC").dt.tz_convert(zones[name])
         else:
             made[name] = column
     return pandas.DataFrame(made)
 
 
-def to_arrow(columns: Mapping[str, Array], types: Mapping[str, str]) -> Any:  # noqa: ANN401  not required
-    """Return columns as an Arrow table, with the declared types."""
+def to_arrow(
+    columns: Mapping[str, Array], types: Mapping[str, str], zones: Mapping[str, str]
+) -> Any:  # noqa: ANN401  not required
+    """Return columns as an Arrow table, with the declared types and time zones."""
     arrow = _package("pyarrow", "release.to_arrow()", "release.columns")
+    declared = {name: arrow.type_for_alias(_ARROW[each]) for name, each in types.items()}
+    declared |= {name: arrow.timestamp("us", tz=zone) for name, zone in zones.items()}
     made = {
         name: arrow.array(
             _moments(column),
-            type=arrow.type_for_alias(_ARROW[types[name]]) if name in types else None,
+            type=declared.get(name),
             # NaN is a missing value, as it is on disk.
             from_pandas=True,
         )
@@ -207,8 +215,10 @@ def to_arrow(columns: Mapping[str, Array], types: Mapping[str, str]) -> Any:  # 
     return arrow.table(made)
 
 
-def to_polars(columns: Mapping[str, Array], types: Mapping[str, str]) -> Any:  # noqa: ANN401  not required
-    """Return columns as a polars DataFrame, with the declared types."""
+def to_polars(
+    columns: Mapping[str, Array], types: Mapping[str, str], zones: Mapping[str, str]
+) -> Any:  # noqa: ANN401  not required
+    """Return columns as a polars DataFrame, with the declared types and time zones."""
     polars = _package("polars", "release.to_polars()", "release.columns")
     made = [
         polars.Series(
@@ -220,7 +230,12 @@ def to_polars(columns: Mapping[str, Array], types: Mapping[str, str]) -> Any:  #
         )
         for name, column in columns.items()
     ]
-    return polars.DataFrame(made)
+    frame = polars.DataFrame(made)
+    return frame.with_columns(
+        polars.col(name).dt.replace_time_zone("UTC").dt.convert_time_zone(zone)
+        for name, zone in zones.items()
+        if name in columns
+    )
 
 
 def _moments(column: Array) -> Array:

@@ -128,17 +128,20 @@ class Release(Contents):
             if isinstance(c, Categorical) and all(isinstance(v, str) for v in c.values)
         }
         types = sql_types(self.schema)
-        return to_pandas(columns, types, categories=categories, what=what, instead=instead)
+        zones = zones_of(self.schema)
+        return to_pandas(
+            columns, types, categories=categories, zones=zones, what=what, instead=instead
+        )
 
     def to_arrow(self, *, people: bool = False) -> Any:  # noqa: ANN401  an Arrow table, which is not required
         """Return the synthetic rows, or people, as an Arrow table."""
         columns = self.people_columns if people else self.row_columns
-        return to_arrow(columns, sql_types(self.schema))
+        return to_arrow(columns, sql_types(self.schema), zones_of(self.schema))
 
     def to_polars(self, *, people: bool = False) -> Any:  # noqa: ANN401  a polars DataFrame, which is not required
         """Return the synthetic rows, or people, as a polars DataFrame."""
         columns = self.people_columns if people else self.row_columns
-        return to_polars(columns, sql_types(self.schema))
+        return to_polars(columns, sql_types(self.schema), zones_of(self.schema))
 
     def estimate(self, *columns: str, counted: str | None = None) -> Estimate:
         """Estimate a marginal of some columns, with standard errors.
@@ -309,3 +312,8 @@ def _is_table(name: str) -> bool:
 def sql_types(schema: Schema) -> dict[str, str]:
     """Return the types of the released columns on disk."""
     return {c.name: c.disk_type for c in schema.released_columns}
+
+
+def zones_of(schema: Schema) -> dict[str, str]:
+    """Return the time zones of columns that declare one."""
+    return {c.name: c.zone for c in schema.timestamps if c.zone is not None}

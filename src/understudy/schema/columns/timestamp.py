@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import numpy as np
 
@@ -151,6 +152,8 @@ class Timestamp(Compound):
     """The format of texts, as for strptime; ISO 8601 where it is None."""
     parts: tuple[str, ...] = ()
     """The names of the modelled columns; if empty, the column's own name with suffixes."""
+    zone: str | None = None
+    """The time zone of data frames, such as Europe/Berlin; it is modelled, and written, in UTC."""
 
     def __post_init__(self) -> None:
         """Raise on invalid days, resolutions, formats and parts."""
@@ -169,6 +172,7 @@ class Timestamp(Compound):
                 got=f"{self.min} to {self.max}",
                 allowed="min <= max",
             )
+        check_zone(self.name, self.zone)
         several = len({part.lower() for part in self.parts}) == len(self._kinds)
         if self.parts and (not several or len(self.parts) != len(self._kinds) or "" in self.parts):
             raise SchemaError(
@@ -273,6 +277,18 @@ def check_format(name: str, text: str | None) -> None:
             hint="a typed date-time and its text must mean the same; use a format "
             "with the month after the year",
         )
+
+
+def check_zone(name: str, zone: str | None) -> None:
+    """Raise unless a time zone is known to the system's database."""
+    try:
+        _ = zone is None or ZoneInfo(zone)
+    except (ValueError, OSError, ZoneInfoNotFoundError):
+        raise SchemaError(
+            f"column {name!r}: unknown time zone",
+            got=repr(zone),
+            allowed="a name of the time zone database, such as 'Europe/Berlin'",
+        ) from None
 
 
 def day_of(name: str, text: str) -> date:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+from zoneinfo import available_timezones
 
 import numpy as np
 
@@ -77,9 +78,19 @@ def draft(
             raise MissingColumnError(f"no id column {name!r} in the public table")
     known = _Known(written=written, kind=kind, days=days, taken=frozenset(map(str.lower, table)))
     return tuple(
-        Id(name=name) if name in ids else _column(name, np.asarray(values), known)
+        Id(name=name)
+        if name in ids
+        else _zoned(_column(name, np.asarray(values), known), getattr(values, "dtype", None))
         for name, values in table.items()
     )
+
+
+def _zoned(column: Declaration, dtype: object) -> Declaration:
+    """Give a date-time the time zone of a data frame's type, if that has a name."""
+    zone = str(getattr(dtype, "tz", None))
+    if not isinstance(column, Timestamp) or zone not in available_timezones():
+        return column
+    return replace(column, zone=zone)
 
 
 def _apart(column: Timestamp, taken: frozenset[str]) -> Timestamp:
