@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from understudy.public import Progress, PublicTable, Synthesis
     from understudy.schema import Schema
 
-WIDEST = 400
+WIDEST = 200
 """The most columns of a table for which a mechanism is chosen: it looks at all pairs of them."""
 STEADY = 0.95
 """The share of equal rows from which a column counts as constant within a person."""
