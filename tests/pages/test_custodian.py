@@ -20,7 +20,7 @@ from understudy.contests.metrics import METRICS as CONTESTS
 from understudy.errors import OutputExistsError, UsageError
 from understudy.evaluate import CHOOSING, METRICS, Coded, compare, page_facts
 from understudy.pages import Page, check_place, custodian_report
-from understudy.pages.custodian import BANNER, custodian_page
+from understudy.pages.custodian import BANNER, custodian_page, overall
 from understudy.pages.frontiers import undominated
 
 EVIL = "<script>alert(1)</script>"
@@ -317,3 +317,22 @@ def test_its_banner_stays_in_sight_and_is_on_every_sheet_that_is_printed(seen: O
     sheets = [" ".join(page.extract_text().split()) for page in printed.pages]
     assert len(sheets) > 2
     assert all(BANNER in sheet for sheet in sheets)
+
+
+def test_one_figure_says_how_much_of_the_real_rows_a_run_is_worth(several: dict[str, Any]) -> None:
+    def with_pairs(distance: float) -> dict[str, Any]:
+        summaries = {"1 % of rows": 0.4, "10 % of rows": 0.1, "resample": 0.025}
+        told = {name: {"summary": {"pairs, mean": value}} for name, value in summaries.items()}
+        made = {"summary": {"pairs, mean": distance}}
+        return {"run": {"comparison": {"synthetic": made, "yardsticks": told}}}
+
+    for distance, worth in (
+        (0.2, "about 3.2 %"),
+        (0.1, "about 10 %"),
+        (0.05, "about 32 %"),
+        (0.5, "less than 1 %"),
+        (0.02, "all"),
+    ):
+        (told,) = overall(with_pairs(distance))
+        assert f"a sample of {worth} of the real rows" in told
+    assert visible(custodian_page(several).html()).count("Overall, ") == len(several["runs"])

@@ -159,8 +159,46 @@ def _compared(page: Page, facts: Facts, runs: Mapping[str, Run]) -> None:
         "Yardsticks are made of real rows and protect nobody. A resample has as many rows as the "
         "real table, drawn from it with replacement: a table as close as that differs no more "
         "than by chance. 10 % and 1 % of the rows say how much real data a synthetic table is "
-        "worth."
+        "worth.",
+        *overall(runs),
     )
+
+
+def overall(runs: Mapping[str, Run]) -> Iterator[str]:
+    """Say of each run in one figure how good it is: the share of the real rows it is worth.
+
+    Two columns together have a mean distance; so has a sample of the real rows, which falls as a
+    power of its size.  Between two yardsticks the share is read off that line.
+    """
+    found = _yardsticks(runs)
+    shares = {"1 % of rows": 0.01, "10 % of rows": 0.1, "resample": 1.0}
+    marks = [
+        (share, _pairs(found[name]))
+        for name, share in shares.items()
+        if name in found and _pairs(found[name])
+    ]
+    if len(marks) < len(shares):
+        return
+    sizes, distances = zip(*reversed(marks), strict=True)
+    for name, run in runs.items():
+        distance = _pairs(run["comparison"]["synthetic"])
+        if not distance:
+            continue
+        log = np.interp(np.log(distance), np.log(distances), np.log(sizes))
+        worth = f"about {100 * np.exp(log):.2g} %"
+        if distance >= distances[-1]:
+            worth = "less than 1 %"
+        elif distance <= distances[0]:
+            worth = "all"
+        yield (
+            f"Overall, {name}: pairs of columns are {distance:.3f} from the real ones on average, "
+            f"as those of a sample of {worth} of the real rows would be."
+        )
+
+
+def _pairs(table: Mapping[str, Any]) -> float:
+    """Return a table's mean distance of pairs, 0 where there are none."""
+    return float(table["summary"].get("pairs, mean") or 0)
 
 
 _PROMISED = ("mechanism", "epsilon", "delta")

@@ -264,8 +264,8 @@ def _pairs(page: Page, release: Release, counted: Counted) -> None:
         drawn.append(
             charts.pair(
                 " × ".join(pair),
-                f"Rows by {pair[0]} and {pair[1]}. Left: measured, negative noise shown as 0. "
-                "Right: synthetic.",
+                f"Rows by {pair[0]} and {pair[1]}: measured, negative noise shown as 0, and "
+                "synthetic.",
                 data,
                 columns=pair,
             )
