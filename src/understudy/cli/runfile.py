@@ -27,6 +27,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(_TABLES, (str, dict)),
     **dict.fromkeys((*_FILES, *_WORDS), (str,)),
     **dict.fromkeys(_NUMBERS, (int, float)),
+    "best_of": (int, str),
     "published": (bool,),
     "i_know": (bool,),
     "settings": (dict,),
@@ -36,6 +37,7 @@ _CALLED: dict[tuple[type, ...], str] = {
     (str,): "a string",
     (str, dict): "a string, or {people = …, rows = …}",
     (int, float): "a number",
+    (int, str): "a number, or names",
     (bool,): "true or false",
     (dict,): "a table",
 }
