@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from understudy.budget import Budget, bounding_to_dict, epsilon_of
-from understudy.errors import BudgetError, UsageError
+from understudy.errors import BudgetError, OutputExistsError, UsageError
 from understudy.ledger import Ledger
 from understudy.public import ACCURACY, following, identity, silent
 from understudy.release import check_target, new_file
@@ -82,11 +82,21 @@ def accuracy(
 def save_accuracy(accuracy: Accuracy, folder: str | Path) -> Path:
     """Write distances beside the saved release that they are about, and return the file's path."""
     target = Path(folder) / ACCURACY
-    check_target(target)
+    check_untold(target)
     with new_file(target) as partial:
         text = json.dumps(accuracy.to_dict(), indent=2, ensure_ascii=False)
         partial.write_text(text + "\n", encoding="utf-8")
     return target
+
+
+def check_untold(target: Path) -> None:
+    """Raise if a release has its distances beside it already."""
+    if target.exists():
+        raise OutputExistsError(
+            f"{target} exists already: the distances of this release were told",
+            hint="'understudy report' shows them; move the file away to ask anew, at a new cost",
+        )
+    check_target(target)
 
 
 def _check_made_here(session: Session, release: Release) -> None:
@@ -142,7 +152,7 @@ def _guarantee(path: Path, number: int, made: int) -> dict[str, Any]:
     alone, released = state.runs[number], state.promised(made)
     # Whoever may choose among several runs about a release has seen all of them.
     about = alone.request["note"]
-    asked = [n for n, run in state.runs.items() if n <= number and run.request["note"] == about]
+    asked = [n for n, run in state.runs.items() if n <= number and run.request.get("note") == about]
     grains = sum(state.runs[n].cap for n in (*asked, made, *state.discoveries(made)))
     together = epsilon_of(grains, state.currency, released.gaussian_delta)
     return {

@@ -75,6 +75,7 @@ def test_a_file_that_was_lost_is_written_again_at_no_cost(place: Place, made: Pa
     first, spent = (made / "accuracy.json").read_text(), place.spent()
     told = place.say(*quality(place))
     assert told.code == OutputExistsError.exit_code
+    assert "the distances of this release were told" in told.line
     (made / "accuracy.json").unlink()
     place.fine(*quality(place))
     assert (made / "accuracy.json").read_text() == first

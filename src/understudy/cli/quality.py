@@ -11,13 +11,13 @@ from understudy.cli import arguments
 from understudy.cli.output import tell
 from understudy.cli.progress import shown
 from understudy.cli.synth import I_KNOW, REPORT
-from understudy.distances import accuracy, save_accuracy
+from understudy.distances import accuracy, check_untold, save_accuracy
 from understudy.errors import UsageError
 from understudy.ledger import Ledger, describe_left
 from understudy.opening import refuse
 from understudy.pages import report
 from understudy.public import ACCURACY
-from understudy.release import Release, check_target
+from understudy.release import Release
 from understudy.session import reopen_session
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def run(options: argparse.Namespace) -> None:
     """Ask for distances, write them beside the release, and write its report again."""
     folder = Path(options.release)
     release = Release.read(folder)
-    check_target(folder / ACCURACY)
+    check_untold(folder / ACCURACY)
     if options.people is not None and options.private is None:
         raise UsageError("--people also needs the table of rows", allowed="--private FILE")
     if options.cap is not None and options.cap < 1:
