@@ -27,11 +27,11 @@ _KINDS: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(_TABLES, (str, dict)),
     **dict.fromkeys((*_FILES, *_WORDS), (str,)),
     **dict.fromkeys(_NUMBERS, (int, float)),
-    "best_of": (int, str),
     "published": (bool,),
     "i_know": (bool,),
     "settings": (dict,),
     "groups": (dict,),
+    "best_of": (int, str),
 }
 _CALLED: dict[tuple[type, ...], str] = {
     (str,): "a string",
