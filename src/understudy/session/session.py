@@ -254,9 +254,9 @@ def closed_unless_charged(run: Run) -> Iterator[None]:
 
 def _same_run(ledger: Ledger, budget: Budget, request: dict[str, Any], *, again: bool) -> Run:
     """Begin a run, or continue one that asks the very same."""
-    asked = json.dumps([request, budget.to_dict()])
     for number, run in ledger.state().runs.items():
-        if json.dumps([run.request, run.budget.to_dict()]) == asked and (again or not run.closed):
+        same = json.dumps(run.request) == json.dumps(request) and run.budget == budget
+        if same and (again or not run.closed):
             return ledger.reopen(number)
     return ledger.begin(budget, request)
 
