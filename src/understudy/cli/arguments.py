@@ -11,6 +11,7 @@ from understudy.errors import MissingFileError, UsageError
 from understudy.opening import EACH_ROW, bounding_of
 from understudy.synth import mechanism_from_dict
 from understudy.synth.adagrid import AdaGrid
+from understudy.synth.bestof import BestOf
 
 if TYPE_CHECKING:
     import argparse
@@ -26,13 +27,7 @@ _OF_SYNTH = (*_OF_A_RUN, "out")
 _OF_A_RECIPE = ("parameters", "ledger", "out")
 _ONLY_OF_A_RECIPE = ("parameters", "lists", "groups", "noise")
 _NOT_OF_A_RECIPE = (
-    "people",
-    "schema",
-    "unit",
-    "null_ids",
-    "mechanism",
-    "settings",
-    "format",
+    *("people", "schema", "unit", "null_ids", "mechanism", "settings", "format", "best_of"),
     "screening",
 )
 
@@ -102,6 +97,25 @@ def mechanism(name: str | None, settings: str | dict[str, Any] | None) -> Mechan
     if isinstance(given, str):
         given = read_toml(Path(given), "settings file")
     return mechanism_from_dict({"name": name or "auto", "settings": given})
+
+
+def chosen(options: argparse.Namespace) -> Mechanism:
+    """Make the mechanism of `synth`, or what chooses among several."""
+    if getattr(options, "best_of", None) is None:
+        return mechanism(options.mechanism, options.settings)
+    if options.mechanism not in {None, "auto"} or options.settings:
+        raise UsageError(
+            "--best-of names its mechanisms itself",
+            got="--mechanism or --settings too",
+            hint='--best-of mst,aim; for settings of each, mechanism = "bestof" in a run file',
+        )
+    asked = str(options.best_of)
+    if asked.lstrip("-").isdigit():
+        return BestOf.first(int(asked))
+    names = [name.strip() for name in asked.split(",")]
+    return mechanism_from_dict(
+        {"name": BestOf.name, "settings": {"candidates": [{"name": name} for name in names]}}
+    )
 
 
 def read_toml(path: Path, what: str) -> dict[str, Any]:

@@ -20,7 +20,7 @@ def run(options: argparse.Namespace) -> None:
     """Validate a run and price it, without spending anything."""
     with_runfile(options)
     arguments.check_run(options)
-    mechanism = arguments.mechanism(options.mechanism, options.settings)
+    mechanism = arguments.chosen(options)
     chooser = arguments.chooser(options, mechanism)
     with shown(quiet=options.json or options.quiet) as progress:
         session = replace(

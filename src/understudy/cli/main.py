@@ -27,6 +27,7 @@ from understudy.cli.options import (
     add_ledger,
     add_output,
     add_people,
+    add_quality,
     add_screening,
     add_unit,
 )
@@ -129,6 +130,12 @@ def _add_synth(synth: argparse.ArgumentParser) -> None:
         "--noise",
         choices=("laplace", "gaussian"),
         help="overrides the noise of a recipe (baltimore-911); laplace gives pure epsilon",
+    )
+    synth.add_argument(
+        "--best-of",
+        metavar="N",
+        help="run N mechanisms, each on its part of the budget, and publish the one whose pairs "
+        "are least wrong by noisy distances; or their names: mst,aim",
     )
     synth.add_argument("--out", help="a new folder for the release, or a CSV file")
     synth.add_argument(
@@ -262,6 +269,11 @@ def parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
     report.add_argument("release", help="a release's folder")
     report.add_argument("--out", help="a new file (default: report.html in the release's folder)")
     add_output(report)
+    add_quality(
+        commands.add_parser(
+            "quality", help="how far a release is from the private table, with noise and charged"
+        )
+    )
     recipes = commands.add_parser("recipes", help="list the recipes: presets for NIST's contests")
     add_output(recipes)
 

@@ -17,6 +17,7 @@ import numpy as np
 from understudy.door import Rows
 from understudy.errors import UsageError
 from understudy.pages import charts
+from understudy.pages.accuracy import add_accuracy
 from understudy.pages.counts import Counted
 from understudy.pages.lives import add_lives
 from understudy.pages.page import Page
@@ -64,6 +65,8 @@ def release_page(release: Release) -> Page:
         "Made from the release alone: this page reveals nothing that the release does not.",
     )
     _quality(page, release)
+    if release.accuracy is not None:
+        add_accuracy(page, release.accuracy)
     if "coarser" in manifest["mechanism"]:
         page.text(manifest["mechanism"]["coarser"])
     add_promise(page, manifest["guarantee"])

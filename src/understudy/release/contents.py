@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from understudy.door import Measurement
     from understudy.graph import Model
+    from understudy.public import Accuracy
     from understudy.release.from_disk import Stored
     from understudy.release.people import Joined
     from understudy.release.rows import Decoded
@@ -35,6 +36,8 @@ class Contents:
     """What the rows were drawn from; None where they come from something else."""
     merged: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
     """The compressed domain: each code's number in the model, for columns with merged codes."""
+    accuracy: Accuracy | None = None
+    """Noisy distances from the private table, where they were paid for and stand beside it."""
 
     def __len__(self) -> int:
         """Count the synthetic rows."""

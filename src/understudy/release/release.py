@@ -18,6 +18,7 @@ from understudy.engine import DuckDB
 from understudy.engine.duckdb.writing import write_batches
 from understudy.errors import UsageError
 from understudy.graph import load, save
+from understudy.public import Accuracy
 from understudy.release.constraints import Checked
 from understudy.release.contents import Contents
 from understudy.release.display import release_html, release_text, to_arrow, to_pandas, to_polars
@@ -94,7 +95,8 @@ class Release(Contents):
         if "people" in files:
             people = Stored(files["people"], int(manifest["people"]), types=types)
             stored = Apart(rows, people, columns=list(types))
-        return cls(schema, stored, measurements, manifest, model, merged)
+        told = Accuracy.read(where, manifest)
+        return cls(schema, stored, measurements, manifest, model, merged, told)
 
     def __repr__(self) -> str:
         """Describe the release, what it promises and what it cost; show no rows."""
