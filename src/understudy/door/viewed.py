@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from understudy.budget import Unit, Weights, resolve
@@ -71,9 +72,13 @@ class ViewDoor:
         return max(0, self._door.grains - self._reserve)
 
     def _only(self, view: View | None) -> View:
-        if view not in {None, self._view}:
+        """Return the view itself, or one with more derived columns."""
+        view = view or self._view
+        if replace(view, derived=self._view.derived) != self._view or (
+            view.derived[: len(self._view.derived)] != self._view.derived
+        ):
             raise QuestionError("a view has no views of its own", hint="ask the door behind it")
-        return self._view
+        return view
 
     def measure(
         self,

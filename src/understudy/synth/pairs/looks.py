@@ -39,6 +39,7 @@ from understudy.budget import (
 from understudy.door import Candidate
 from understudy.graph import estimate, model_bytes
 from understudy.synth.measure.noise_levels import MEAN_SIZE
+from understudy.synth.measure.population import clipping_norm
 from understudy.synth.measure.weighted_round import WeightedMarginal, weighted_round
 from understudy.synth.pairs.gains import distances_noise, noisy_distances, roomy, worthwhile
 from understudy.synth.pairs.precision import columns_noise, filled, pair_weight
@@ -94,6 +95,8 @@ class Looks:
     ) -> None:
         """Start with a model of single columns."""
         self.measured: list[Measurement] = []
+        self._left_of: list[NDArray[np.float64]] = []
+        """What is left of each size class, for every measurement, if that is corrected."""
         self.chosen: list[Clique] = []
         self.coarser: str | None = None
         """What could not be measured, if a coarser plan had to be used."""
@@ -147,7 +150,7 @@ class Looks:
     def _fitted(
         self, start: Model | None, most: int, more: Iterable[Measurement] = (), stalled: float = 0.0
     ) -> Model:
-        measured = [*self.measured, *more]
+        measured = self._unbiased() + list(more)
         return estimate(
             self._domain,
             self._ones + measured,
@@ -157,6 +160,22 @@ class Looks:
             most=most,
             stalled=stalled,
         ).model
+
+    def _unbiased(self) -> list[Measurement]:
+        """Return the measurements of pairs, for all rows where the size bias is known."""
+        if self.columns.bias is None or not self.measured:
+            return list(self.measured)
+        marginals = self._model.marginals({m.clique for m in self.measured})
+        return self.columns.corrected(
+            self.measured, self._left_of, expected_of=lambda clique: marginals[clique].reshape(-1)
+        )
+
+    def _counted(self, pair: Clique, expected: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what selections would count of a pair if it is as expected."""
+        bias = self.columns.bias
+        if bias is None:
+            return self._kept * expected
+        return self._kept * expected * bias.over(pair, bias.capped(self._bounding.cap), expected)
 
     def _ask_columns_again(self, share: float) -> None:
         """Measure columns again, for a share of what is left."""
@@ -321,7 +340,7 @@ class Looks:
         if steps < distances_noise(len(free), whole, self._bounding, self._currency)[1]:
             self._choose(expected, most, price=whole, tree=False)
             return 0
-        asked = [Candidate(clique=pair, expected=self._kept * expected[pair]) for pair in free]
+        asked = [Candidate(clique=p, expected=self._counted(p, expected[p])) for p in free]
         away, grains = noisy_distances(
             self._door, asked, bounding=self._bounding, grains=grains, looks=looks
         )
@@ -362,7 +381,7 @@ class Looks:
         _, off = self._plan(count)
         return {
             pair: gaining(
-                Candidate(clique=pair, expected=self._kept * expected[pair]),
+                Candidate(clique=pair, expected=self._counted(pair, expected[pair])),
                 OTHERS * self._kept * off[pair],
             )
             for pair in pairs
@@ -394,6 +413,9 @@ class Looks:
         )
         self.crowd = self.crowd.told(found, price=price)
         self.measured += found
+        if self.columns.bias is not None:
+            length = clipping_norm(found, price=price)
+            self._left_of += [self.columns.bias.left(length, self.crowd.repeats)] * len(found)
         each = price**2 / math.fsum(share * self._width([p]) for p, share in shares.items())
         for pair, share in shares.items():
             self._told[pair] = self._told.get(pair, 0.0) + share * each

@@ -41,7 +41,7 @@ def filled(had: Floats, widths: Floats, left: float) -> Floats:
 def columns_noise(columns: Compressed, rows: float) -> dict[str, Floats]:
     """Return the noise of each column's codes, in rows of a model of so many."""
     total, found = max(1.0, rows), {}
-    for support, m in zip(columns.supports, columns.measured, strict=True):
+    for support, m in zip(columns.supports, columns.measured, strict=False):
         counted = max(1.0, float(m.values.sum())) / total
         found[support.column] = m.scale / counted * np.sqrt(np.bincount(support.codes))
     return found
