@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from understudy.budget import Unit, Weights, resolve
@@ -73,12 +72,12 @@ class ViewDoor:
 
     def _only(self, view: View | None) -> View:
         """Return the view itself, or one with more derived columns."""
-        view = view or self._view
-        if replace(view, derived=self._view.derived) != self._view or (
-            view.derived[: len(self._view.derived)] != self._view.derived
+        if view and (view.people, view.derived[: len(self._view.derived)]) != (
+            self._view.people,
+            self._view.derived,
         ):
             raise QuestionError("a view has no views of its own", hint="ask the door behind it")
-        return view
+        return view or self._view
 
     def measure(
         self,

@@ -126,33 +126,41 @@ class Compressed:
         answers = weighted_round(
             behind, asked, price=price, crowd=crowd, public=public, sigma=sigma
         )
-        crowd = crowd.told(answers, price=price)
         measured = answers[: len(door.schema.modelled)]
         supports = tuple(
             find_support(column, answer, rule(column.name), public, currency=door.currency)
             for column, answer in zip(door.schema.modelled, measured, strict=True)
         )
         found = cls(
-            door=door, public=public, crowd=crowd, measured=tuple(measured), supports=supports
+            door=door,
+            public=public,
+            crowd=crowd.told(answers, price=price),
+            measured=tuple(measured),
+            supports=supports,
         )
-        if size is None or crowd.sizes is None:
-            return found
+        return found if size is None else found._told_by(size.starts, answers, price=price)
+
+    def _told_by(
+        self, starts: tuple[int, ...], answers: Sequence[Measurement], *, price: float
+    ) -> Compressed:
+        """Learn the bias by size from a round whose later answers are by size class."""
+        crowd, by_class = self.crowd, answers[len(self.measured) :]
+        assert crowd.sizes is not None  # noqa: S101  the classes were made from it
         length = clipping_norm(answers, price=price)
-        apart = answers[len(measured) :]
         bias = SizeBias.of(
-            apart,
-            supports,
+            by_class,
+            self.supports,
             sizes=crowd.sizes,
-            starts=size.starts,
+            starts=starts,
             length=length,
             repeats=crowd.repeats,
             error=0.0 if crowd.classes is None else crowd.classes.error,
         )
         return replace(
-            found,
+            self,
             bias=bias,
             crowd=replace(crowd, unlike=UNLIKE_CORRECTED[1]),
-            measured=(*measured, *(summed(m, len(size.starts)) for m in apart)),
+            measured=(*self.measured, *(summed(m, len(starts)) for m in by_class)),
             left=(bias.left(length, crowd.repeats),) * len(answers),
         )
 

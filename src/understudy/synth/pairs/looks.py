@@ -13,8 +13,7 @@ most for the room they need; what the model then gets wrong is the next look's (
 noise of all of them least.  Precision per n^⅔ is in the end the same for all pairs: the last query
 leaves out what earlier ones had of it.
 
-**What columns are worth.**  A column's error is in all of its pairs, a pair's in itself alone.  Of
-what is left the share goes to columns that makes the sum of both least.  All of it is tied by
+Of what is left, columns get their share again (`pairs.precision`).  All of it is tied by
 ``tests/synth/pairs/test_mechanism.py``.
 """
 
@@ -42,7 +41,7 @@ from understudy.synth.measure.noise_levels import MEAN_SIZE
 from understudy.synth.measure.population import clipping_norm
 from understudy.synth.measure.weighted_round import WeightedMarginal, weighted_round
 from understudy.synth.pairs.gains import distances_noise, noisy_distances, roomy, worthwhile
-from understudy.synth.pairs.precision import columns_noise, filled, pair_weight
+from understudy.synth.pairs.precision import columns_noise, columns_share, filled, pair_weight
 from understudy.synth.select.cliques import gaining
 
 if TYPE_CHECKING:
@@ -74,8 +73,6 @@ GUMBEL = 2 * math.pi / math.sqrt(6)
 """The deviation of the noise that the exponential mechanism adds to a score, for epsilon 1."""
 OTHERS = 1.5
 """A pair's own noise, and the noise that it adds to all others."""
-SHARES = tuple(i / 10 for i in range(10))
-"""The shares of the remaining budget that are tried for measuring columns again."""
 ONLY_COLUMNS = (
     "Noise would exceed the signal in every pair of columns: each column is drawn independently, "
     "and no correlations are kept."
@@ -95,8 +92,6 @@ class Looks:
     ) -> None:
         """Start with a model of single columns."""
         self.measured: list[Measurement] = []
-        self._left_of: list[NDArray[np.float64]] = []
-        """What is left of each size class, for every measurement, if that is corrected."""
         self.chosen: list[Clique] = []
         self.coarser: str | None = None
         """What could not be measured, if a coarser plan had to be used."""
@@ -108,6 +103,8 @@ class Looks:
         self.crowd = replace(columns.crowd, repeats=columns.crowd.repeats**2)
         """The people, and how often their rows agree in two columns."""
         self._bounding, self._kept = columns.crowd.bounding, 1.0
+        self._left_of: list[NDArray[np.float64]] = []
+        """What is left of each size class in each measurement, if that is corrected."""
         self._told: dict[Clique, float] = {}
         """The precision that each pair was measured with, for its width."""
         pairs = itertools.combinations(self._domain, 2)
@@ -172,10 +169,10 @@ class Looks:
 
     def _counted(self, pair: Clique, expected: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return what selections would count of a pair if it is as expected."""
-        bias = self.columns.bias
-        if bias is None:
+        if self.columns.bias is None:
             return self._kept * expected
-        return self._kept * expected * bias.over(pair, bias.capped(self._bounding.cap), expected)
+        left = self.columns.bias.capped(self._bounding.cap)
+        return self._kept * expected * self.columns.bias.over(pair, left, expected)
 
     def _ask_columns_again(self, share: float) -> None:
         """Measure columns again, for a share of what is left."""
@@ -186,37 +183,19 @@ class Looks:
             self._ones = self.columns.evidence()
 
     def _columns_share(self, expected: Expected) -> float:
-        """Return the best share of what is left for measuring columns again.
-
-        A column's error is in all of its pairs, a pair's error in itself alone; both fall with the
-        square root of precision, and pairs inform their columns too.
-        """
+        """Return the best share of what is left for measuring columns again."""
         if not self.chosen:
             return 1.0
-        first, left = self._prices["first"], self._left
-        spent = math.sqrt(math.fsum(told * self._width([p]) for p, told in self._told.items()))
-        power, (_, off) = 2 / self._currency.power, self._plan(len(self.chosen))
-        sigmas, ones = columns_noise(self.columns, self._model.total), {}
-        in_pairs, told = 0.0, dict.fromkeys(self._domain, 0.0)
-        for name, noise in sigmas.items():
-            ones[name] = MEAN_SIZE * float(np.minimum(noise, self._model.marginal((name,))).sum())
-        for a, b in self.chosen:
-            in_pairs += float(np.minimum(off[a, b], expected[a, b]).sum())
-            precision = (MEAN_SIZE / off[a, b]) ** 2
-            told[a] += precision / self._domain[b]
-            told[b] += precision / self._domain[a]
-
-        def total(share: float) -> float:
-            pairs = (spent**2 + (1 - share) ** power * left**2) / (spent**2 + left**2)
-            again = 1 + share**power * (left / first) ** 2
-            now = {
-                n: each / math.sqrt(again + pairs * told[n] * float(sigmas[n].min()) ** 2)
-                for n, each in ones.items()
-            }
-            in_columns = math.fsum(math.hypot(now[a], now[b]) for a, b in self._pairs)
-            return in_columns + in_pairs / math.sqrt(pairs)
-
-        return min(SHARES, key=total)
+        had = math.fsum(told * self._width([p]) for p, told in self._told.items())
+        return columns_share(
+            columns_noise(self.columns, self._model.total),
+            {n: self._model.marginal((n,)) for n in self._domain},
+            {pair: expected[pair] for pair in self.chosen},
+            self._plan(len(self.chosen))[1],
+            pairs=self._pairs,
+            spent=(self._prices["first"], math.sqrt(had), self._left),
+            power=2 / self._currency.power,
+        )
 
     @property
     def _left(self) -> float:
