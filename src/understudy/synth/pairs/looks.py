@@ -11,10 +11,8 @@ most for the room they need; what the model then gets wrong is the next look's (
 
 **How noise is shared.**  A marginal of n cells weighs n^⅓ (√n for Laplace noise), which makes the
 noise of all of them least.  Precision per n^⅔ is in the end the same for all pairs: the last query
-leaves out what earlier ones had of it.
-
-Of what is left, columns get their share again (`pairs.precision`).  All of it is tied by
-``tests/synth/pairs/test_mechanism.py``.
+leaves out what earlier ones had of it, and columns have their share of it (`pairs.precision`).
+All of it is tied by ``tests/synth/pairs/test_mechanism.py``.
 """
 
 from __future__ import annotations
