@@ -27,6 +27,8 @@ from understudy.synth.measure.size_bias import (
     corrected,
     size_classes,
     summed,
+    with_left,
+    with_unknown_bias,
 )
 from understudy.synth.measure.support import (
     MOST_VALUES,
@@ -201,40 +203,51 @@ class Compressed:
         restated = [known[m.clique[0]].restated(m) for m in self.measured]
         if self.bias is None:
             return restated
-        expected = self._sums()
-        return self.corrected(restated, self.left, expected_of=lambda clique: expected[clique[0]])
+        left = self.left_of(self.measured, self.left, self._sums(), self.door.schema.domain)
+        return [corrected(m, each) for m, each in zip(restated, left, strict=True)]
 
-    def _sums(self) -> dict[str, Floats]:
+    def _sums(self) -> dict[Clique, Floats]:
         """Return the first measurement's counts of merged codes, none of them negative."""
         both = zip(self.supports, self.measured, strict=False)
-        return {s.column: np.maximum(s.sums(m.values), 0.0) for s, m in both}
+        return {m.clique: np.maximum(s.sums(m.values), 0.0) for s, m in both}
 
     def joined(self) -> dict[str, Measurement]:
         """Combine all measurements of each column into one, without the bias that is known."""
         if self.bias is None:
             return joined(self.door.schema.domain, self.measured)
-        known, expected, found = {s.column: s.codes for s in self.supports}, self._sums(), []
-        for m, left in zip(self.measured, self.left, strict=True):
-            over = self.bias.over(m.clique, left, expected[m.clique[0]])
-            found.append(replace(m, values=m.values / over[known[m.clique[0]]]))
+        found = []
+        for m in self.published():
+            assert m.left is not None  # noqa: S101  the bias is known
+            scale = m.scale / float(m.left.mean())
+            found.append(replace(m, values=m.values / m.left, scale=scale, left=None))
         return joined(self.door.schema.domain, found)
 
-    def corrected(
+    def left_of(
         self,
         measured: Sequence[Measurement],
-        left: Sequence[Floats],
-        *,
-        expected_of: Callable[[Clique], Floats],
-    ) -> list[Measurement]:
-        """Return measurements for all rows, given what is left of each size class in each."""
+        classes: Sequence[Floats],
+        expected: Mapping[Any, Floats],
+        domain: Domain,
+    ) -> list[Floats]:
+        """Return the share of each merged cell that measurements count, given that of classes."""
         assert self.bias is not None  # noqa: S101  the caller has looked
         assert self.crowd.rows is not None  # noqa: S101  it is known wherever the bias is
-        read = totals(self.domain, measured)
-        found = []
-        for m, classes in zip(measured, left, strict=True):
-            over = self.bias.over(m.clique, classes, expected_of(m.clique))
-            found.append(corrected(m, over * (read[m.group] / self.crowd.rows)))
-        return found
+        read = totals(domain, measured)
+        return [
+            self.bias.over(m.clique, each, expected[m.clique]) * (read[m.group] / self.crowd.rows)
+            for m, each in zip(measured, classes, strict=True)
+        ]
+
+    def published(self) -> list[Measurement]:
+        """Return the measurements of columns, with what bounding left of every code."""
+        if self.bias is None:
+            return [with_unknown_bias(m, self.crowd) for m in self.measured]
+        codes = {s.column: s.codes for s in self.supports}
+        left = self.left_of(self.measured, self.left, self._sums(), self.door.schema.domain)
+        return [
+            with_left(m, each[codes[m.clique[0]]], classes, self.bias)
+            for m, each, classes in zip(self.measured, left, self.left, strict=True)
+        ]
 
     def zeros(self, more: Sequence[Measurement]) -> list[Zeros]:
         """Return the cells that constraints forbid, for a model of columns and ``more``."""
@@ -276,7 +289,7 @@ class Compressed:
 
         return Synthesis(
             batches=drawn(model.urn(rows, rng), rows, given, rng=rng, spread=spread),
-            measurements=(*self.measured, *more),
+            measurements=(*self.published(), *more),
             notes=(*notes, *bound_notes(self.door)),
             within=None if public is None or settings.within == "evenly" else Within(public),
             details={**(details or {}), **self.to_dict(more)},

@@ -67,6 +67,8 @@ class Crowd:
     """The noisy counts of people by size class, if measured."""
     error: float = 0.0
     """The standard deviation of the number of rows."""
+    beyond: float = 0.0
+    """About the standard deviation of rows above the cap that the number of rows was asked with."""
     repeats: float = 0.5
     """The estimated probability that two rows of a person lie in the same cell."""
     unlike: float = UNLIKE
@@ -82,7 +84,10 @@ class Crowd:
         if self.classes is not None:
             told["crowd"] = self.classes.to_dict()
             if self.rows is not None:
-                told["crowd"] |= {"rows": self.rows, "rows_standard_error": self.error}
+                told["crowd"] |= {
+                    "rows": self.rows,
+                    "rows_standard_error": math.hypot(self.error, self.beyond),
+                }
         return told
 
     def typical_of(
@@ -233,6 +238,8 @@ def meet(
         bounding=Weights(typical),
         classes=classes,
         error=rows.error,
+        # One standard error of people, each with as many rows again.
+        beyond=0.0 if classes is None else classes.error * cap,
     )
 
 

@@ -36,8 +36,8 @@ from understudy.budget import (
 from understudy.door import Candidate
 from understudy.graph import estimate, model_bytes
 from understudy.synth.measure.noise_levels import MEAN_SIZE
-from understudy.synth.measure.population import clipping_norm
 from understudy.synth.measure.weighted_round import WeightedMarginal, weighted_round
+from understudy.synth.pairs.clipped import Clipped, left_by_cap
 from understudy.synth.pairs.gains import distances_noise, noisy_distances, roomy, worthwhile
 from understudy.synth.pairs.precision import columns_noise, columns_share, filled, pair_weight
 from understudy.synth.select.cliques import gaining
@@ -89,7 +89,7 @@ class Looks:
         model_limit: int | None,
     ) -> None:
         """Start with a model of single columns."""
-        self.measured: list[Measurement] = []
+        self._clipped = Clipped()
         self.chosen: list[Clique] = []
         self.coarser: str | None = None
         """What could not be measured, if a coarser plan had to be used."""
@@ -101,8 +101,6 @@ class Looks:
         self.crowd = replace(columns.crowd, repeats=columns.crowd.repeats**2)
         """The people, and how often their rows agree in two columns."""
         self._bounding, self._kept = columns.crowd.bounding, 1.0
-        self._left_of: list[NDArray[np.float64]] = []
-        """What is left of each size class in each measurement, if that is corrected."""
         self._told: dict[Clique, float] = {}
         """The precision that each pair was measured with, for its width."""
         pairs = itertools.combinations(self._domain, 2)
@@ -145,7 +143,7 @@ class Looks:
     def _fitted(
         self, start: Model | None, most: int, more: Iterable[Measurement] = (), stalled: float = 0.0
     ) -> Model:
-        measured = self._unbiased() + list(more)
+        measured = [*self._clipped.corrected(self.columns, start), *more]
         return estimate(
             self._domain,
             self._ones + measured,
@@ -156,21 +154,19 @@ class Looks:
             stalled=stalled,
         ).model
 
-    def _unbiased(self) -> list[Measurement]:
-        """Return the measurements of pairs, for all rows where the size bias is known."""
-        if self.columns.bias is None or not self.measured:
-            return list(self.measured)
-        marginals = self._model.marginals({m.clique for m in self.measured})
-        return self.columns.corrected(
-            self.measured, self._left_of, expected_of=lambda clique: marginals[clique].reshape(-1)
-        )
-
     def _counted(self, pair: Clique, expected: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return what selections would count of a pair if it is as expected."""
-        if self.columns.bias is None:
-            return self._kept * expected
-        left = self.columns.bias.capped(self._bounding.cap)
-        return self._kept * expected * self.columns.bias.over(pair, left, expected)
+        left = left_by_cap(self.columns, pair, expected, cap=self._bounding.cap)
+        return self._kept * left * expected
+
+    @property
+    def measured(self) -> tuple[Measurement, ...]:
+        """All measurements of pairs."""
+        return self._clipped.measured
+
+    def published(self) -> list[Measurement]:
+        """Return the measurements of pairs, with what bounding left of their cells."""
+        return self._clipped.published(self.columns, self.crowd, self._model)
 
     def _ask_columns_again(self, share: float) -> None:
         """Measure columns again, for a share of what is left."""
@@ -389,10 +385,7 @@ class Looks:
             self._door, asked, price=price, crowd=self.crowd, public=self._public
         )
         self.crowd = self.crowd.told(found, price=price)
-        self.measured += found
-        if self.columns.bias is not None:
-            length = clipping_norm(found, price=price)
-            self._left_of += [self.columns.bias.left(length, self.crowd.repeats)] * len(found)
+        self._clipped = self._clipped.more(found, self.columns, self.crowd, price=price)
         each = price**2 / math.fsum(share * self._width([p]) for p, share in shares.items())
         for pair, share in shares.items():
             self._told[pair] = self._told.get(pair, 0.0) + share * each

@@ -90,7 +90,7 @@ class Pairs(CompressionSettings):
         progress("drawing rows", 0)
         return looks.columns.synthesis(
             model,
-            looks.measured,
+            looks.published(),
             settings=self,
             rng=rng,
             notes=() if looks.coarser is None else (looks.coarser,),
