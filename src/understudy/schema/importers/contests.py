@@ -43,7 +43,10 @@ def from_parameters(data: Mapping[str, Any], *, name: str) -> Plain:
 
 
 def from_specification(data: Mapping[str, Any], *, name: str) -> Plain:
-    """Read match 3's ``{column: {"type": …, "maxval": …}}``: whole numbers from 0."""
+    """Read match 3's ``{column: {"type": …, "maxval": …}}``: whole numbers from 0.
+
+    What it calls ``enum`` are codes, which have no order.
+    """
     columns: Plain = {}
     for c, v in data.items():
         if not isinstance(v["maxval"], int):
@@ -51,6 +54,7 @@ def from_specification(data: Mapping[str, Any], *, name: str) -> Plain:
                 f"{name}: maxval of column {c!r} must be an integer", got=repr(v["maxval"])
             )
         one_each = {"kind": "integer", "min": 0, "max": v["maxval"], "missing": False}
+        one_each["ordered"] = False
         columns[c] = one_each if v.get("type") == "enum" else _range(0, v["maxval"])
     return {"name": name, "columns": columns}
 
