@@ -29,11 +29,13 @@ from understudy.budget import Budget, Currency, Norm, price_grains, scale_upper,
 from understudy.errors import QuestionError, UsageError
 from understudy.graph import check_clique, totals
 from understudy.public import Batches, Shapes, Synthesis, Within
-from understudy.synth.archetypes.matching import public_rows_alike, renumbered
+from understudy.synth.archetypes.filling import Rows
+from understudy.synth.archetypes.matching import renumbered
 from understudy.synth.archetypes.resampling import (
     ArchetypeCounts,
     cast,
     consistent,
+    drawn_by_kind,
     most_common,
     raked,
     rows_of,
@@ -54,7 +56,6 @@ if TYPE_CHECKING:
 
     from understudy.door import Clique, Door
     from understudy.public import Progress, PublicTable
-    from understudy.schema import Codes
 
     Ints = NDArray[np.int64]
 
@@ -105,7 +106,8 @@ class Archetypes:
     most_each: int | None = None
     """The maximum number of rows of a synthetic person."""
     published: bool = False
-    """Reproduce the document's code, including its noise and its neglect of its own counts."""
+    """Do what the document's text says: its calibration, independent rows of each archetype, as
+    many people as the noisy count, and an attribute for every row."""
 
     def __post_init__(self) -> None:
         """Raise on settings out of bounds, and turn lists into tuples."""
@@ -133,15 +135,15 @@ class Archetypes:
         asked = self._ask(door, known, shapes, progress)
         door.close()
         progress("choosing people", 0)
-        codes, people = self._cast(known, shapes, asked, rng)
+        rows, people = self._cast(known, shapes, asked, rng)
         progress("drawing rows", 0)
-        self.fill(known, codes, features, rng)
-        codes = {name: codes[name] for name in door.schema.domain}
+        self.fill(rows, known, features, rng)
+        codes = {name: rows.codes[name] for name in door.schema.domain}
         given = None if door.unit.is_row else people
         if given is not None and self.most_each is not None:
             given = Caps(self.most_each).of(given)
         return Synthesis(
-            batches=Batches.held(codes, given),
+            batches=Batches.held(codes, given, values=rows.numbers()),
             measurements=(*asked.people(shapes, self.attribute), *asked.measurements),
             notes=_NOTES,
             within=Within(known),
@@ -267,10 +269,10 @@ class Archetypes:
 
     def _cast(
         self, public: PublicTable, shapes: Shapes, asked: ArchetypeCounts, rng: np.random.Generator
-    ) -> tuple[dict[str, Codes], Ints]:
-        """Choose public people; return the codes of features and attribute, and the people."""
+    ) -> tuple[Rows, Ints]:
+        """Choose public people; return their rows' features and attribute, and the people."""
         if self.published:
-            return self._as_published(shapes, asked, rng)
+            return self._as_published(public, shapes, asked, rng)
         kinds = shapes.kinds(public)
         if asked.values is None or self.attribute is None:
             (wanted,) = consistent([asked.kinds], asked.scales)
@@ -293,48 +295,32 @@ class Archetypes:
         few = within(who, self.most_rows, rng)
         place, who = place[few], who[few]
         weighed = [n for m in asked.measurements for n in m.clique]
-        kept = dict.fromkeys((*shapes.features, *weighed))
-        codes: dict[str, Codes] = {n: public.codes[n][place] for n in kept}
+        made = Rows.copied(public, list(dict.fromkeys((*shapes.features, *weighed))), place)
         if self.attribute is not None:
-            codes[self.attribute] = own[who].astype(np.int32)
-        return codes, renumbered(who, len(people) + 1)[0].astype(np.int64)
+            made.codes[self.attribute] = own[who].astype(np.int32)
+            made.values.pop(self.attribute, None)
+        return made, renumbered(who, len(people) + 1)[0].astype(np.int64)
 
     def _as_published(
-        self, shapes: Shapes, asked: ArchetypeCounts, rng: np.random.Generator
-    ) -> tuple[dict[str, Codes], Ints]:
-        """Use public numbers of people, independent rows, and an attribute for every row."""
+        self, public: PublicTable, shapes: Shapes, asked: ArchetypeCounts, rng: np.random.Generator
+    ) -> tuple[Rows, Ints]:
+        """Draw independent rows of each archetype, and an attribute for every row."""
         assert asked.values is not None  # noqa: S101  the settings were checked
         assert self.attribute is not None  # noqa: S101
-        fewer = min(1.0, self.most_rows / max(int(shapes.rows.sum()), 1))
-        cells, who, first = [], [], 0
-        for kind in range(shapes.count):
-            people = int(fewer * shapes.people[kind])
-            each = int(shapes.rows[kind] / max(int(shapes.people[kind]), 1))
-            if people * each:
-                drawn = rng.choice(len(shapes.labels), size=people * each, p=shapes.joint[kind])
-                cells.append(drawn)
-                who.append(first + np.repeat(np.arange(people), each))
-            first += people
-        none = np.zeros(0, dtype=np.int64)
-        rows = np.concatenate([none, *cells])
-        found = np.unravel_index(rows, shapes.sizes)
+        cells, who = drawn_by_kind(shapes, asked.kinds, most=self.most_rows, rng=rng)
+        found = np.unravel_index(cells, shapes.sizes)
         codes = {n: c.astype(np.int32) for n, c in zip(shapes.features, found, strict=True)}
         chances = np.maximum(asked.values, 0) + LEAST
-        own = rng.choice(len(chances), size=len(rows), p=chances / chances.sum())
+        own = rng.choice(len(chances), size=len(cells), p=chances / chances.sum())
         codes[self.attribute] = own.astype(np.int32)
-        return codes, np.concatenate([none, *who])
+        return Rows(public, codes), who
 
     def fill(
-        self,
-        public: PublicTable,
-        codes: dict[str, Codes],
-        features: Clique,
-        rng: np.random.Generator,
+        self, rows: Rows, public: PublicTable, features: Clique, rng: np.random.Generator
     ) -> None:
         """Fill in the other columns, each from public rows with equal values of its conditional."""
-        for name, keys in self._telling(public.schema.domain, codes, features).items():
-            place = public_rows_alike(codes, public, (keys, features), rng)
-            codes[name] = public.codes[name][place]
+        conditionals = self._telling(public.schema.domain, rows.codes, features)
+        rows.fill(conditionals, features, rng, by_bins=not self.published)
 
     def _telling(
         self, domain: Mapping[str, int], made: Iterable[str], features: Clique
