@@ -231,7 +231,7 @@ def _facts(evaluation: _Evaluation, real: _Counted, runs: list[_Run]) -> dict[st
         ],
         "counts": {
             name: {
-                "labels": schema.unconstrained[name].labels(),
+                "labels": schema.unconstrained[name].readable(),
                 "real": counts,
                 "runs": [run.counted.columns[name] for run in runs],
             }

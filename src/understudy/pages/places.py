@@ -45,12 +45,12 @@ def place_charts(release: Release, counted: Counted) -> list[Chart]:
 
 
 def _tiles(release: Release, counted: Counted, place: str, time: str | None = None) -> Chart:
-    labels = release.labels(place)
+    labels = list(release.readable(place).values())
     wide = math.ceil(math.sqrt(1.6 * len(labels)))
     rows = counted.marginals[(place,)][:, None]
     steps: list[str | None] = [None]
     if time is not None:
-        rows, steps = counted.marginals[place, time], list(release.labels(time))
+        rows, steps = counted.marginals[place, time], list(release.readable(time).values())
     size, moments = rows.shape
     which = np.tile(np.arange(size), moments)
     data: Table = {

@@ -18,6 +18,7 @@ from understudy.door import Rows
 from understudy.errors import UsageError
 from understudy.pages import charts
 from understudy.pages.counts import Counted
+from understudy.pages.kinds import add_kinds
 from understudy.pages.lives import add_lives
 from understudy.pages.page import Page
 from understudy.pages.places import maps, place_charts
@@ -35,6 +36,8 @@ MOST_PAIRS = 24
 """The most pairs of columns that are shown."""
 MOST_BARS = 30
 MOST_CELLS = 1600
+ARCHETYPES = "archetypes"
+"""The document of a release that describes kinds of people."""
 
 
 def report(release: Release | str | Path, path: str | Path) -> Path:
@@ -81,6 +84,8 @@ def release_page(release: Release) -> Page:
             "rows. Where the table has a time, the slider selects it.",
         )
         page.choice("Which places", found)
+    if ARCHETYPES in release.documents:
+        add_kinds(page, release.documents[ARCHETYPES])
     _people(page, release)
     _rest(page, manifest)
     return page
@@ -280,6 +285,8 @@ def _agreeing(table: Table) -> float:
 
 def _people(page: Page, release: Release) -> None:
     asked = [m for m in release.measurements if m.counted != "rows"]
+    # Kinds of people have a section of their own.
+    asked = [] if ARCHETYPES in release.documents else asked
     if not release.ids and not asked:
         return
     page.section("People")

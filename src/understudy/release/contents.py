@@ -35,6 +35,8 @@ class Contents:
     """What the rows were drawn from; None where they come from something else."""
     merged: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
     """The compressed domain: each code's number in the model, for columns with merged codes."""
+    documents: Mapping[str, Any] = field(default_factory=dict)
+    """What else the mechanism tells, by name, as plain data: such as the kinds of people."""
 
     def __len__(self) -> int:
         """Count the synthetic rows."""

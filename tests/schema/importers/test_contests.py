@@ -99,7 +99,7 @@ def test_periods_and_codes(tmp_path: Path) -> None:
     assert schema.columns == (
         Categorical(name="year", values=(2019, 2020), outside="drop", missing=False),
         Categorical(name="month", values=(1, 2), outside="drop", missing=False),
-        Categorical(name="kind", values=(4,), outside="drop", missing=False),
+        Categorical(name="kind", values=(4,), names=("a",), outside="drop", missing=False),
         Id(name="sim_resident"),
     )
 

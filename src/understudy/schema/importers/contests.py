@@ -63,7 +63,9 @@ def _declared(name: str, value: Any) -> Plain:  # noqa: ANN401  as JSON gives it
     if name == "periods":
         return _periods(value)
     if isinstance(value, list):
-        return {name: _listed([entry["code"] for entry in value])}
+        listed = _listed([entry["code"] for entry in value])
+        names = [str(entry["name"]) for entry in value if "name" in entry]
+        return {name: listed | ({"names": names} if len(names) == len(value) else {})}
     return {name: _column(name, value)}
 
 
@@ -85,7 +87,8 @@ def _column(name: str, value: Mapping[str, Any]) -> Plain:
     if kind == "id":
         return {"kind": "id", **{k: value[k] for k in ("min", "max") if k in value}}
     if "values" in value:
-        return _listed(list(value["values"]))
+        named = {"names": list(map(str, value["names"]))} if "names" in value else {}
+        return _listed(list(value["values"])) | named
     if "min" in value and "max" in value:
         null = (
             {"missing": True, "nulls": [str(value["null_value"])]} if value.get("has_null") else {}

@@ -21,7 +21,7 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from understudy.budget import Budget, Currency, Norm, price_grains, scale_upper,
 from understudy.errors import QuestionError, UsageError
 from understudy.graph import check_clique, totals
 from understudy.public import Batches, Shapes, Synthesis, Within
+from understudy.synth.archetypes.description import described
 from understudy.synth.archetypes.filling import Rows
 from understudy.synth.archetypes.matching import renumbered
 from understudy.synth.archetypes.resampling import (
@@ -152,7 +153,19 @@ class Archetypes:
                 "features": list(features),
                 "weighed": asked.rows is not None,
             },
+            documents={"archetypes": self._described(known, shapes, asked, door)},
         )
+
+    def _described(
+        self, public: PublicTable, shapes: Shapes, asked: ArchetypeCounts, door: Door
+    ) -> dict[str, Any]:
+        """Describe the archetypes, and the noisy counts of people beside the public ones."""
+        own = None
+        if self.attribute is not None:
+            values, size = most_common(public, self.attribute), door.schema.domain[self.attribute]
+            own = self.attribute, np.bincount(values, minlength=size).astype(np.int64)
+        deviations = [door.currency.deviation(scale) for scale in asked.scales]
+        return described(shapes, door.schema, asked, deviations=deviations, attribute=own)
 
     def _shapes(self, public: PublicTable, features: Clique) -> Shapes:
         if self.shapes is None:
