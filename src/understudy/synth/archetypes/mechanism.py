@@ -66,9 +66,21 @@ FEATURES = 3
 MOST_CELLS = 2_000_000
 """The maximum number of cells of the features, or of a marginal."""
 PUBLISHED_SHARES = (0.1, 0.9)
+PUBLISHED_KINDS = 10
 NOISY = 0.3
 """Marginals are not measured where noise alone would make this total variation error."""
 LEAST = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What is measured, decided before anything is asked."""
+
+    scales: Sequence[float]
+    """The noise of the histograms of people."""
+    prices: Mapping[str, float]
+    pairs: list[Clique]
+    """The marginals of rows, measured if they have a price."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,8 +98,8 @@ class Archetypes:
 
     features: Clique = ()
     """The columns that define an archetype; the first few if empty."""
-    kinds: int | None = 10
-    """The number of archetypes; if None, chosen on held-out public people."""
+    kinds: int | None = None
+    """The number of archetypes; if None, chosen on held-out public people, by the budget too."""
     shapes: str | None = None
     """A folder of saved archetypes, to use in place of finding them."""
     attribute: str | None = None
@@ -131,9 +143,10 @@ class Archetypes:
         features = self._features(door.schema.domain)
         own = () if self.attribute is None else (self.attribute,)
         self._telling(door.schema.domain, (*features, *own), features)
-        shapes = self._shapes(known, features)
+        plan = self._plan(door, known, features)
+        shapes = self._shapes(known, features, door.currency.deviation(plan.scales[0]))
         progress("counting people", 0)
-        asked = self._ask(door, known, shapes, progress)
+        asked = self._ask(door, known, shapes, plan, progress)
         door.close()
         progress("choosing people", 0)
         rows, people = self._cast(known, shapes, asked, rng)
@@ -167,9 +180,12 @@ class Archetypes:
         deviations = [door.currency.deviation(scale) for scale in asked.scales]
         return described(shapes, door.schema, asked, deviations=deviations, attribute=own)
 
-    def _shapes(self, public: PublicTable, features: Clique) -> Shapes:
+    def _shapes(self, public: PublicTable, features: Clique, deviation: float) -> Shapes:
         if self.shapes is None:
-            return Shapes.of(public, features, self.kinds)
+            kinds = self.kinds or (PUBLISHED_KINDS if self.published else None)
+            return Shapes.of(
+                public, features, kinds, deviation=deviation, by_position=self.published
+            )
         held = Shapes.load(self.shapes)
         sizes = public.schema.domain.shape(features)
         if (held.features, held.sizes) != (features, sizes):
@@ -221,14 +237,12 @@ class Archetypes:
             )
         return public
 
-    def _ask(
-        self, door: Door, public: PublicTable, shapes: Shapes, progress: Progress
-    ) -> ArchetypeCounts:
-        """Make all measurements, for no more than the budget."""
+    def _plan(self, door: Door, public: PublicTable, features: Clique) -> _Plan:
+        """Split the budget among people and marginals, if these are worth measuring."""
         if self.published:
-            return self._counted(door, shapes, _published_scales(door.budget))
+            return _Plan(_published_scales(door.budget), {}, [])
         shares = {"people": 1.0}
-        pairs = list(combinations(shapes.features, 2) if self.marginals is None else self.marginals)
+        pairs = list(combinations(features, 2) if self.marginals is None else self.marginals)
         if pairs and self._noise(door, public, pairs) < NOISY:
             shares = {"people": 1 - self.marginals_share, "marginals": self.marginals_share}
             if isinstance(door.bounding, Norm):
@@ -238,7 +252,14 @@ class Archetypes:
         parts = [1.0] if self.attribute is None else [self.kinds_share, 1 - self.kinds_share]
         each = split(price_grains(prices["people"], door.currency), door.currency, parts)
         scales = [scale_upper(price, door.currency, bound=Fraction(1)) for price in each]
-        asked = self._counted(door, shapes, scales)
+        return _Plan(scales, prices, pairs)
+
+    def _ask(
+        self, door: Door, public: PublicTable, shapes: Shapes, plan: _Plan, progress: Progress
+    ) -> ArchetypeCounts:
+        """Make all measurements, for no more than the budget."""
+        prices = plan.prices
+        asked = self._counted(door, shapes, plan.scales)
         if "marginals" not in prices:
             return asked
         crowd = meet(door, public, rows_price=prices.get("rows"), people_price=None)
@@ -254,7 +275,7 @@ class Archetypes:
             threshold=-math.inf,
             most_cells=MOST_CELLS,
         )
-        rounds.ask(pairs, progress)
+        rounds.ask(plan.pairs, progress)
         rows = crowd.rows or totals(door.schema.domain, rounds.measurements)[None]
         return replace(asked, measurements=tuple(rounds.measurements), rows=rows)
 
