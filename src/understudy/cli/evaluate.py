@@ -274,7 +274,7 @@ def _known(
                 allowed="--recipe NAME --parameters FILE",
             )
         recipe = Recipe.named(options.recipe)
-        schema, _ = recipe.read(Path(options.parameters), **arguments.of_recipe(options))
+        schema, _ = recipe.read(Path(options.parameters), **arguments.lists_of_recipe(options))
         own = {k: tuple(v) if isinstance(v, list) else v for k, v in recipe.score.items()}
         return schema, recipe.person, own | given
     if options.schema is None or options.unit is None:
