@@ -140,7 +140,7 @@ class Archetypes:
         """Count people by archetype, choose public people to match, and fill in their rows."""
         known = self._check(door, public)
         progress("finding archetypes", 0)
-        features = self._features(door.schema.domain)
+        features = self.features_of(door.schema.domain)
         own = () if self.attribute is None else (self.attribute,)
         self._telling(door.schema.domain, (*features, *own), features)
         plan = self._plan(door, known, features)
@@ -196,7 +196,8 @@ class Archetypes:
             )
         return held
 
-    def _features(self, domain: Mapping[str, int]) -> Clique:
+    def features_of(self, domain: Mapping[str, int]) -> Clique:
+        """Return the columns that define an archetype, the first small ones if none are named."""
         if self.features:
             return self.features
         names, size = [], 1
@@ -243,7 +244,7 @@ class Archetypes:
             return _Plan(_published_scales(door.budget), {}, [])
         shares = {"people": 1.0}
         pairs = list(combinations(features, 2) if self.marginals is None else self.marginals)
-        if pairs and self._noise(door, public, pairs) < NOISY:
+        if pairs and self.noise(door, public, pairs) < NOISY:
             shares = {"people": 1 - self.marginals_share, "marginals": self.marginals_share}
             if isinstance(door.bounding, Norm):
                 shares |= {"people": shares["people"] - self.rows_share, "rows": self.rows_share}
@@ -288,7 +289,7 @@ class Archetypes:
         values = door.unit_mode((self.attribute,), scale=scales[1])
         return ArchetypeCounts(kinds=kinds, values=values, scales=tuple(scales))
 
-    def _noise(self, door: Door, public: PublicTable, pairs: Sequence[Clique]) -> float:
+    def noise(self, door: Door, public: PublicTable, pairs: Sequence[Clique]) -> float:
         """Estimate the noise of marginals, as a total variation, by the public table's size."""
         price = door.budget.price * math.sqrt(self.marginals_share)
         cap = best_cap(public, price)
