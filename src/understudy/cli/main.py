@@ -248,6 +248,12 @@ def parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
     report = commands.add_parser("report", help="write a release's report, one HTML file")
     report.add_argument("release", help="a release's folder")
     report.add_argument("--out", help="a new file (default: report.html in the release's folder)")
+    report.add_argument(
+        "--outlines",
+        metavar="COLUMN=FILE",
+        action="append",
+        help="a GeoJSON file of a column's places, for a map; may be repeated",
+    )
     add_output(report)
     add_recipes(
         commands.add_parser("recipes", help="list, show or export presets for NIST's contests")

@@ -27,6 +27,8 @@ from understudy.release import Release, new_file
 from understudy.release.constraints import Checked, constraint_facts
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
     from understudy.door import Measurement
     from understudy.pages.page import Chart, Table
     from understudy.release import Estimate
@@ -40,22 +42,28 @@ ARCHETYPES = "archetypes"
 """The document of a release that describes kinds of people."""
 
 
-def report(release: Release | str | Path, path: str | Path) -> Path:
+def report(
+    release: Release | str | Path,
+    path: str | Path,
+    *,
+    outlines: Mapping[str, str | Path] | None = None,
+) -> Path:
     """Write a release's report as one HTML file, and return its path.
 
-    The release is in memory, or the folder of a saved one.  Nothing is overwritten.
+    The release is in memory, or the folder of a saved one.  Nothing is overwritten.  ``outlines``
+    are GeoJSON files of the places of some columns, which are then drawn as maps.
 
         us.report(release, "out/report.html")
     """
     made = release if isinstance(release, Release) else Release.read(release)
     target = Path(path)
-    text = release_page(made).html()
+    text = release_page(made, outlines).html()
     with new_file(target) as partial:
         partial.write_text(text, encoding="utf-8")
     return target
 
 
-def release_page(release: Release) -> Page:
+def release_page(release: Release, outlines: Mapping[str, str | Path] | None = None) -> Page:
     """Make the page of a release."""
     manifest = release.manifest
     made = f"{manifest['rows']:,} synthetic rows"
@@ -73,10 +81,10 @@ def release_page(release: Release) -> Page:
     _constraints(page, release)
     _questions(page, manifest)
     _measurements(page, release)
-    counted = Counted.of(release, _cliques(release))
+    counted = Counted.of(release, _cliques(release, outlines or ()))
     _columns(page, release, counted)
     _pairs(page, release, counted)
-    found = place_charts(release, counted)
+    found = place_charts(release, counted, outlines)
     if found:
         page.section(
             "Places",
@@ -178,7 +186,7 @@ def _measurements(page: Page, release: Release) -> None:
     )
 
 
-def _cliques(release: Release) -> list[tuple[str, ...]]:
+def _cliques(release: Release, places: Collection[str]) -> list[tuple[str, ...]]:
     """Return the cliques to count in the rows: all columns, and pairs that were measured."""
     schema = release.schema.unconstrained
     names = list(schema.domain)
@@ -190,7 +198,7 @@ def _cliques(release: Release) -> list[tuple[str, ...]]:
     }
     small = [p for p in together if schema.domain.cells(p) <= 10**6]
     small.sort(key=lambda pair: [names.index(name) for name in pair])
-    return list(dict.fromkeys([*((name,) for name in names), *small, *maps(schema)]))
+    return list(dict.fromkeys([*((name,) for name in names), *small, *maps(schema, places)]))
 
 
 def _estimate(release: Release, columns: tuple[str, ...]) -> Estimate | None:
