@@ -31,12 +31,13 @@ from understudy.synth.registry import MECHANISMS
 
 if TYPE_CHECKING:
     from understudy.budget import Budget, Norm, Sample, Unit, Weights
+    from understudy.distances import accuracy, save_accuracy
     from understudy.engine import Database, SparkTable
     from understudy.ledger import Ledger
     from understudy.marginals import from_marginals
     from understudy.opening import open  # noqa: A004
     from understudy.pages import report
-    from understudy.public import PublicTable, read_public
+    from understudy.public import Accuracy, PublicTable, read_public
     from understudy.release import Estimate, Release
     from understudy.schema import Schema
     from understudy.schema.constraints import (
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from understudy.synth.aim import AIM
     from understudy.synth.archetypes import Archetypes
     from understudy.synth.auto import Auto, auto
+    from understudy.synth.bestof import BestOf
     from understudy.synth.independent import Independent
     from understudy.synth.lives import Lives
     from understudy.synth.mst import MST
@@ -66,9 +68,11 @@ __version__ = version("understudy")
 __all__ = [
     "AIM",
     "MST",
+    "Accuracy",
     "AdaGrid",
     "Archetypes",
     "Auto",
+    "BestOf",
     "Budget",
     "ConstantPerPerson",
     "Database",
@@ -96,16 +100,19 @@ __all__ = [
     "UserCounts",
     "Weights",
     "__version__",
+    "accuracy",
     "auto",
     "discover",
     "from_marginals",
     "open",
     "read_public",
     "report",
+    "save_accuracy",
 ]
 
 _HOMES = {
     **{name: (module, name) for name, module in MECHANISMS.homes.items()},
+    "Accuracy": ("understudy.public", "Accuracy"),
     "Budget": ("understudy.budget", "Budget"),
     "ConstantPerPerson": ("understudy.schema.constraints", "ConstantPerPerson"),
     "Database": ("understudy.engine", "Database"),
@@ -127,12 +134,14 @@ _HOMES = {
     "UniquePerPerson": ("understudy.schema.constraints", "UniquePerPerson"),
     "Unit": ("understudy.budget", "Unit"),
     "Weights": ("understudy.budget", "Weights"),
+    "accuracy": ("understudy.distances", "accuracy"),
     "auto": ("understudy.synth.auto", "auto"),
     "discover": ("understudy.session", "discover"),
     "from_marginals": ("understudy.marginals", "from_marginals"),
     "open": ("understudy.opening", "open"),
     "read_public": ("understudy.public", "read_public"),
     "report": ("understudy.pages", "report"),
+    "save_accuracy": ("understudy.distances", "save_accuracy"),
 }
 
 

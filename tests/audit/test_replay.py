@@ -22,6 +22,7 @@ from understudy.engine import engine_for, two_tables
 from understudy.errors import AuditError
 from understudy.synth import MECHANISMS, NEEDS_PUBLIC
 from understudy.synth.aim import AIM
+from understudy.synth.bestof import BestOf
 from understudy.synth.independent import Independent
 from understudy.synth.mst import MST
 from understudy.vault import PrivateTable
@@ -30,6 +31,8 @@ PAIRS = effort(6, 500)
 ALL_CONTAINERS = effort(50, 500)
 """Pairs that have every kind of table in every container: tried on the quickest mechanism."""
 FEW = effort(4, 200)
+QUICKER = {BestOf.name: BestOf(candidates=({"name": "mst"}, {"name": "independent"}))}
+"""Those that run others, as quick as these may be."""
 OTHERS = (
     AIM(selection="gaussian", at_once=2, rounds=4),
     AIM(workload=((("a", "b", "c"), 1.0), (("c", "a"), 2.0)), rounds=3, rare="other"),
@@ -42,7 +45,7 @@ OTHERS = (
 def test_a_mechanism_does_the_same_on_a_neighbour_given_the_same_answers(name: str) -> None:
     count = ALL_CONTAINERS if name == Independent.name else PAIRS
     tried = pairs(count, seed=2026, public=name in NEEDS_PUBLIC)
-    reached = [replay(MECHANISMS[name](), pair).reach for pair in tried]
+    reached = [replay(QUICKER.get(name) or MECHANISMS[name](), pair).reach for pair in tried]
     assert len(reached) == count
     # The pairs press: some person moves an answer as far as is declared.
     assert max(reached) == pytest.approx(1)

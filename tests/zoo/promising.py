@@ -6,6 +6,7 @@ from tests.zoo.bug import Bug
 
 GUARANTEE = "tests/release/test_guarantee.py"
 NO_STRONGER = f"{GUARANTEE}::test_the_words_are_those_of_epsilon_and_delta_and_no_stronger"
+TOGETHER = "tests/test_distances.py::test_distances_are_told_and_charged_and_the_promises_add_up"
 WHOLE = f"{GUARANTEE}::test_a_whole_persons_price_is_that_of_all_of_its_parts"
 
 PROMISING = (
@@ -44,5 +45,13 @@ PROMISING = (
         old="{k: budget.grains * k**2 for k in _counts(unit)}",
         new="{k: budget.grains * k for k in _counts(unit)}",
         caught_by=WHOLE,
+    ),
+    Bug(
+        name="distances and the release they are about promise together what distances do alone",
+        kind="more is promised than holds",
+        file="distances.py",
+        old="for n in (*asked, made, *state.discoveries(made)))",
+        new="for n in asked)",
+        caught_by=TOGETHER,
     ),
 )

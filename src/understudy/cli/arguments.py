@@ -11,6 +11,7 @@ from understudy.errors import MissingFileError, UsageError
 from understudy.opening import EACH_ROW, bounding_of
 from understudy.synth import mechanism_from_dict
 from understudy.synth.adagrid import AdaGrid
+from understudy.synth.bestof import BestOf
 
 if TYPE_CHECKING:
     import argparse
@@ -25,7 +26,7 @@ _OF_A_RUN = ("schema", "unit", "bounding", "epsilon", "delta", "ledger")
 _OF_SYNTH = (*_OF_A_RUN, "out")
 _OF_A_RECIPE = ("parameters", "ledger", "out")
 _ONLY_OF_A_RECIPE = ("parameters", "lists", "groups", "noise")
-_NOT_OF_A_RECIPE = ("people", "schema", "unit", "null_ids", "mechanism", "format")
+_NOT_OF_A_RECIPE = (*("people", "schema", "unit", "null_ids", "mechanism", "format", "best_of"),)
 
 
 def unit(text: str, nulls: Any) -> Unit:  # noqa: ANN401  argparse has checked the choice
@@ -113,6 +114,25 @@ def read_settings(settings: str | dict[str, Any] | None) -> dict[str, Any]:
     if isinstance(settings, str):
         return read_toml(Path(settings), "settings file")
     return settings or {}
+
+
+def chosen(options: argparse.Namespace) -> Mechanism:
+    """Make the mechanism of `synth`, or what chooses among several."""
+    if getattr(options, "best_of", None) is None:
+        return mechanism(options.mechanism, options.settings)
+    if options.mechanism not in {None, "auto"} or options.settings:
+        raise UsageError(
+            "--best-of names its mechanisms itself",
+            got="--mechanism or --settings too",
+            hint='--best-of mst,aim; for settings of each, mechanism = "bestof" in a run file',
+        )
+    asked = str(options.best_of)
+    if asked.lstrip("-").isdigit():
+        return BestOf.first(int(asked))
+    names = [name.strip() for name in asked.split(",")]
+    return mechanism_from_dict(
+        {"name": BestOf.name, "settings": {"candidates": [{"name": name} for name in names]}}
+    )
 
 
 def read_toml(path: Path, what: str) -> dict[str, Any]:

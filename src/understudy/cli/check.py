@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> None:
     if options.recipe is not None:
         _check_recipe(options)
         return
-    mechanism = arguments.mechanism(options.mechanism, options.settings)
+    mechanism = arguments.chosen(options)
     chooser = arguments.chooser(options, mechanism)
     with shown(quiet=options.json or options.quiet) as progress:
         session = replace(

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from understudy.ledger import State
 
-SPENDING = ("synth", "resume", "discover")
+SPENDING = ("synth", "resume", "discover", "quality")
 
 
 def interrupted(options: argparse.Namespace | None) -> str:
@@ -38,7 +38,7 @@ def _left_behind(state: State, path: Path) -> str:
     if not unfinished:
         return f"no run of {path} is unfinished"
     run = unfinished[-1]
-    if {"recipe", "discovery"} & set(run.request["note"]):
+    if {"recipe", "discovery", "quality"} & set(run.request["note"]):
         return f"the same command continues run {run.number}, at no new cost"
     go_on = f"'understudy resume {path} --run {run.number}' continues it"
     if run.reservations:

@@ -28,8 +28,10 @@ from understudy.cli.options import (
     add_of_recipe,
     add_output,
     add_people,
+    add_quality,
     add_recipe,
     add_recipes,
+    add_report,
     add_unit,
 )
 from understudy.cli.output import listen
@@ -104,6 +106,12 @@ def _add_synth(synth: argparse.ArgumentParser) -> None:
     _add_run(synth)
     add_recipe(synth)
     add_of_recipe(synth)
+    synth.add_argument(
+        "--best-of",
+        metavar="N",
+        help="run N mechanisms, each on its part of the budget, and publish the one whose pairs "
+        "are least wrong by noisy distances; or their names: mst,aim",
+    )
     synth.add_argument("--out", help="a new folder for the release, or a CSV file")
     synth.add_argument(
         "--format", choices=("parquet", "csv"), help="file format of the rows (default: parquet)"
@@ -245,16 +253,12 @@ def parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
     add_fit(
         commands.add_parser("fit", help="make rows from marginals that were measured elsewhere")
     )
-    report = commands.add_parser("report", help="write a release's report, one HTML file")
-    report.add_argument("release", help="a release's folder")
-    report.add_argument("--out", help="a new file (default: report.html in the release's folder)")
-    report.add_argument(
-        "--outlines",
-        metavar="COLUMN=FILE",
-        action="append",
-        help="a GeoJSON file of a column's places, for a map; may be repeated",
+    add_report(commands.add_parser("report", help="write a release's report, one HTML file"))
+    add_quality(
+        commands.add_parser(
+            "quality", help="how far a release is from the private table, with noise and charged"
+        )
     )
-    add_output(report)
     add_recipes(
         commands.add_parser("recipes", help="list, show or export presets for NIST's contests")
     )

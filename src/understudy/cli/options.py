@@ -96,6 +96,36 @@ def add_discover(discover: argparse.ArgumentParser) -> None:
     add_output(discover)
 
 
+def add_quality(quality: argparse.ArgumentParser) -> None:
+    """Add the options of `quality`."""
+    quality.description = (
+        "Asks the private table, with noise and at a cost that its ledger books, how far a "
+        "release's one-way and pair marginals are from its own; writes accuracy.json beside the "
+        "release, and its report again. All of it may be published. The same command continues "
+        "what was interrupted."
+    )
+    quality.add_argument("release", help="a release's folder")
+    quality.add_argument(
+        "--private", metavar="TABLE", help="the private table (default: where its run had it)"
+    )
+    add_people(quality)
+    quality.add_argument("--ledger", required=True, help="the ledger that the release was made on")
+    quality.add_argument(
+        "--epsilon",
+        type=float,
+        required=True,
+        help="what it may cost, at the delta of the release's run",
+    )
+    add_i_know(quality)
+    quality.add_argument(
+        "--cap",
+        type=int,
+        metavar="C",
+        help="a person counts for at most C rows (default: what is best for synthetic people)",
+    )
+    add_output(quality)
+
+
 def add_ledger(ledger: argparse.ArgumentParser) -> None:
     """Add the options of `ledger`."""
     ledger.add_argument("file", help="the ledger")
@@ -223,3 +253,16 @@ def add_recipes(recipes: argparse.ArgumentParser) -> None:
     add_contest_files(recipes)
     recipes.add_argument("--out", help="a new folder, for export")
     add_output(recipes)
+
+
+def add_report(report: argparse.ArgumentParser) -> None:
+    """Add the options of `report`."""
+    report.add_argument("release", help="a release's folder")
+    report.add_argument("--out", help="a new file (default: report.html in the release's folder)")
+    report.add_argument(
+        "--outlines",
+        metavar="COLUMN=FILE",
+        action="append",
+        help="a GeoJSON file of a column's places, for a map; may be repeated",
+    )
+    add_output(report)

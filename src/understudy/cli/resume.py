@@ -35,6 +35,12 @@ def run(options: argparse.Namespace) -> None:
             "the run is a discovery, and makes no release",
             hint="repeat 'understudy discover' as it was called: that continues it",
         )
+    if "quality" in note:
+        raise UsageError(
+            "the run asked how good a release is, and makes none",
+            hint="repeat 'understudy quality' as it was called: that continues it; "
+            f"--run {note['quality']['run']} is the release's own run",
+        )
     if "out" not in note and options.out is None:
         raise UsageError(
             "the run was started from Python and names no output folder", allowed="--out FOLDER"

@@ -31,11 +31,13 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "i_know": (bool,),
     "settings": (dict,),
     "groups": (dict,),
+    "best_of": (int, str),
 }
 _CALLED: dict[tuple[type, ...], str] = {
     (str,): "a string",
     (str, dict): "a string, or {people = …, rows = …}",
     (int, float): "a number",
+    (int, str): "a number, or names",
     (bool,): "true or false",
     (dict,): "a table",
 }

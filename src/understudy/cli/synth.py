@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> None:
     out = Path(options.out)
     form: Format = options.format or "parquet"
     check_target(out)
-    mechanism = arguments.mechanism(options.mechanism, options.settings)
+    mechanism = arguments.chosen(options)
     chooser = arguments.chooser(options, mechanism)
     note = _note(arguments.private(options), out, form, options.public)
     with shown(quiet=options.json or options.quiet) as progress:

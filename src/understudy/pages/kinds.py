@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
     from understudy.pages.page import Page, Table
 
+ARCHETYPES = "archetypes"
+"""The document of a release that describes kinds of people."""
 CERTAIN = 3.0
 """A difference of this many standard errors is more than noise and chance."""
 MOST_VALUES = 4

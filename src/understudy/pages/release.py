@@ -17,8 +17,9 @@ import numpy as np
 from understudy.door import Rows
 from understudy.errors import UsageError
 from understudy.pages import charts
+from understudy.pages.accuracy import add_accuracy
 from understudy.pages.counts import Counted
-from understudy.pages.kinds import add_kinds
+from understudy.pages.kinds import ARCHETYPES, add_kinds
 from understudy.pages.lives import add_lives
 from understudy.pages.page import Page
 from understudy.pages.places import maps, place_charts
@@ -38,8 +39,6 @@ MOST_PAIRS = 24
 """The most pairs of columns that are shown."""
 MOST_BARS = 30
 MOST_CELLS = 1600
-ARCHETYPES = "archetypes"
-"""The document of a release that describes kinds of people."""
 
 
 def report(
@@ -75,6 +74,8 @@ def release_page(release: Release, outlines: Mapping[str, str | Path] | None = N
         "Made from the release alone: this page reveals nothing that the release does not.",
     )
     _quality(page, release)
+    if release.accuracy is not None:
+        add_accuracy(page, release.accuracy)
     if "coarser" in manifest["mechanism"]:
         page.text(manifest["mechanism"]["coarser"])
     add_promise(page, manifest["guarantee"])

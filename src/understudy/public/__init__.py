@@ -1,5 +1,6 @@
 """What anyone may see: public tables, and the tables that mechanisms make."""
 
+from understudy.public.accuracy import ACCURACY, Accuracy, Distance, identity
 from understudy.public.batches import Batch, Batches, Draw, in_parts
 from understudy.public.periods import moved
 from understudy.public.progress import LOG, Progress, followed, following, silent
@@ -10,9 +11,12 @@ from understudy.public.table import PublicTable, read_public
 from understudy.public.within_bins import Within, kept_numbers
 
 __all__ = [
+    "ACCURACY",
     "LOG",
+    "Accuracy",
     "Batch",
     "Batches",
+    "Distance",
     "Draw",
     "Progress",
     "PublicTable",
@@ -21,6 +25,7 @@ __all__ = [
     "Within",
     "followed",
     "following",
+    "identity",
     "in_parts",
     "kept_numbers",
     "moved",

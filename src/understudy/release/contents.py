@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from understudy.door import Measurement
     from understudy.graph import Model
+    from understudy.public import Accuracy
     from understudy.release.from_disk import Stored
     from understudy.release.people import Joined
     from understudy.release.rows import Decoded
@@ -37,6 +38,8 @@ class Contents:
     """The compressed domain: each code's number in the model, for columns with merged codes."""
     documents: Mapping[str, Any] = field(default_factory=dict)
     """What else the mechanism tells, by name, as plain data: such as the kinds of people."""
+    accuracy: Accuracy | None = None
+    """Noisy distances from the private table, where they were paid for and stand beside it."""
 
     def __len__(self) -> int:
         """Count the synthetic rows."""

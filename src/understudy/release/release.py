@@ -18,6 +18,7 @@ from understudy.engine import DuckDB
 from understudy.engine.duckdb.writing import write_batches
 from understudy.errors import UsageError
 from understudy.graph import load, save
+from understudy.public import Accuracy
 from understudy.release.constraints import Checked
 from understudy.release.contents import Contents
 from understudy.release.display import release_html, release_text, to_arrow, to_pandas, to_polars
@@ -100,7 +101,8 @@ class Release(Contents):
             for name in manifest["files"]
             if name.endswith(DOCUMENT)
         }
-        return cls(schema, stored, measurements, manifest, model, merged, told)
+        known = Accuracy.read(where, manifest)
+        return cls(schema, stored, measurements, manifest, model, merged, told, known)
 
     def __repr__(self) -> str:
         """Describe the release, what it promises and what it cost; show no rows."""

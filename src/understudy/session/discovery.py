@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 from contextlib import closing
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,13 +15,12 @@ from understudy.errors import MissingColumnError, UsageError, sealed
 from understudy.ledger import DISCOVERY
 from understudy.public import following, silent
 from understudy.schema import Id, Schema, Text
-from understudy.session.session import Session, closed_unless_charged
+from understudy.session.session import Session
 from understudy.synth.discovery import Discovered, Discovery
 
 if TYPE_CHECKING:
     from understudy.budget import AnyUnit, Budget
     from understudy.engine import Engine
-    from understudy.ledger import Ledger, Run
     from understudy.public import Progress
     from understudy.schema.columns.column import Of
 
@@ -93,7 +91,7 @@ def discovered(
     marks = (delimiter or marks[0], marks[1])
     with closing(engine_for(private)) as engine:
         headers = _headers(engine, private, marks)
-    session = Discovering(
+    session = Session(
         private=private,
         schema=_with_texts(headers, known, unit, name=name, marks=marks),
         unit=unit,
@@ -102,22 +100,15 @@ def discovered(
         ledger=path,
         total=total,
     )
-    return session.discover(settings or Discovery(), progress)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Discovering(Session):
-    """A session that gives its door to a discovery in place of a mechanism."""
-
-    def discover(self, program: Discovery, progress: Progress) -> Discovered:
-        """Begin a discovery, or continue one that was interrupted."""
-        with self._vault(progress, create=True) as (table, ledger):
-            ledger.bind(name=self.schema.name, unit=self.person)
-            run = _run(ledger, self.budget, self.schema, program)
-            with closed_unless_charged(run):
-                found = program.run(self._door(table, run), progress=progress)
-            run.close()
-            return replace(found, run=run.number)
+    program = settings or Discovery()
+    request: dict[str, Any] = {
+        "mechanism": {"name": DISCOVERY, "settings": asdict(program)},
+        "bounding": bounding_to_dict(Norm()),
+        "schema": session.schema.to_dict(),
+        "note": {"discovery": session.schema.name},
+    }
+    found, number = session.ask(lambda d: program.run(d, progress=progress), request, progress)
+    return replace(found, run=number)
 
 
 def _check(path: Path, total: Budget | None) -> None:
@@ -188,18 +179,3 @@ def _apart(name: str, others: list[str]) -> str:
     while name.lower() in {other.lower() for other in others}:
         name += "_of_person"
     return name
-
-
-def _run(ledger: Ledger, budget: Budget, schema: Schema, program: Discovery) -> Run:
-    """Begin a run, or continue an open one that asks the very same."""
-    request: dict[str, Any] = {
-        "mechanism": {"name": DISCOVERY, "settings": asdict(program)},
-        "bounding": bounding_to_dict(Norm()),
-        "schema": schema.to_dict(),
-        "note": {"discovery": schema.name},
-    }
-    for number, run in ledger.state().runs.items():
-        same = json.dumps(run.request) == json.dumps(request) and run.budget == budget
-        if same and not run.closed:
-            return ledger.reopen(number)
-    return ledger.begin(budget, request)

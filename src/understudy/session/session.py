@@ -154,6 +154,27 @@ class Session:
             mechanism = mechanism_from_dict(request["mechanism"])
             return self._finish(mechanism, table, run, public, progress)
 
+    def ask(
+        self,
+        program: Callable[[PrivateDoor], T],
+        request: dict[str, Any],
+        progress: Progress,
+        *,
+        again: bool = False,
+    ) -> tuple[T, int]:
+        """Give the door to a program that makes no release; return its result and the run's number.
+
+        A run that asked the very same and is still open is continued; with ``again``, one that is
+        finished too, whose answers are then replayed at no cost.
+        """
+        with self._vault(progress, create=True) as (table, ledger):
+            ledger.bind(name=self.schema.name, unit=self.person)
+            run = _same_run(ledger, self.budget, request, again=again)
+            with closed_unless_charged(run):
+                found = program(self._door(table, run))
+            run.close()
+            return found, run.number
+
     @contextmanager
     def _vault(self, progress: Progress, *, create: bool) -> Iterator[tuple[PrivateTable, Ledger]]:
         """Open ledger and private table; an invalid table leaves the ledger untouched."""
@@ -229,6 +250,15 @@ def closed_unless_charged(run: Run) -> Iterator[None]:
         if not run.state().reservations:
             run.close()
         raise
+
+
+def _same_run(ledger: Ledger, budget: Budget, request: dict[str, Any], *, again: bool) -> Run:
+    """Begin a run, or continue one that asks the very same."""
+    for number, run in ledger.state().runs.items():
+        same = json.dumps(run.request) == json.dumps(request) and run.budget == budget
+        if same and (again or not run.closed):
+            return ledger.reopen(number)
+    return ledger.begin(budget, request)
 
 
 def open_session(

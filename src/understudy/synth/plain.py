@@ -85,6 +85,8 @@ def _fits(value: Any, hint: Any) -> bool:  # noqa: ANN401  any value, any type
             return False
         wanted = parts[:1] * len(value) if parts[-1] is Ellipsis else parts
         return len(value) == len(wanted) and all(map(_fits, value, wanted))
+    if origin is dict:
+        hint = dict
     if hint is float:
         hint = (int, float)
     # True is an int in Python, but not a number in a settings file.
@@ -104,6 +106,8 @@ def _in_words(hint: Any) -> str:  # noqa: ANN401  any type
         return " or ".join(_in_words(part) for part in parts if part is not types.NoneType)
     if origin is tuple:
         return f"[{', '.join('…' if p is Ellipsis else _in_words(p) for p in parts)}]"
+    if origin is dict:
+        return "a table"
     names = {str: "a string", int: "an integer", float: "a number", bool: "true or false"}
     return names.get(hint, str(hint))
 

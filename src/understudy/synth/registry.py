@@ -66,6 +66,7 @@ MECHANISMS = Registry(
         "pairs": "understudy.synth.pairs:Pairs",
         "lives": "understudy.synth.lives:Lives",
         "auto": "understudy.synth.auto:Auto",
+        "bestof": "understudy.synth.bestof:BestOf",
     }
 )
 NEEDS_PUBLIC = frozenset({"archetypes"})
