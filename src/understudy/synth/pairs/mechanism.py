@@ -107,6 +107,7 @@ class Pairs(CompressionSettings):
             prices=prices,
             rule=self.rule,
             progress=progress,
+            by_size=public is None or public.people is None,
         )
         looks = Looks(
             columns, prices=prices, most_cells=self.most_cells, model_limit=self.model_limit
