@@ -4,6 +4,7 @@ from understudy.release.build import build
 from understudy.release.estimates import Estimate
 from understudy.release.files import check_target, new_file
 from understudy.release.from_disk import MANIFEST
+from understudy.release.histograms import histogram_columns
 from understudy.release.release import FORMATS, Format, Release, sql_types
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "Release",
     "build",
     "check_target",
+    "histogram_columns",
     "new_file",
     "sql_types",
 ]

@@ -83,9 +83,8 @@ def build(
             **{name: version(name) for name in ("understudy", "numpy", "duckdb")},
         },
     }
-    return Release(
-        schema, decoded, synthesis.measurements, manifest, synthesis.model, synthesis.merged
-    )
+    more = (synthesis.model, synthesis.merged, synthesis.documents)
+    return Release(schema, decoded, synthesis.measurements, manifest, *more)
 
 
 def _charge(what: str, charge: Charge, budget: Budget) -> dict[str, Any]:

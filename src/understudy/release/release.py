@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 Format = Literal["parquet", "csv"]
 FORMATS: tuple[Format, ...] = ("parquet", "csv")
 SCHEMA, EVIDENCE, MODEL = "schema.toml", "evidence.npz", "model.npz"
+DOCUMENT = ".json"
 
 
 _NOISY: dict[str, type] = {
@@ -95,8 +96,13 @@ class Release(Contents):
         if "people" in files:
             people = Stored(files["people"], int(manifest["people"]), types=types)
             stored = Apart(rows, people, columns=list(types))
-        told = Accuracy.read(where, manifest)
-        return cls(schema, stored, measurements, manifest, model, merged, told)
+        told = {
+            Path(name).stem: json.loads((where / name).read_text(encoding="utf-8"))
+            for name in manifest["files"]
+            if name.endswith(DOCUMENT)
+        }
+        known = Accuracy.read(where, manifest)
+        return cls(schema, stored, measurements, manifest, model, merged, told, known)
 
     def __repr__(self) -> str:
         """Describe the release, what it promises and what it cost; show no rows."""
@@ -242,9 +248,12 @@ class Release(Contents):
         save_evidence(folder / EVIDENCE, self.measurements, self.merged)
         if self.model is not None:
             save(self.model, folder / MODEL)
+        for name, told in self.documents.items():
+            text = json.dumps(told, indent=2, ensure_ascii=False)
+            (folder / f"{name}{DOCUMENT}").write_text(text + "\n", encoding="utf-8")
         files = {p.name: checksum(p) for p in sorted(folder.iterdir())}
-        told = {**self.manifest, **checked.facts(), "files": files}
-        manifest = json.dumps(told, indent=2, ensure_ascii=False)
+        whole = {**self.manifest, **checked.facts(), "files": files}
+        manifest = json.dumps(whole, indent=2, ensure_ascii=False)
         (folder / MANIFEST).write_text(manifest + "\n", encoding="utf-8")
 
     def _told(self, progress: Progress, checked: Checked) -> Iterator[dict[str, Array]]:
@@ -286,6 +295,11 @@ class Release(Contents):
         """Return the labels of a column's codes; of merged codes, the label of each group."""
         own = self.schema.unconstrained[column].labels()
         return tuple(own if merged is None else part_labels(own, merged)[0])
+
+    def readable(self, column: str) -> dict[str, str]:
+        """Return what each label of a column is called in reports."""
+        known = self.schema.unconstrained[column]
+        return dict(zip(known.labels(), known.readable(), strict=True))
 
     def cells(self, measured: Measurement) -> Array:
         """Return a label for each number of a measurement."""
