@@ -68,17 +68,6 @@ def one_duckdb() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="session", autouse=True)
-def no_first_question() -> Iterator[None]:
-    """Let runs begin without the question that tables as tiny as tests' cannot pass.
-
-    Tests of it set ``screening``.
-    """
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("understudy.opening.SHARE", 0.0)
-        yield
-
-
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
     """Give a session on this machine."""

@@ -46,7 +46,7 @@ def open(  # noqa: A001  as `understudy.open`
     budget: Budget,
     ledger: str | Path,
     i_know: bool = False,
-    screening: float | None = None,
+    screening: float = 0.0,
 ) -> Session:
     """Open a session; nothing is read or spent before `Session.run`.
 
@@ -60,9 +60,9 @@ def open(  # noqa: A001  as `understudy.open`
     budget as the table's total.  An epsilon above 20 or a delta above 0.01 protects hardly
     anyone, and is refused unless ``i_know`` is true.
 
-    A run first spends the share ``screening`` of its budget, by default 0.01, to ask whether
-    columns can be read as the schema declares them, and whether rows have ids; it stops with an
-    `UnreadableError` if not.  With 0 it does not ask.
+    With ``screening=0.01`` a run first spends that share of its budget to ask whether columns can
+    be read as the schema declares them, and stops with an `UnreadableError` if not.  By default it
+    does not ask.
 
         session = us.open(
             private="trips-2020.parquet",
@@ -98,8 +98,6 @@ def open(  # noqa: A001  as `understudy.open`
 
 def screening_of(share: object) -> float:
     """Return the share of a run's budget for its first question; raise if it is too large."""
-    if share is None:
-        return SHARE
     if not isinstance(share, (int, float)) or not 0 <= share <= MOST_SCREENING:
         raise BudgetError(
             "screening must be a share of the budget",

@@ -69,7 +69,7 @@ class Synthesizer:
         ledger: str | Path,
         public: object = None,
         i_know: bool = False,
-        screening: float | None = None,
+        screening: float = 0.0,
     ) -> None:
         """Store the settings as they are; nothing is read or spent before `fit`."""
         self.mechanism = mechanism

@@ -83,9 +83,6 @@ class Place:
             "ledger": self / "trips.ledger",
             "out": self / "out",
         }
-        if "recipe" not in changes:
-            # So small a table cannot pass the first question, in a process of its own either.
-            options["screening"] = 0
         options |= changes
         given = [f"--{n.replace('_', '-')}={v}" for n, v in options.items() if v is not None]
         # What a test of exact counts needs, and a custodian must ask for.

@@ -397,3 +397,10 @@ def test_a_column_that_cannot_be_read_stops_synth_and_leaves_the_rest(place: Pla
     left, runs, asked = place.spent() or (0, 0, 0)
     assert (runs, asked) == (1, 1)
     assert left > 0.98 * Budget(epsilon=8, delta=1e-6).grains
+
+
+def test_a_table_of_a_few_dozen_people_is_run_with_a_note(place: Place) -> None:
+    told = place.fine(*place.synth(screening=0.01))
+    assert "  note     The number of people could not be told from none (noise " in told
+    noted = place.facts(*place.synth(ledger=place / "b.ledger", out=place / "b"))["notes"]
+    assert not [note for note in noted if "told from none" in note]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -87,9 +88,8 @@ def read(folder: Path) -> State:
         ({"age": ["x"] * 2 * PEOPLE}, "got age (about "),
         ({"age": [70] * 2 * PEOPLE}, "got age (about "),
         ({"sex": ["1", "2"] * PEOPLE}, "got sex (about "),
-        ({"id": [None] * 2 * PEOPLE}, "hardly any people with an id (id)"),
     ],
-    ids=["another format", "no numbers", "out of range", "another list", "no ids"],
+    ids=["another format", "no numbers", "out of range", "another list"],
 )
 def test_a_table_that_cannot_be_read_stops_the_run_and_keeps_the_rest(
     tmp_path: Path, changes: dict[str, Any], named: str, budget: us.Budget
@@ -109,6 +109,36 @@ def test_a_table_that_cannot_be_read_stops_the_run_and_keeps_the_rest(
         session.resume()
     assert str(again.value) == str(stopped.value)
     assert read(tmp_path).left == state.left
+
+
+@pytest.mark.parametrize("budget", [GDP, PURE], ids=["gdp", "pure"])
+def test_people_who_cannot_be_told_from_none_are_a_note_and_not_asked_for_again(
+    tmp_path: Path, budget: us.Budget
+) -> None:
+    changes: dict[str, Any] = {"id": [None] * 2 * PEOPLE, "day": GERMAN}
+    session = opened(tmp_path, private=table(**changes), budget=budget)
+    release = session.run(us.Independent())
+    *_, note = release.manifest["notes"]
+    assert re.fullmatch(
+        r"The number of people could not be told from none \(noise \d+\): if there should be more, "
+        r"check that the unit \(id\) names the id's column and that its cells are not null\.",
+        note,
+    )
+    first, *others = release.manifest["charges"]
+    assert first["share"] == pytest.approx(SHARE)
+    assert [c["asked"] for c in others] == ["number of people", "number of rows", "5 marginals"]
+    assert session.resume().manifest["notes"] == release.manifest["notes"]
+
+
+def test_so_are_rows_and_a_large_table_has_no_such_note(tmp_path: Path) -> None:
+    few = {name: column[:10] for name, column in table().items()}
+    told = "The number of rows could not be told from none"
+    for private, unit, noted in ((few, "each-row", True), (table(), "id", False)):
+        folder = tmp_path / unit
+        folder.mkdir()
+        release = opened(folder, private=private, unit=unit).run(us.Independent())
+        assert any(note.startswith(told) for note in release.manifest["notes"]) == noted
+        assert noted or not any("told from none" in note for note in release.manifest["notes"])
 
 
 @pytest.mark.parametrize("budget", [GDP, PURE], ids=["gdp", "pure"])
@@ -158,8 +188,33 @@ def test_what_a_mechanism_refuses_by_itself_still_costs_nothing(tmp_path: Path) 
     assert read(tmp_path).left == read(tmp_path).total
 
 
+def test_a_mechanism_that_goes_on_after_it_was_stopped_is_stopped_again(tmp_path: Path) -> None:
+    @dataclass(frozen=True)
+    class Stubborn:
+        name: ClassVar[str] = "stubborn"
+
+        def run(self, door: Any, **_given: object) -> Any:
+            for _ in range(2):
+                with pytest.raises(UnreadableError):
+                    door.units(scale=1.0)
+            door.close()
+            with pytest.raises(QuestionError, match="the door is closed"):
+                door.units(scale=1.0)
+            raise KeyboardInterrupt
+
+    session = opened(tmp_path, private=table(day=GERMAN))
+    with pytest.raises(KeyboardInterrupt):
+        session.run(Stubborn())
+    (asked,) = read(tmp_path).runs[1].reservations
+    assert asked.what == "4 marginals"
+
+
 def test_without_a_share_as_published_and_of_a_stream_nothing_is_asked(tmp_path: Path) -> None:
-    assert opened(tmp_path, screening=0, private=table(day=GERMAN)).run(us.Independent())
+    unset = us.open(
+        private=table(day=GERMAN), schema=SCHEMA, unit="id", bounding=us.Weights(2), budget=GDP,
+        ledger=tmp_path / "visits.ledger",
+    )  # fmt: skip
+    assert len(unset.run(us.Independent()).manifest["charges"]) == 3
     stream = pa.table(table()).to_reader()
     asked: list[tuple[dict[str, Any], Any]] = [
         ({}, us.TwoRound(published=True)),

@@ -29,6 +29,7 @@ from understudy.budget import (
 from understudy.door import (
     Candidate,
     Distances,
+    Door,
     Measure,
     Query,
     Rows,
@@ -93,6 +94,25 @@ def test_answers_are_the_counts_but_for_their_noise(door: PrivateDoor) -> None:
     counted = door.unit_counts(("a", "b"), cells=cells, times=(1, 4), most=9, scale=tiny)
     assert counted.shape == (2, 2)
     assert near(counted, [[0, 1], [1, 1]])
+
+
+def test_a_door_after_another_has_what_that_one_left(ledger: Ledger) -> None:
+    with opened(PEOPLE) as table:
+        run = ledger.begin(RICH, {})
+        first = PrivateDoor(table, run=run, bounding=Weights(1))
+        first.units(scale=0.01)
+        second = PrivateDoor(table, run=run, bounding=Weights(4), after=first)
+        assert second.grains == first.grains < RICH.grains
+        second.total(cap=4, scale=0.01)
+        assert [r.what for r in run.state().reservations] == ["number of people", "number of rows"]
+        assert second.grains == RICH.grains - run.state().spent
+
+
+def test_nothing_that_a_mechanism_may_call_resets_what_is_left() -> None:
+    def public(kind: type) -> set[str]:
+        return {name for name in vars(kind) if not name.startswith("_")}
+
+    assert public(PrivateDoor) == public(Door)
 
 
 def test_rows_of_cells_are_summed(door: PrivateDoor) -> None:

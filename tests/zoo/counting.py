@@ -78,14 +78,26 @@ COUNTING = (
         kind="an exact number is taken as public",
         file="session/session.py",
         old="""        with closed_unless_charged(run):
-            synthesis = mechanism.run(
-                self._screening(table, run, progress), public=public, rng=rng, progress=progress
+            synthesis = run_screened(
+                mechanism,
+                self._door(table, run),
+                share=request.get("screening", 0.0),
+                first=partial(self._screened, table, run),
+                public=public,
+                rng=rng,
+                progress=progress,
             )
 """,
         new="""        true = int(table.engine.fetch("SELECT count(*) AS n FROM rows")["n"][0])
         with closed_unless_charged(run):
-            synthesis = mechanism.run(
-                self._screening(table, run, progress), public=public, rng=rng, progress=progress
+            synthesis = run_screened(
+                mechanism,
+                self._door(table, run),
+                share=request.get("screening", 0.0),
+                first=partial(self._screened, table, run),
+                public=public,
+                rng=rng,
+                progress=progress,
             )
             held = list(synthesis.batches)
             codes = {n: np.concatenate([b.codes[n] for b in held]) for n in held[0].codes}

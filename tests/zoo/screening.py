@@ -11,8 +11,8 @@ SCREENING = (
         name="the door after screening has the whole budget again",
         kind="more is spent than there is",
         file="vault/door.py",
-        old="self._asked, self._left = first._asked, first._left",
-        new="self._asked, self._left = first._asked, self._left",
+        old="after._left if after",
+        new="state.cap if after",
         caught_by=f"{TESTS}::test_every_mechanism_spends_what_screening_left[mst]",
     ),
 )

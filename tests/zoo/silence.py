@@ -216,14 +216,26 @@ SILENCE = (
         kind="a private value or count is seen",
         file="session/session.py",
         old="""        with closed_unless_charged(run):
-            synthesis = mechanism.run(
-                self._screening(table, run, progress), public=public, rng=rng, progress=progress
+            synthesis = run_screened(
+                mechanism,
+                self._door(table, run),
+                share=request.get("screening", 0.0),
+                first=partial(self._screened, table, run),
+                public=public,
+                rng=rng,
+                progress=progress,
             )
 """,
         new="""        own = table.engine.fetch("SELECT id FROM people")["id"].astype(np.int64)
         with closed_unless_charged(run):
-            synthesis = mechanism.run(
-                self._screening(table, run, progress), public=public, rng=rng, progress=progress
+            synthesis = run_screened(
+                mechanism,
+                self._door(table, run),
+                share=request.get("screening", 0.0),
+                first=partial(self._screened, table, run),
+                public=public,
+                rng=rng,
+                progress=progress,
             )
             held = list(synthesis.batches)
             codes = {n: np.concatenate([b.codes[n] for b in held]) for n in held[0].codes}

@@ -35,7 +35,7 @@ def add_screening(parser: argparse.ArgumentParser) -> None:
         type=float,
         metavar="SHARE",
         help="the share of the budget that first asks whether the table can be read as declared "
-        "(default: 0.01; 0 does not ask)",
+        "(default: 0, which does not ask; 0.01 is usual)",
     )
 
 

@@ -93,7 +93,7 @@ def opened(
         bounding=bounding,
         budget=budget,
         ledger=options.ledger,
-        screening=screening_of(options.screening),
+        screening=screening_of(options.screening or 0.0),
     )
 
 

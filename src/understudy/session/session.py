@@ -6,7 +6,8 @@ import json
 import os
 import secrets
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -32,13 +33,12 @@ from understudy.public import PublicTable, following, silent
 from understudy.release import build
 from understudy.schema import Schema
 from understudy.synth import mechanism_from_dict, mechanism_of, mechanism_to_dict
-from understudy.synth.screening import screen, screening
+from understudy.synth.screening import run_screened
 from understudy.vault import PrivateDoor, PrivateTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from understudy.door import Door
     from understudy.engine import Engine
     from understudy.ledger import Run
     from understudy.public import Progress
@@ -213,31 +213,25 @@ class Session:
         return kind(engine, self.private, **{"schema": self.schema, "unit": self.person} | more)
 
     def _door(self, table: PrivateTable, run: Run) -> PrivateDoor:
-        """Make a door onto a table."""
+        """Make the one door that a mechanism gets."""
         return PrivateDoor(table, run=run, bounding=self.bounding, let_go=table.engine.close)
 
-    def _screening(self, table: PrivateTable, run: Run, progress: Progress) -> Door:
-        """Return the one door that a mechanism gets; it asks first whether the table is readable.
+    def _screened(
+        self, table: PrivateTable, run: Run, ask: Callable[[PrivateDoor], T]
+    ) -> tuple[T, PrivateDoor]:
+        """Ask first how much of the table can be read; return the answer, and the door after that.
 
         That is asked of a table of its own, in which no row is dropped and no value moved.
         """
-        share, door = run.state().request.get("screening", 0.0), self._door(table, run)
-
-        def look() -> None:
-            with (
-                closing(engine_for(self.private)) as engine,
-                closing(
-                    replace(self, bounding=Weights(1))._door(  # noqa: SLF001  its own
-                        self._read(
-                            PrivateTable, engine, schema=self.schema.screened, key=run.ledger().key
-                        ),
-                        run,
-                    )
-                ) as first,
-            ):
-                door.follow(screen(first, share=share, progress=progress))
-
-        return screening(door, look) if share else door
+        with closing(engine_for(self.private)) as engine:
+            seen = self._read(
+                PrivateTable, engine, schema=self.schema.screened, key=run.ledger().key
+            )
+            first = PrivateDoor(seen, run=run, bounding=Weights(1), let_go=engine.close)
+            with closing(first):
+                return ask(first), PrivateDoor(
+                    table, run=run, bounding=self.bounding, let_go=table.engine.close, after=first
+                )
 
     def _public(self, progress: Progress) -> PublicTable | None:
         """Read the public table before the vault is opened: an invalid one costs nothing."""
@@ -254,10 +248,17 @@ class Session:
         public: PublicTable | None,
         progress: Progress,
     ) -> Release:
-        rng = np.random.default_rng(int(run.state().request["sampling_seed"]))
+        request = run.state().request
+        rng = np.random.default_rng(int(request["sampling_seed"]))
         with closed_unless_charged(run):
-            synthesis = mechanism.run(
-                self._screening(table, run, progress), public=public, rng=rng, progress=progress
+            synthesis = run_screened(
+                mechanism,
+                self._door(table, run),
+                share=request.get("screening", 0.0),
+                first=partial(self._screened, table, run),
+                public=public,
+                rng=rng,
+                progress=progress,
             )
         run.close()
         whole = run.ledger()

@@ -83,19 +83,18 @@ class PrivateDoor:
         bounding: Bounding,
         entropy: Entropy = SYSTEM,
         let_go: Callable[[], None] = lambda: None,
+        after: PrivateDoor | None = None,
     ) -> None:
         """Open a door for a run; questions that it has already answered are replayed in order.
 
-        ``let_go`` closes the table when the mechanism closes the door.
+        ``let_go`` closes the table when the mechanism closes the door.  A door ``after`` another
+        one of the same run has that one's next question to ask, and what it has left to spend.
         """
         state = run.state()
         self._table, self._run, self._bounding, self._budget = table, run, bounding, state.budget
         self._entropy, self._let_go, self._closed = entropy, let_go, False
-        self._asked, self._left = 0, state.cap
-
-    def follow(self, first: PrivateDoor) -> None:
-        """Continue where another door of the same run ended, with what that one has left."""
-        self._asked, self._left = first._asked, first._left
+        self._asked: int = after._asked if after else 0  # noqa: SLF001  a door too
+        self._left: int = after._left if after else state.cap  # noqa: SLF001  a door too
 
     @property
     def schema(self) -> Schema:
