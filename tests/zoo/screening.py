@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.zoo.bug import Bug
 
-TESTS = "tests/session/test_screening.py"
+TESTS = "tests/vault/test_door.py"
 
 SCREENING = (
     Bug(
@@ -13,6 +13,6 @@ SCREENING = (
         file="vault/door.py",
         old="after._left if after",
         new="state.cap if after",
-        caught_by=f"{TESTS}::test_every_mechanism_spends_what_screening_left[mst]",
+        caught_by=f"{TESTS}::test_a_door_after_another_has_what_that_one_left",
     ),
 )
