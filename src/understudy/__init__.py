@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from understudy.opening import open  # noqa: A004
     from understudy.pages import report
     from understudy.public import Accuracy, PublicTable, read_public
-    from understudy.release import Estimate, Release
+    from understudy.release import Combined, Estimate, Release, combine
     from understudy.schema import Schema
     from understudy.schema.constraints import (
         ConstantPerPerson,
@@ -74,6 +74,7 @@ __all__ = [
     "Auto",
     "BestOf",
     "Budget",
+    "Combined",
     "ConstantPerPerson",
     "Database",
     "Determines",
@@ -102,6 +103,7 @@ __all__ = [
     "__version__",
     "accuracy",
     "auto",
+    "combine",
     "discover",
     "from_marginals",
     "open",
@@ -114,6 +116,7 @@ _HOMES = {
     **{name: (module, name) for name, module in MECHANISMS.homes.items()},
     "Accuracy": ("understudy.public", "Accuracy"),
     "Budget": ("understudy.budget", "Budget"),
+    "Combined": ("understudy.release", "Combined"),
     "ConstantPerPerson": ("understudy.schema.constraints", "ConstantPerPerson"),
     "Database": ("understudy.engine", "Database"),
     "Determines": ("understudy.schema.constraints", "Determines"),
@@ -136,6 +139,7 @@ _HOMES = {
     "Weights": ("understudy.budget", "Weights"),
     "accuracy": ("understudy.distances", "accuracy"),
     "auto": ("understudy.synth.auto", "auto"),
+    "combine": ("understudy.release", "combine"),
     "discover": ("understudy.session", "discover"),
     "from_marginals": ("understudy.marginals", "from_marginals"),
     "open": ("understudy.opening", "open"),

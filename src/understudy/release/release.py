@@ -28,6 +28,7 @@ from understudy.release.files import check_target, checksum, new_folder
 from understudy.release.from_disk import MANIFEST, Stored, read_manifest
 from understudy.release.people import Apart
 from understudy.release.quality import Quality, quality
+from understudy.release.replicates import replicas
 from understudy.release.sampling import Amount, sampled
 from understudy.release.statistic import Statistic
 from understudy.schema import Categorical, Schema
@@ -212,6 +213,30 @@ class Release(Contents):
         drawn = self.sample_columns(rows, people=people, seed=seed, where=where)
         return self.as_frame(drawn, what="release.sample()", instead="release.sample_columns()")
 
+    def replicates(
+        self, count: int = 50, *, rows: int | None = None, seed: int | None = None
+    ) -> Iterator[Any]:
+        """Draw tables as they would come out if all were measured again, at no privacy cost.
+
+        Each is a pandas DataFrame, by default with as many rows as the release has.  An analysis
+        that is run on every one has an interval: `understudy.combine` computes it.
+        """
+        if count < 1:
+            raise UsageError("at least one replicate must be drawn", got=count)
+        self._check_seed(seed)
+        rng = np.random.default_rng(seed)
+        amount = Amount(rows=len(self) if rows is None else rows, people=None)
+        what = "release.replicates()"
+        return (
+            self.as_frame(sampled(each, amount, where={}, rng=rng), what=what, instead="estimate")
+            for each in replicas(self, count, rng)
+        )
+
+    @staticmethod
+    def _check_seed(seed: int | None) -> None:
+        if seed is not None and seed < 0:
+            raise UsageError("seed must be at least 0", got=seed)
+
     def sample_columns(
         self,
         rows: int | None = None,
@@ -221,8 +246,7 @@ class Release(Contents):
         where: Mapping[str, object] | None = None,
     ) -> dict[str, Array]:
         """Draw new rows as `sample` does, column by column; pandas is not needed."""
-        if seed is not None and seed < 0:
-            raise UsageError("seed must be at least 0", got=seed)
+        self._check_seed(seed)
         asked = len(self) if rows is None and people is None else rows
         amount = Amount(rows=asked, people=people)
         return sampled(self, amount, where=where or {}, rng=np.random.default_rng(seed))
