@@ -30,10 +30,11 @@ from understudy.release.people import Apart
 from understudy.release.quality import Quality, quality
 from understudy.release.replicates import replicas
 from understudy.release.sampling import Amount, sampled
+from understudy.release.statistic import Statistic
 from understudy.schema import Categorical, Schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -149,14 +150,31 @@ class Release(Contents):
         columns = self.people_columns if people else self.row_columns
         return to_polars(columns, sql_types(self.schema))
 
-    def estimate(self, *columns: str, counted: str | None = None) -> Estimate:
-        """Estimate a marginal of some columns, with standard errors.
+    def estimate(
+        self,
+        *columns: str,
+        by: str | Sequence[str] = (),
+        where: Mapping[str, object] | None = None,
+        counted: str | None = None,
+        share: bool = False,
+        mean: str | None = None,
+        total: str | None = None,
+        ratio: tuple[str, str] | None = None,
+        quantile: tuple[str, float] | None = None,
+    ) -> Estimate:
+        """Estimate counts by some columns, or another statistic, with standard errors.
 
-        The estimates are the noisy measurements; synthetic rows are not used.  So the columns must
-        have been measured together; `histogram` counts synthetic rows by any columns.  ``counted``
-        chooses what is counted where it is not rows.
+        The estimates come from the noisy measurements, not from synthetic rows.  So all columns
+        that are named must have been measured together; `histogram` counts synthetic rows by any
+        columns.  ``where`` chooses rows as in `sample`.  ``share=True`` divides each count by that
+        of all rows, or of all with the same values of ``by``, which is otherwise the same as more
+        columns.  ``mean`` and ``total`` name a column of numbers, ``ratio`` two whose sums are
+        divided, and ``quantile`` one and a level, such as ``("fare", 0.5)`` for its median.
+        ``counted`` chooses what is counted where it is not rows.
         """
-        return estimate(self, columns, counted=counted)
+        asked = {"mean": mean, "total": total, "ratio": ratio, "quantile": quantile}
+        statistic = Statistic.of(share=share, **asked)
+        return estimate(self, columns, by=by, where=where, counted=counted, statistic=statistic)
 
     @property
     def quality(self) -> Quality:

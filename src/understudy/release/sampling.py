@@ -72,7 +72,7 @@ def sampled(
         _check_own(release, where)
     if not len(release):
         raise UsageError("cannot draw rows from a release that has none")
-    wanted = _wanted(release.schema, where)
+    wanted = wanted_codes(release.schema, where)
     unit = ResolvedUnit.of(*release.ids)
     known = PublicTable.read(release.columns, schema=release.schema.released(), unit=unit)
     if release.model is None:
@@ -106,7 +106,7 @@ def _check_own(release: Contents, where: Mapping[str, object]) -> None:
         )
 
 
-def _wanted(schema: Schema, where: Mapping[str, object]) -> dict[str, NDArray[np.bool_]]:
+def wanted_codes(schema: Schema, where: Mapping[str, object]) -> dict[str, NDArray[np.bool_]]:
     """Return whether each code of the columns is wanted; a determined one goes by its source."""
     released = schema.released()
     wanted: dict[str, NDArray[np.bool_]] = {}
