@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         Sum,
         UniquePerPerson,
     )
+    from understudy.schema.known import Known
     from understudy.session import Session, discover
     from understudy.synth.adagrid import AdaGrid
     from understudy.synth.aim import AIM
@@ -80,6 +81,7 @@ __all__ = [
     "Estimate",
     "Implies",
     "Independent",
+    "Known",
     "Ledger",
     "Lives",
     "Never",
@@ -119,6 +121,7 @@ _HOMES = {
     "Determines": ("understudy.schema.constraints", "Determines"),
     "Estimate": ("understudy.release", "Estimate"),
     "Implies": ("understudy.schema.constraints", "Implies"),
+    "Known": ("understudy.schema.known", "Known"),
     "Ledger": ("understudy.ledger", "Ledger"),
     "Never": ("understudy.schema.constraints", "Never"),
     "Norm": ("understudy.budget", "Norm"),

@@ -73,6 +73,7 @@ def opened(
     check_apart(private, options.public)
     schema = Schema.read(options.schema)
     unit = arguments.unit(options.unit, options.null_ids)
+    known = arguments.known(options)
     budget = Budget(epsilon=options.epsilon, delta=options.delta)
     refuse(budget, people=None, i_know=i_know, how=I_KNOW)
     public = None
@@ -94,6 +95,7 @@ def opened(
         bounding=bounding,
         budget=budget,
         ledger=options.ledger,
+        known=known,
     )
 
 
@@ -141,6 +143,7 @@ def tell_release(
         f"for every {promise['unit']} with all of its rows",
         *(f"  signal   {sentence}" for sentence in quality.sentences()),
         *(f"  chose    {chosen}: {why}" for chosen, why in _chosen(release)),
+        *(f"  known    {each['says']}" for each in release.manifest.get("known", ())),
         *(
             f"  cost     {100 * c['share']:5.1f} %  {c['asked']}"
             for c in release.manifest["charges"]

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from understudy.budget import Charge, epsilon_of, failure_of, resolve
 from understudy.release.constraints import constraint_facts
 from understudy.release.guarantee import guarantee
+from understudy.release.known import totals_of, with_known_people, with_known_rows
+from understudy.release.known_facts import known_facts
 from understudy.release.people import Apart, Joined, lines_of
 from understudy.release.release import Release
 from understudy.release.rows import Decoded, ids_of
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from understudy.budget import AnyUnit, Bounding, Budget
     from understudy.public import Synthesis
     from understudy.schema import Schema
+    from understudy.schema.known import Known
 
 NEAR_ONE = 0.01
 ONLY_WITH_ROWS = (
@@ -45,6 +48,7 @@ def build(
     two_tables: bool = False,
     promised: Budget | None = None,
     discoveries: Sequence[int] = (),
+    known: Sequence[Known] = (),
 ) -> Release:
     """Make a release: write the manifest, and leave the rows to be decoded when needed.
 
@@ -56,7 +60,10 @@ def build(
     lines = None
     if two_tables or (ids_of(schema, person) and (synthesis.people is not None or schema.own)):
         lines = lines_of(batches, schema, synthesis.people)
+    totals = totals_of(schema, person, known, two_tables=two_tables)
+    batches, lines = with_known_people(batches, lines, totals, rng, two_tables=two_tables)
     batches = with_unique(batches, lines, schema, rng)
+    batches = with_known_rows(batches, lines, totals, rng)
     decoded: Decoded | Joined = decode(batches)
     people = batches.rows if batches.people is None else batches.people
     if lines is not None:
@@ -70,6 +77,7 @@ def build(
         "guarantee": guarantee(promised or budget, unit=person, bounding=bounding),
         "mechanism": {**mechanism, **synthesis.details},
         **({"constraints": constraint_facts(schema)} if schema.constraints else {}),
+        **({"known": known_facts(known)} if known else {}),
         "charges": [_charge(what, charge, budget) for what, charge in charges],
         "notes": [
             *synthesis.notes,

@@ -23,6 +23,7 @@ from understudy.schema.constraints.constraint import (
 from understudy.schema.constraints.determined import image_of
 from understudy.schema.constraints.mending import completed, mended
 from understudy.schema.constraints.ordering import Ordering, numbers_of
+from understudy.schema.constraints.relations import Relation
 from understudy.schema.constraints.solving import Solver, components, conflict
 
 if TYPE_CHECKING:
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from understudy.schema.columns import Column, Declaration
     from understudy.schema.constraints.conditions import Condition, Mask
     from understudy.schema.constraints.constraint import Constraint, Find, Meant
-    from understudy.schema.constraints.relations import Relation
     from understudy.schema.encoding.reading import Array, Codes
 
     Floats = NDArray[np.float64]
@@ -68,6 +68,19 @@ class Keeper:
     def relations(self) -> list[Relation]:
         """What is true of the codes of synthetic rows: what is declared, and what follows."""
         return [relation for solver in self.solvers for relation in solver.relations]
+
+    @property
+    def determinations(self) -> list[Relation]:
+        """What determined columns follow from, as relations of codes."""
+        return [
+            Relation(
+                self.computed[name].label,
+                (by, name),
+                (np.arange(len(image)), np.arange(self._columns[name].size)),
+                image[:, None] == np.arange(self._columns[name].size)[None, :],
+            )
+            for name, (by, image) in self._images.items()
+        ]
 
     # What is checked when a schema is made.
 
