@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import understudy as us
+from tests.release.made import released
 from tests.session.sameness import same
 from understudy.errors import LedgerMismatchError, SchemaError
 from understudy.pages.release import release_page
@@ -171,6 +172,18 @@ def test_people_without_rows_count_in_a_table_of_their_own(tmp_path: Path) -> No
     assert (len(made), made.manifest["people"]) == (90, 500)
     with pytest.raises(SchemaError, match="count fewer rows than people"):
         session(tmp_path, known=known)
+
+
+def test_rows_that_are_known_are_there_though_noise_left_none() -> None:
+    rng = np.random.default_rng(0)
+    none = {name: np.zeros(0, dtype=np.int32) for name in SCHEMA.domain}
+    nobody = np.zeros(0, dtype=np.int64)
+    for known in (KNOWN, KNOWN[:1]):
+        made = released(none, nobody, SCHEMA, rng, known=known)
+        assert people_of(made.columns) == PEOPLE
+        assert len(made) == (318 if len(known) > 1 else 159)
+    shares = [us.Known("month", MONTHS, scaled=True)]
+    assert len(released(none, nobody, SCHEMA, rng, known=shares)) == 0
 
 
 MOMENTS = Schema(

@@ -266,6 +266,24 @@ def _independent(
     return True
 
 
+def with_first_rows(
+    batches: Batches, totals: Totals, rng: np.random.Generator, *, people: int
+) -> Batches:
+    """Return rows to begin with, of uniform codes, where there are none but some are known.
+
+    They are ``people``'s, if there are any of these, and otherwise each is a person's.
+    """
+    sizes = [total.size for total in (*totals.rows, *totals.people) if total.size is not None]
+    if batches.rows or not sizes:
+        return batches
+    each = {
+        name: rng.integers(0, size, sizes[0]).astype(np.int32)
+        for name, size in totals.schema.domain.items()
+    }
+    whose = rng.integers(0, people, sizes[0]) if people else np.arange(sizes[0])
+    return Batches.held(each, None if batches.whole().people is None else whose)
+
+
 def with_known_people(
     batches: Batches,
     lines: Batches | None,
