@@ -87,9 +87,9 @@ def build(
             **{name: version(name) for name in ("understudy", "numpy", "duckdb")},
         },
     }
-    return Release(
-        schema, decoded, synthesis.measurements, manifest, synthesis.model, synthesis.merged
-    )
+    # A model of no rows at all cannot draw those that are known.
+    model = synthesis.model if synthesis.batches.rows or not totals else None
+    return Release(schema, decoded, synthesis.measurements, manifest, model, synthesis.merged)
 
 
 def _rows_and_people(
