@@ -30,6 +30,7 @@ if sys.platform == "win32":
 from understudy.synth.registry import MECHANISMS
 
 if TYPE_CHECKING:
+    from understudy.asking import ask_determined
     from understudy.budget import Budget, Norm, Sample, Unit, Weights
     from understudy.distances import accuracy, save_accuracy
     from understudy.engine import Database, SparkTable
@@ -103,6 +104,7 @@ __all__ = [
     "Weights",
     "__version__",
     "accuracy",
+    "ask_determined",
     "auto",
     "discover",
     "from_marginals",
@@ -138,6 +140,7 @@ _HOMES = {
     "Unit": ("understudy.budget", "Unit"),
     "Weights": ("understudy.budget", "Weights"),
     "accuracy": ("understudy.distances", "accuracy"),
+    "ask_determined": ("understudy.asking", "ask_determined"),
     "auto": ("understudy.synth.auto", "auto"),
     "discover": ("understudy.session", "discover"),
     "from_marginals": ("understudy.marginals", "from_marginals"),

@@ -89,6 +89,7 @@ class Session:
                 hint="use Weights or Sample, or a delta above 0",
             )
         object.__setattr__(self, "unit", self.person)
+        self.schema.keeper.check_asked()
         totals_of(
             self.schema, self.person, self.known, two_tables=two_tables(self.private) is not None
         )
@@ -332,7 +333,7 @@ def reopen_session(
             f"the ledger {path} has not been assigned to a table and unit yet"
         )
     note = run.request["note"]
-    session = Session(
+    return Session(
         private=private if private is not None else note.get("private"),
         public=public if public is not None else note.get("public"),
         schema=Schema.from_dict(run.request["schema"]),
@@ -341,5 +342,4 @@ def reopen_session(
         budget=run.budget,
         ledger=path,
         known=known_totals(run.request.get("known", ())),
-    )
-    return session, note
+    ), note
