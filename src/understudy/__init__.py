@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from understudy.opening import open  # noqa: A004
     from understudy.pages import report
     from understudy.public import Accuracy, PublicTable, read_public
-    from understudy.release import Estimate, Release
+    from understudy.release import Combined, Estimate, Release, combine
     from understudy.schema import Schema
     from understudy.schema.constraints import (
         ConstantPerPerson,
@@ -76,6 +76,7 @@ __all__ = [
     "Auto",
     "BestOf",
     "Budget",
+    "Combined",
     "ConstantPerPerson",
     "Database",
     "Determines",
@@ -106,6 +107,7 @@ __all__ = [
     "accuracy",
     "ask_determined",
     "auto",
+    "combine",
     "discover",
     "from_marginals",
     "open",
@@ -118,6 +120,7 @@ _HOMES = {
     **{name: (module, name) for name, module in MECHANISMS.homes.items()},
     "Accuracy": ("understudy.public", "Accuracy"),
     "Budget": ("understudy.budget", "Budget"),
+    "Combined": ("understudy.release", "Combined"),
     "ConstantPerPerson": ("understudy.schema.constraints", "ConstantPerPerson"),
     "Database": ("understudy.engine", "Database"),
     "Determines": ("understudy.schema.constraints", "Determines"),
@@ -142,6 +145,7 @@ _HOMES = {
     "accuracy": ("understudy.distances", "accuracy"),
     "ask_determined": ("understudy.asking", "ask_determined"),
     "auto": ("understudy.synth.auto", "auto"),
+    "combine": ("understudy.release", "combine"),
     "discover": ("understudy.session", "discover"),
     "from_marginals": ("understudy.marginals", "from_marginals"),
     "open": ("understudy.opening", "open"),

@@ -159,7 +159,7 @@ def test_less_noise_is_less_error(city: Place) -> None:
 
 
 def test_the_mechanism_that_is_chosen_is_named(city: Place) -> None:
-    facts = city.facts(*checking(city, public=city / "public.csv", mechanism=None, epsilon=0.01))
+    facts = city.facts(*checking(city, public=city / "public.csv", mechanism=None, epsilon=20))
     assert facts["mechanism"] == "adagrid"
 
 
@@ -498,14 +498,15 @@ REFUSED: dict[str, Case] = {
         lambda p: ["check", str(p / "trips.csv"), "--unit=taxi", "--delta=0"],
         UsageError,
         (
-            "the following arguments are required here: --schema, --bounding, --epsilon, --ledger",
+            "the following arguments are required without --recipe: "
+            "--schema, --bounding, --epsilon, --ledger",
             "Hint: understudy check --help; or set them in a run file: understudy init --help",
         ),
     ),
     "keys left out": (
         lambda p: ["check", str(runfile(p, unit=None))],
         UsageError,
-        ("the following arguments are required here: --unit",),
+        ("the following arguments are required without --recipe: --unit",),
     ),
     "an option of synth only": (
         lambda p: [*checking(p), "--out=x"],

@@ -413,8 +413,10 @@ def test_a_run_file_that_cannot_be_is_told_in_one_line(place: Place, case: str) 
     refused(place, arguments, kind, said)
 
 
-def test_check_says_of_a_recipe_that_it_knows_none(place: Place) -> None:
-    refused(place, ["check", str(census(place))], UsageError, ("check does not support recipes",))
+def test_check_rehearses_a_recipe_of_a_run_file(place: Place) -> None:
+    facts = place.facts("check", census(place))
+    assert facts["recipe"] == "census-1940"
+    assert all(run["mechanism"] == "tworound" for run in facts["runs"])
 
 
 def test_frames_are_as_the_file_says(place: Place) -> None:

@@ -301,7 +301,8 @@ REFUSED: dict[str, tuple[dict[str, Any], type[UnderstudyError], str]] = {
     "half a budget": ({"epsilon": 1}, UsageError, "a budget needs both epsilon and delta"),
     "the other half": ({"delta": 1e-6}, UsageError, "Hint: give both, or neither"),
     "own unit": ({"schema": "x", "unit": "x"}, UsageError, "got --schema, --unit"),
-    "own settings": ({"settings": "x", "format": "csv"}, UsageError, "got --settings, --format"),
+    "own mechanism": ({"mechanism": "x", "format": "csv"}, UsageError, "got --mechanism, --format"),
+    "settings not there": ({"settings": "none.toml"}, MissingFileError, "none.toml"),
     "cap of nothing": ({"bounding": "weights:0"}, BudgetError, "got 0"),
     "cap from public rows": (
         {"bounding": "weights:public"},

@@ -96,6 +96,7 @@ def test_98_columns_are_declared_and_99_modelled(whole: tuple[Schema, list[Conte
     plain = set(declared) - set(lists) - {"INCWAGE", "VALUEH"}
     for name in plain:
         assert isinstance(schema[name], Integer)
+        assert schema[name].ordered_count == 0
         assert schema.domain[name] == declared[name]["maxval"] + 1
 
 
@@ -156,7 +157,7 @@ def test_lists_and_groups_take_the_place_of_ranges(tmp_path: Path) -> None:
         other=40,
         missing=False,
     )
-    assert schema["AGE"] == Integer(name="AGE", min=0, max=99, missing=False)
+    assert schema["AGE"] == Integer(name="AGE", min=0, max=99, missing=False, ordered=False)
 
 
 @pytest.mark.parametrize("names", [("lists", "groups"), ("groups",)])
@@ -166,7 +167,7 @@ def test_without_them_ranges_and_lists_stand_as_they_are(
     schema, _ = read(tmp_path, *names)
     city = schema["CITY"]
     if "lists" in names:
-        assert city == Integer(name="CITY", min=0, max=99, missing=False)
+        assert city == Integer(name="CITY", min=0, max=99, missing=False, ordered=False)
     else:
         assert city == Categorical(
             name="CITY", values=tuple(LISTS["CITY"]), other=LISTS["CITY"][-1], missing=False
@@ -411,6 +412,21 @@ def test_the_documents_noise_comes_out(made: tuple[Path, dict[str, Any]], tmp_pa
             events = [e["sigma"] for charge in run["charges"] for e in charge["events"]]
             told = [c["scale"] for c in run["mechanism"]["cliques"]]
             assert events == pytest.approx(told)
+
+
+def test_as_published_all_rare_codes_of_a_column_are_one_other(
+    made: tuple[Path, dict[str, Any]], tmp_path: Path
+) -> None:
+    """Codes, numbers and remainders alike; only what is measured in groups keeps all of its own."""
+    whole = census_files(tmp_path, 20_000)
+    manifest = run_recipe(NAME, **whole, published=True, budget=Budget(epsilon=1, delta=DELTA))
+    support = manifest["runs"][0]["mechanism"]["support"]
+    assert support["AGE"]["codes"] == 100
+    assert support["AGE"]["supported"] == 61
+    for column in support.values():
+        rare = column["codes"] > column["supported"]
+        assert column["left"] == column["supported"] + rare
+    assert support["INCWAGE_A"]["left"] == 52
 
 
 def test_the_same_command_goes_on_with_its_runs_and_charges_nothing(

@@ -16,8 +16,9 @@ from tests.synth.crowds import crowd, random_crowd
 from understudy.budget import Unit
 from understudy.errors import MissingFileError, OutputExistsError, QuestionError, UsageError
 from understudy.public import PublicTable, Shapes, read_public
-from understudy.public.shapes import TRIED, Mixture, kinds
-from understudy.schema import Id, Integer, Schema
+from understudy.public.kind_choice import FEWEST, PRIORS, SPREAD, likelihood
+from understudy.public.shapes import Mixture, coordinates, kinds
+from understudy.schema import Categorical, Id, Integer, Schema
 
 SIZES = {"a": 30, "b": 4, "c": 3}
 FEATURES = ("a", "b")
@@ -79,8 +80,6 @@ def test_raw_codes_are_labelled_as_scaled_ones_are_predicted(public: PublicTable
     assert shapes.labels[public.cells(FEATURES)].tolist() == predicted.tolist()
     # Without it, labels would be others.
     assert (model.predict(points(public)) != predicted).mean() > 0.1
-    told = shapes.mixture.likelihood(points(public))
-    assert told == pytest.approx(model.score(scaler.transform(points(public))))
 
 
 def test_people_of_different_kinds_get_different_archetypes() -> None:
@@ -137,17 +136,84 @@ def test_a_column_of_one_value_is_no_obstacle() -> None:
 
 
 @pytest.mark.parametrize("centres", [2, 5])
-def test_a_number_that_is_left_open_is_that_of_the_likeliest_held_out_people(centres: int) -> None:
+def test_a_number_that_is_left_open_is_about_that_of_the_kinds_there_are(centres: int) -> None:
     public = blobs(4, centres)
-    assert public.people is not None
     shapes = Shapes.of(public, FEATURES, None)
-    held = public.people % 2 == 1
-    seen, unseen = points(public)[~held], points(public)[held]
-    scores = {k: Mixture.fitted(seen, k).likelihood(unseen) for k in TRIED}
-    assert shapes.count == max(scores, key=lambda k: scores[k])
-    assert shapes.count >= centres
+    assert shapes.count in {centres, 5}
     # What is fitted then is fitted to everyone.
     assert np.array_equal(shapes.labels, Shapes.of(public, FEATURES, shapes.count).labels)
+
+
+def test_the_more_noise_the_less_further_kinds_are_worth() -> None:
+    public = blobs(4, 5)
+    assert public.people is not None
+    cells, worth = public.cells(FEATURES), []
+    for deviation in (0.0, 20.0, 1e4):
+        few, more = (
+            likelihood(
+                cells, public.people, Shapes.of(public, FEATURES, k).labels[cells], k, deviation=d
+            )
+            for k, d in ((2, deviation), (5, deviation))
+        )
+        worth.append(more - few)
+    assert worth == sorted(worth, reverse=True)
+    assert worth[0] > worth[2] + 0.1
+
+
+def slow_likelihood(cells: list[int], people: list[int], labels: list[int], count: int) -> float:
+    """The mean log-likelihood of a row of people of odd number, one after the other; no noise."""
+    kind = {}
+    for person in set(people):
+        own = Counter(k for k, p in zip(labels, people, strict=True) if p == person)
+        kind[person] = min(own, key=lambda k: (-own[k], k))
+    rows = list(zip(cells, people, strict=True))
+    seen = [(kind[p], c) for c, p in rows if p % 2 == 0]
+    alone, each = Counter(seen), Counter(c for _, c in seen)
+    many = Counter(k for k, _ in seen)
+    half = Counter(kind[p] for p in kind if p % 2 == 0)
+    shares = [max(2.0 * half[k], FEWEST) for k in range(count)]
+    distinct = len(set(cells))
+    told = []
+    for prior in PRIORS:
+        total = sum(np.log(shares[kind[p]] / sum(shares)) for p in kind if p % 2)
+        for c, p in rows:
+            if p % 2:
+                common = (each[c] + SPREAD) / (len(seen) + SPREAD * distinct)
+                total += np.log((alone[kind[p], c] + prior * common) / (many[kind[p]] + prior))
+        told.append(total / sum(p % 2 for p in people))
+    return float(max(told))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_held_out_people_are_as_likely_as_counted_one_by_one(seed: int) -> None:
+    public = blobs(seed, 3, people=20)
+    assert public.people is not None
+    cells, labels = public.cells(FEATURES), np.arange(len(public)) * 7 % 11 % 4
+    found = likelihood(cells, public.people, labels, 4, deviation=0.0)
+    slow = slow_likelihood(cells.tolist(), public.people.tolist(), labels.tolist(), 4)
+    assert found == pytest.approx(slow, rel=1e-9)
+    # Noise costs something.
+    assert likelihood(cells, public.people, labels, 4, deviation=20.0) < found
+
+
+def test_values_of_a_list_are_near_if_the_same_people_have_them_wherever_they_are_listed() -> None:
+    """Half of the people have the even ones, the others the odd ones."""
+    rng = np.random.default_rng(1)
+    whose = np.repeat(np.arange(200), 8)
+    areas = 2 * rng.integers(0, 5, len(whose)) + whose % 2
+    listed = Categorical(name="a", values=tuple("abcdefghij"), missing=False, outside="drop")
+    schema = Schema("t", (Id(name="who"), listed))
+    table = {"who": whose, "a": np.array(listed.values, dtype=object)[areas]}
+    public = PublicTable.read(table, schema=schema, unit=Unit("who"))
+    where = coordinates(public, "a", by_position=False)
+    assert where.shape == (10, 2)
+    assert len({float(x) > 0 for x in where[::2, 0]}) == 1
+    assert len({float(x) > 0 for x in where[1::2, 0]}) == 1
+    assert (where[0, 0] > 0) != (where[1, 0] > 0)
+    assert coordinates(public, "a", by_position=True).reshape(-1).tolist() == list(range(10))
+    # So two kinds are the even and the odd.
+    labels = Shapes.of(public, ("a",), 2).labels
+    assert len({*labels[::2].tolist()}) == len({*labels[1::2].tolist()}) == 1
 
 
 @pytest.mark.parametrize(("people", "most"), [(1, 1), (2, 2), (4, 2), (6, 5)])

@@ -28,9 +28,9 @@ SCHEMA = Schema(
         Integer(name="month", min=1, max=12),
         Categorical(name="ward", values=("birth", "heart", "eyes")),
         Categorical(name="nurse", values=("p", "q")),
-        Numeric(name="paid", edges=(0.0, 5.0, 10.0)),
-        Numeric(name="due", edges=(0.0, 5.0, 10.0)),
-        Numeric(name="both", edges=(0.0, 5.0, 20.0)),
+        Numeric(name="paid", edges=(0.0, 5.0, 10.0), missing=False),
+        Numeric(name="due", edges=(0.0, 5.0, 10.0), missing=False),
+        Numeric(name="both", edges=(0.0, 5.0, 20.0), missing=False),
     ),
     order_by=("month",),
     constraints=(

@@ -12,7 +12,8 @@ import pytest
 
 import understudy as us
 from understudy.ledger import Ledger
-from understudy.schema import Integer
+from understudy.schema import Id, Integer, Schema
+from understudy.synth.auto import LOOK
 
 ROWS = us.Unit.each_row()
 VAST = us.Budget(epsilon=1e6, delta=1e-9)
@@ -128,3 +129,57 @@ def test_what_a_public_table_suggests_is_not_chosen_where_it_is_too_large() -> N
     choice = us.auto(made, unit=unit, public=known)
     assert choice.mechanism == us.Pairs(within="public")
     assert "a model of them that is too large" in choice.why
+
+
+# Where public people are like private ones
+
+
+def trips(seed: int, *, late: float, people: int = 1000) -> dict[str, Any]:
+    """Taxis of the early and of the late hours, of one firm each."""
+    rng = np.random.default_rng(seed)
+    night = np.repeat(rng.random(people) < late, 5)
+    rows = len(night)
+    return {
+        "who": np.repeat(np.arange(people), 5),
+        "c0": np.where(night, 15, 0) + rng.integers(15, size=rows),
+        "c1": np.where(night, 0, 15) + rng.integers(15, size=rows),
+        "c2": np.repeat(rng.integers(30, size=people), 5),
+    }
+
+
+def chosen(folder: Path, *, late: float, epsilon: float) -> dict[str, Any]:
+    release = us.open(
+        private=trips(1, late=late),
+        public=trips(2, late=0.1),
+        schema=Schema("t", (Id(name="who"), *schema(3, 30).columns)),
+        unit=us.Unit("who"),
+        bounding=us.Norm(),
+        budget=us.Budget(epsilon=epsilon, delta=1e-6),
+        ledger=folder / "t.ledger",
+    ).run(us.Auto())
+    told: dict[str, Any] = release.manifest
+    return told
+
+
+def test_public_people_stand_in_where_noise_would_cost_more_than_what_has_changed(
+    tmp_path: Path,
+) -> None:
+    told = chosen(tmp_path, late=0.1, epsilon=1)
+    assert told["mechanism"]["chosen"]["name"] == "archetypes"
+    assert "public people stand in" in told["mechanism"]["why"]
+    assert told["mechanism"]["chosen"]["settings"]["attribute"] == "c2"
+    look, *others = told["charges"]
+    assert look["share"] == pytest.approx(LOOK, rel=0.01)
+    assert look["share"] + sum(c["share"] for c in others) == pytest.approx(1, abs=1e-3)
+
+
+def test_they_do_not_where_much_has_changed(tmp_path: Path) -> None:
+    told = chosen(tmp_path, late=1.0, epsilon=1)
+    assert told["mechanism"]["chosen"]["name"] == "adagrid"
+    assert sum(c["share"] for c in told["charges"]) <= 1 + 1e-9
+
+
+def test_nothing_is_asked_where_there_is_little_noise(tmp_path: Path) -> None:
+    told = chosen(tmp_path, late=0.1, epsilon=19)
+    assert told["mechanism"]["chosen"]["name"] == "adagrid"
+    assert told["charges"][0]["share"] != pytest.approx(LOOK, rel=0.01)

@@ -30,7 +30,7 @@ _OF_SYNTH = (*_OF_A_RUN, "out")
 _OF_A_RECIPE = ("parameters", "ledger", "out")
 _ONLY_OF_A_RECIPE = ("parameters", "lists", "groups", "noise")
 _NOT_OF_A_RECIPE = (
-    *("people", "schema", "unit", "null_ids", "mechanism", "settings", "format", "best_of"),
+    *("people", "schema", "unit", "null_ids", "mechanism", "format", "best_of"),
     "known",
 )
 
@@ -68,6 +68,22 @@ def _counts(text: str) -> Known:
 
 
 def of_recipe(options: argparse.Namespace) -> dict[str, Any]:
+    """Parse all options of a recipe's runs but where these are written."""
+    return {
+        "private": options.private,
+        "parameters": options.parameters,
+        "public": options.public,
+        "ledger": Path(options.ledger),
+        "budget": budget_of_recipe(options),
+        **lists_of_recipe(options),
+        "published": options.published,
+        "bounding": None if options.bounding is None else bounding(options.bounding),
+        "noise": options.noise,
+        "settings": read_settings(options.settings),
+    }
+
+
+def lists_of_recipe(options: argparse.Namespace) -> dict[str, Any]:
     """Parse a recipe's code lists and groups of codes."""
     groups = {}
     for text in options.groups or ():
@@ -109,10 +125,14 @@ def chooser(options: argparse.Namespace, mechanism: Mechanism) -> AdaGrid | None
 
 def mechanism(name: str | None, settings: str | dict[str, Any] | None) -> Mechanism:
     """Make the named mechanism, with the given settings or those of a TOML file."""
-    given = settings or {}
-    if isinstance(given, str):
-        given = read_toml(Path(given), "settings file")
-    return mechanism_from_dict({"name": name or "auto", "settings": given})
+    return mechanism_from_dict({"name": name or "auto", "settings": read_settings(settings)})
+
+
+def read_settings(settings: str | dict[str, Any] | None) -> dict[str, Any]:
+    """Return the given settings, or those of a TOML file."""
+    if isinstance(settings, str):
+        return read_toml(Path(settings), "settings file")
+    return settings or {}
 
 
 def chosen(options: argparse.Namespace) -> Mechanism:
@@ -146,26 +166,27 @@ def read_toml(path: Path, what: str) -> dict[str, Any]:
 
 
 def check_run(options: argparse.Namespace) -> None:
-    """Raise if an option of the run is missing, or if it is a recipe's."""
-    if getattr(options, "recipe", None) is not None:
-        raise UsageError(
-            "check does not support recipes: their schema, settings and noise are fixed",
-            got=f"recipe {options.recipe}",
-            hint="'understudy synth' validates a recipe's run before it spends anything",
-        )
-    _need(options, _OF_A_RUN, "check")
+    """Raise if options of `check` are missing or cannot be combined."""
+    _check_together(options, _OF_A_RUN, ("parameters", "ledger"), "check")
 
 
 def check_synth(options: argparse.Namespace) -> None:
     """Raise if options of `synth` are missing or cannot be combined."""
+    _check_together(options, _OF_SYNTH, _OF_A_RECIPE, "synth")
+
+
+def _check_together(
+    options: argparse.Namespace, needed: tuple[str, ...], by_recipe: tuple[str, ...], command: str
+) -> None:
+    """Raise unless all options that are needed are given, and no other that says the same."""
     if options.recipe is None:
-        _need(options, _OF_SYNTH, "synth", "without --recipe")
+        _need(options, needed, command, "without --recipe")
         stray = [name for name in _ONLY_OF_A_RECIPE if getattr(options, name) is not None]
         stray += ["published"] * options.published
         why = "need --recipe"
     else:
-        _need(options, _OF_A_RECIPE, "synth", "with --recipe")
-        stray = [name for name in _NOT_OF_A_RECIPE if getattr(options, name) is not None]
+        _need(options, by_recipe, command, "with --recipe")
+        stray = [name for name in _NOT_OF_A_RECIPE if getattr(options, name, None) is not None]
         why = "the recipe or --parameters sets"
         _refuse_public_cap(options)
     if stray:

@@ -54,6 +54,9 @@ def run(options: argparse.Namespace) -> None:
     """Validate a run and price it, without spending anything."""
     with_runfile(options)
     arguments.check_run(options)
+    if options.recipe is not None:
+        _check_recipe(options)
+        return
     mechanism = arguments.chosen(options)
     chooser = arguments.chooser(options, mechanism)
     with shown(quiet=options.json or options.quiet) as progress:
@@ -63,6 +66,24 @@ def run(options: argparse.Namespace) -> None:
         crowd = Crowd.of(options.people_count, options.rows_per_person)
         facts, lines = _checked(session, mechanism, crowd, progress)
     tell(options, facts, lines)
+
+
+def _check_recipe(options: argparse.Namespace) -> None:
+    """Validate and rehearse every run of a recipe."""
+    # Contests are imported only for a recipe.
+    from understudy.contests import Recipe, recipe_steps  # noqa: PLC0415
+
+    recipe, found, lines = Recipe.named(options.recipe), [], []
+    with shown(quiet=options.json or options.quiet) as progress:
+        crowd = Crowd.of(options.people_count, options.rows_per_person)
+        for step in recipe_steps(recipe.name, **arguments.of_recipe(options), progress=progress):
+            # A rehearsal reads public rows as if they were private.
+            schema = recipe.public_schema(step.session.schema)
+            session = replace(step.session, public=options.public, schema=schema)
+            facts, told = _checked(session, step.mechanism, crowd, progress)
+            found.append({"budget": step.asked.budget.to_dict(), **facts})
+            lines += [f"{recipe.name} at epsilon {step.asked.budget.epsilon:g}", *told]
+    tell(options, {"recipe": recipe.name, "runs": found}, lines)
 
 
 def _checked(

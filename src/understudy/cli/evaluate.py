@@ -231,7 +231,7 @@ def _facts(evaluation: _Evaluation, real: _Counted, runs: list[_Run]) -> dict[st
         ],
         "counts": {
             name: {
-                "labels": schema.unconstrained[name].labels(),
+                "labels": schema.unconstrained[name].readable(),
                 "real": counts,
                 "runs": [run.counted.columns[name] for run in runs],
             }
@@ -274,7 +274,7 @@ def _known(
                 allowed="--recipe NAME --parameters FILE",
             )
         recipe = Recipe.named(options.recipe)
-        schema, _ = recipe.read(Path(options.parameters), **arguments.of_recipe(options))
+        schema, _ = recipe.read(Path(options.parameters), **arguments.lists_of_recipe(options))
         own = {k: tuple(v) if isinstance(v, list) else v for k, v in recipe.score.items()}
         return schema, recipe.person, own | given
     if options.schema is None or options.unit is None:

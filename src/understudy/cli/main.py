@@ -25,9 +25,13 @@ from understudy.cli.options import (
     add_i_know,
     add_init,
     add_ledger,
+    add_of_recipe,
     add_output,
     add_people,
     add_quality,
+    add_recipe,
+    add_recipes,
+    add_report,
     add_unit,
 )
 from understudy.cli.output import listen
@@ -66,26 +70,6 @@ class _Parser(argparse.ArgumentParser):
                 yield from chosen[0]._option_string_actions if chosen else action.choices  # noqa: SLF001
             elif isinstance(action.choices, (list, tuple)):
                 yield from action.choices
-
-
-def _add_recipe(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--recipe",
-        metavar="NAME",
-        help="a contest's recipe, with --parameters; see 'understudy recipes'",
-    )
-    parser.add_argument(
-        "--parameters", metavar="FILE", help="the contest's parameters.json, for --recipe"
-    )
-    parser.add_argument(
-        "--lists", metavar="FILE", help="code lists for --recipe: JSON, column → [code, …]"
-    )
-    parser.add_argument(
-        "--groups",
-        metavar="COLUMN=FILE",
-        action="append",
-        help="groups of a column's codes, such as the states of cities: JSON, code → group",
-    )
 
 
 def _add_run(parser: argparse.ArgumentParser) -> None:
@@ -127,15 +111,8 @@ def _add_synth(synth: argparse.ArgumentParser) -> None:
         "submission's CSV file."
     )
     _add_run(synth)
-    _add_recipe(synth)
-    synth.add_argument(
-        "--published", action="store_true", help="calibrate noise as the contest's entry did"
-    )
-    synth.add_argument(
-        "--noise",
-        choices=("laplace", "gaussian"),
-        help="overrides the noise of a recipe (baltimore-911); laplace gives pure epsilon",
-    )
+    add_recipe(synth)
+    add_of_recipe(synth)
     synth.add_argument(
         "--best-of",
         metavar="N",
@@ -191,6 +168,16 @@ def _add_sample(sample: argparse.ArgumentParser) -> None:
     add_output(sample)
 
 
+def _add_histogram(histogram: argparse.ArgumentParser) -> None:
+    histogram.add_argument("release", help="a release's folder")
+    histogram.add_argument(
+        "--by", required=True, metavar="COLUMN[,COLUMN…]", help="a line for each cell of these"
+    )
+    histogram.add_argument("--across", metavar="COLUMN", help="a column of counts for each value")
+    histogram.add_argument("--out", required=True, help="a new file, .csv or .parquet")
+    add_output(histogram)
+
+
 def _add_evaluate(evaluate: argparse.ArgumentParser, *, with_metrics: bool) -> None:
     evaluate.description = (
         "Custodian-only: what it prints or writes contains exact differences from the private "
@@ -211,7 +198,7 @@ def _add_evaluate(evaluate: argparse.ArgumentParser, *, with_metrics: bool) -> N
     )
     add_people(evaluate)
     add_unit(evaluate)
-    _add_recipe(evaluate)
+    add_recipe(evaluate)
     evaluate.add_argument(
         "--epsilon", type=float, help="evaluate a submission's rows of this epsilon"
     )
@@ -254,6 +241,8 @@ def parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
         "--unit, --bounding, --epsilon, --delta and --ledger."
     )
     _add_run(check)
+    add_recipe(check)
+    add_of_recipe(check)
     check.add_argument(
         "--people-count", type=int, metavar="N", help="rehearse on this many people, made up"
     )
@@ -267,20 +256,19 @@ def parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
             "sample", help="draw more rows or people from a release, at no privacy cost"
         )
     )
+    _add_histogram(commands.add_parser("histogram", help="count a release's rows, as a file"))
     add_fit(
         commands.add_parser("fit", help="make rows from marginals that were measured elsewhere")
     )
-    report = commands.add_parser("report", help="write a release's report, one HTML file")
-    report.add_argument("release", help="a release's folder")
-    report.add_argument("--out", help="a new file (default: report.html in the release's folder)")
-    add_output(report)
+    add_report(commands.add_parser("report", help="write a release's report, one HTML file"))
     add_quality(
         commands.add_parser(
             "quality", help="how far a release is from the private table, with noise and charged"
         )
     )
-    recipes = commands.add_parser("recipes", help="list the recipes: presets for NIST's contests")
-    add_output(recipes)
+    add_recipes(
+        commands.add_parser("recipes", help="list, show or export presets for NIST's contests")
+    )
 
     resume = commands.add_parser("resume", help="continue a run that was interrupted")
     resume.add_argument("ledger", help="the ledger of the run")

@@ -200,3 +200,69 @@ def add_fit(fit: argparse.ArgumentParser) -> None:
     fit.add_argument("--rows", type=int, metavar="N", help="rows to draw (default: as counted)")
     fit.add_argument("--out", help="a new folder for the release")
     add_output(fit)
+
+
+def add_recipe(parser: argparse.ArgumentParser) -> None:
+    """Add a recipe, and the contest's files."""
+    parser.add_argument(
+        "--recipe",
+        metavar="NAME",
+        help="a contest's recipe, with --parameters; see 'understudy recipes'",
+    )
+    add_contest_files(parser)
+
+
+def add_contest_files(parser: argparse.ArgumentParser) -> None:
+    """Add the contest's files that a recipe reads."""
+    parser.add_argument(
+        "--parameters", metavar="FILE", help="the contest's parameters.json, for --recipe"
+    )
+    parser.add_argument(
+        "--lists", metavar="FILE", help="code lists for --recipe: JSON, column → [code, …]"
+    )
+    parser.add_argument(
+        "--groups",
+        metavar="COLUMN=FILE",
+        action="append",
+        help="groups of a column's codes, such as the states of cities: JSON, code → group",
+    )
+
+
+def add_of_recipe(parser: argparse.ArgumentParser) -> None:
+    """Add the options of a recipe's runs."""
+    parser.add_argument(
+        "--published", action="store_true", help="with --recipe: do what the contest's entry did"
+    )
+    parser.add_argument(
+        "--noise",
+        choices=("laplace", "gaussian"),
+        help="overrides the noise of a recipe (baltimore-911); laplace gives pure epsilon",
+    )
+
+
+def add_recipes(recipes: argparse.ArgumentParser) -> None:
+    """Add the options of `recipes`."""
+    recipes.description = (
+        "Lists the recipes; 'show NAME' prints one; 'export NAME' writes the schema and a run file "
+        "for each epsilon, to edit, and needs --parameters and --out."
+    )
+    recipes.add_argument(
+        "what", nargs="?", metavar="ACTION", choices=("show", "export"), help="show or export one"
+    )
+    recipes.add_argument("name", nargs="?", metavar="NAME", help="the recipe")
+    add_contest_files(recipes)
+    recipes.add_argument("--out", help="a new folder, for export")
+    add_output(recipes)
+
+
+def add_report(report: argparse.ArgumentParser) -> None:
+    """Add the options of `report`."""
+    report.add_argument("release", help="a release's folder")
+    report.add_argument("--out", help="a new file (default: report.html in the release's folder)")
+    report.add_argument(
+        "--outlines",
+        metavar="COLUMN=FILE",
+        action="append",
+        help="a GeoJSON file of a column's places, for a map; may be repeated",
+    )
+    add_output(report)

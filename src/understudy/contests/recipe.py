@@ -76,6 +76,11 @@ class Recipe:
         return cls(name=name, **tomllib.loads(text))
 
     @property
+    def text(self) -> str:
+        """The recipe's file."""
+        return (_FOLDER / f"{self.name}.toml").read_text(encoding="utf-8")
+
+    @property
     def person(self) -> Unit:
         """The privacy unit: each row where no column names it."""
         return Unit(*self.unit) if self.unit else Unit.each_row()
@@ -150,13 +155,20 @@ class Recipe:
         return bounding_from_dict(min(self.bounding, key=lambda b: abs(b["epsilon"] - epsilon)))
 
     def mechanism_for(
-        self, run: ContestRun, *, schema: Schema, public: bool, published: bool
+        self,
+        run: ContestRun,
+        *,
+        schema: Schema,
+        public: bool,
+        published: bool,
+        settings: Mapping[str, Any] | None = None,
     ) -> Mechanism:
-        """Make the mechanism of one run."""
-        settings = self.settings | (self.settings_with_public if public else {})
-        settings |= {"most_each": run.most_each, "published": published}
+        """Make the mechanism of one run; ``settings`` replace some of the recipe's own."""
+        own = self.settings | (self.settings_with_public if public else {})
+        own |= {"most_each": run.most_each, "published": published}
         if not self.output:
-            settings |= _of_columns(settings, set(schema.domain))
+            own |= _of_columns(own, set(schema.domain))
+        settings = own | dict(settings or {})
         return mechanism_from_dict({"name": self.mechanism, "settings": settings})
 
 

@@ -39,7 +39,7 @@ Noise = Literal["laplace", "gaussian"]
 
 
 @dataclass(frozen=True, slots=True)
-class _Step:
+class Step:
     """One run of a recipe: its budget, session and mechanism."""
 
     asked: ContestRun
@@ -106,48 +106,36 @@ def with_noise(
     return list(runs) if noise == "gaussian" else pure
 
 
-def run_recipe(
+def recipe_steps(
     name: str,
     *,
     private: object,
     parameters: str | Path,
     public: object = None,
     ledger: str | Path,
-    out: str | Path,
     lists: str | Path | None = None,
     groups: Mapping[str, str | Path] | None = None,
     budget: Budget | None = None,
     published: bool = False,
     bounding: Bounding | None = None,
     noise: Noise | None = None,
+    settings: Mapping[str, Any] | None = None,
     progress: Progress = lambda _stage, _done: None,
-) -> dict[str, Any]:
-    """Run a recipe, write its submission and a manifest beside it, and return the manifest.
-
-    The ledger is created with the composition of all runs as its total.  If it exists
-    already, runs of the same recipe in it are continued, and the others must fit what is
-    left.  ``published`` calibrates as in the document; ``bounding`` replaces the document's.
-    ``noise`` overrides what a recipe would choose; Laplace noise needs no delta.  ``lists``,
-    ``groups`` and ``budget`` are as in `Recipe.read`.
-    """
-    recipe, target = Recipe.named(name), Path(out)
+) -> list[Step]:
+    """Return the runs of a recipe, which have not begun; see `run_recipe`."""
+    recipe = Recipe.named(name)
     if published and not (bounding is None or isinstance(bounding, Weights)):
         raise UsageError(
             "published recipes use weights for contribution bounding", got=bounding.kind
         )
     check_apart(private, public)
     schema, runs = recipe.read(parameters, lists=lists, groups=groups, budget=budget)
-    files = _files(recipe, target, runs)
-    for file in (*files, manifest_path(target)):
-        check_target(file)
     seen = None
     if public is not None:
         progress("reading the public table", 0)
         seen = PublicTable.read(public, schema=recipe.public_schema(schema), unit=recipe.person)
-    mechanisms = [
-        recipe.mechanism_for(r, schema=schema, public=seen is not None, published=published)
-        for r in runs
-    ]
+    facts: dict[str, Any] = {"schema": schema, "public": seen is not None, "published": published}
+    mechanisms = [recipe.mechanism_for(r, **facts, settings=settings) for r in runs]
     if noise or recipe.noise == "chosen":
         runs = with_noise(noise, runs, mechanisms, seen)
     total = together([run.budget for run in runs])
@@ -164,7 +152,53 @@ def run_recipe(
         )
         for run in runs
     ]
-    steps = [_Step(*step) for step in zip(runs, sessions, mechanisms, strict=True)]
+    return [Step(*step) for step in zip(runs, sessions, mechanisms, strict=True)]
+
+
+def run_recipe(
+    name: str,
+    *,
+    private: object,
+    parameters: str | Path,
+    public: object = None,
+    ledger: str | Path,
+    out: str | Path,
+    lists: str | Path | None = None,
+    groups: Mapping[str, str | Path] | None = None,
+    budget: Budget | None = None,
+    published: bool = False,
+    bounding: Bounding | None = None,
+    noise: Noise | None = None,
+    settings: Mapping[str, Any] | None = None,
+    progress: Progress = lambda _stage, _done: None,
+) -> dict[str, Any]:
+    """Run a recipe, write its submission and a manifest beside it, and return the manifest.
+
+    The ledger is created with the composition of all runs as its total.  If it exists
+    already, runs of the same recipe in it are continued, and the others must fit what is
+    left.  ``published`` calibrates as in the document; ``bounding`` replaces the document's.
+    ``noise`` overrides what a recipe would choose; Laplace noise needs no delta.  ``settings``
+    replace some of the recipe's.  ``lists``, ``groups`` and ``budget`` are as in `Recipe.read`.
+    """
+    recipe, target = Recipe.named(name), Path(out)
+    asked: dict[str, Any] = {"lists": lists, "groups": groups, "budget": budget}
+    files = _files(recipe, target, recipe.read(parameters, **asked)[1])
+    for file in (*files, manifest_path(target)):
+        check_target(file)
+    steps = recipe_steps(
+        name,
+        private=private,
+        parameters=parameters,
+        public=public,
+        ledger=ledger,
+        **asked,
+        published=published,
+        bounding=bounding,
+        noise=noise,
+        settings=settings,
+        progress=progress,
+    )
+    runs, total = [step.asked for step in steps], together([s.asked.budget for s in steps])
     manifests = _submitted(recipe, steps, files, _note(name, private, public), progress)
     told = f"Whoever sees the rows of all runs sees every one of them: {len(runs)} run(s) composed."
     facts = {"recipe": name, "published": published, "together": {**total.to_dict(), "words": told}}
@@ -186,7 +220,7 @@ def _note(name: str, private: object, public: object) -> dict[str, str]:
 
 
 def _submitted(
-    recipe: Recipe, steps: list[_Step], files: list[Path], note: dict[str, str], progress: Progress
+    recipe: Recipe, steps: list[Step], files: list[Path], note: dict[str, str], progress: Progress
 ) -> list[dict[str, Any]]:
     """Make all runs and write their rows; only one run's are in memory at a time."""
     numbers = _begun(steps[0].session.ledger, steps)
@@ -206,11 +240,7 @@ def _submitted(
 
 
 def _add(
-    submission: Submission,
-    step: _Step,
-    number: int | None,
-    note: dict[str, str],
-    progress: Progress,
+    submission: Submission, step: Step, number: int | None, note: dict[str, str], progress: Progress
 ) -> None:
     """Make a run, or continue it, and add its rows to a submission."""
     release = step.made(number, note, progress)
@@ -222,7 +252,7 @@ def _add(
     submission.add(release, epsilon=run.budget.epsilon, most=step.asked.most_rows, rng=rng)
 
 
-def _begun(path: Path, steps: list[_Step]) -> list[int | None]:
+def _begun(path: Path, steps: list[Step]) -> list[int | None]:
     """Find the runs that are in the ledger already; raise if the others do not fit."""
     if not os.path.exists(path):  # noqa: PTH110  no name makes it fail
         return [None] * len(steps)

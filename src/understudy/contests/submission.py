@@ -15,6 +15,7 @@ import numpy as np
 from understudy.engine import DuckDB
 from understudy.engine.duckdb.writing import append
 from understudy.release.files import checksum, new_file
+from understudy.release.histograms import histogram_columns
 from understudy.release.release import sql_types
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class Submission:
             order = list(self.order)
         else:
             by = [n for n in self.order if n not in ("epsilon", self.counts)]
-            columns = _counted(release, by, self.counts)
+            columns = histogram_columns(release, by, self.counts)
             order = ["epsilon", *columns]
         lines = len(next(iter(columns.values())))
         columns["epsilon"] = np.full(lines, float(epsilon))
@@ -70,15 +71,6 @@ class Submission:
         append(part, self.path)
         self.manifests.append({**release.manifest, "rows_submitted": lines})
         return lines
-
-
-def _counted(release: Release, by: Sequence[str], across: str) -> dict[str, Array]:
-    """Count rows by some columns, as lines, and by one more, as columns."""
-    schema, rng = release.schema, np.random.default_rng(0)
-    table = release.histogram(*by, across).reshape(-1, schema.domain[across])
-    places = np.indices([schema.domain[n] for n in by], dtype=np.int32).reshape(len(by), -1)
-    down = {n: schema[n].decode(codes, rng) for n, codes in zip(by, places, strict=True)}
-    return down | dict(zip(schema[across].labels(), table.T, strict=True))
 
 
 def _chosen(release: Release, most: int | None, rng: np.random.Generator) -> Array:

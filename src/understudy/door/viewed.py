@@ -71,9 +71,13 @@ class ViewDoor:
         return max(0, self._door.grains - self._reserve)
 
     def _only(self, view: View | None) -> View:
-        if view not in {None, self._view}:
+        """Return the view itself, or one with more derived columns."""
+        if view and (view.people, view.derived[: len(self._view.derived)]) != (
+            self._view.people,
+            self._view.derived,
+        ):
             raise QuestionError("a view has no views of its own", hint="ask the door behind it")
-        return self._view
+        return view or self._view
 
     def measure(
         self,

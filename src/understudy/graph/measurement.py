@@ -96,6 +96,10 @@ class Measurement:
     """What is counted, in words."""
     merged: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
     """The merged code of each code, for columns with merged codes."""
+    left: NDArray[np.float64] | None = None
+    """The share of each value's rows that contribution bounding left, where it was estimated."""
+    bias: float = 0.0
+    """The relative standard deviation of the bias of contribution bounding that remains."""
 
     def __post_init__(self) -> None:
         """Raise on a column named twice, a scale out of range, and weights without rows."""
@@ -106,7 +110,7 @@ class Measurement:
                 got=self.scale,
                 allowed="1e-100 to 1e100",
             )
-        for name in ("values", "weights"):
+        for name in ("values", "weights", "left"):
             if getattr(self, name) is not None:
                 held = frozen(getattr(self, name), np.float64)
                 object.__setattr__(self, name, held)

@@ -198,14 +198,51 @@ def tiles(title: str, about: str, data: Table, *, place: str, time: str | None) 
         "layer": _tile(place, max(data["rows"]) or 1),
     }
     if time is not None:
-        last = max(data["step"])
-        bind = {"input": "range", "min": 0, "max": last, "step": 1, "name": f"{time} "}
-        spec["params"] = [{"name": "step", "value": 0, "bind": bind}]
-        spec["transform"] = [{"filter": "datum.step == step"}]
-        names = dict(zip(data["step"], data[time], strict=True))
-        listed = json.dumps([f"{time}: {names[i]}" for i in range(last + 1)])
-        spec["title"] = {"text": {"expr": f"{listed}[step]"}, "anchor": "start"}
+        spec |= _slider(data, time)
     return Chart(title=title, about=about, data=data, spec=spec)
+
+
+def _slider(data: Table, time: str) -> dict[str, Any]:
+    """Return what a slider over the time of a table's rows needs."""
+    last = max(data["step"])
+    bind = {"input": "range", "min": 0, "max": last, "step": 1, "name": f"{time} "}
+    names = dict(zip(data["step"], data[time], strict=True))
+    listed = json.dumps([f"{time}: {names[i]}" for i in range(last + 1)])
+    return {
+        "params": [{"name": "step", "value": 0, "bind": bind}],
+        "transform": [{"filter": "datum.step == step"}],
+        "title": {"text": {"expr": f"{listed}[step]"}, "anchor": "start"},
+    }
+
+
+def outlined(chart: Chart, outlines: Mapping[str, Any], *, place: str, time: str | None) -> Chart:
+    """Draw the places of a chart of tiles as a map, by their outlines."""
+    spec: dict[str, Any] = {"transform": []} | (_slider(chart.data, time) if time else {})
+    shapes = [
+        {"type": "Feature", "geometry": geometry, "~place": name}
+        for name, geometry in outlines.items()
+    ]
+    source = {"data": {"values": shapes}, "key": "~place"}
+    looked = {"lookup": _field(place), "from": source, "as": "~outline"}
+    blues = {"scheme": "blues", "domain": [0, max(chart.data["rows"]) or 1]}
+    spec |= {
+        "width": WIDE - 60,
+        "height": 480,
+        "projection": {"type": "identity", "reflectY": True},
+        "transform": [*spec["transform"], looked, {"filter": "isValid(datum['~outline'])"}],
+        "mark": {"type": "geoshape", "stroke": "$soft", "strokeWidth": 0.5},
+        "encoding": {
+            "shape": {"field": "~outline", "type": "geojson"},
+            "color": {**_number("rows"), "scale": blues},
+            "tooltip": _tooltip({place: None, "rows": COUNT} | ({time: None} if time else {})),
+        },
+    }
+    return Chart(
+        title=f"{chart.title}, on a map",
+        about=f"A map: darker means more rows. {chart.about}",
+        data=chart.data,
+        spec=spec,
+    )
 
 
 def timelines(

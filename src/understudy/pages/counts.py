@@ -63,7 +63,8 @@ class Counted:
             np.array([part[label] for label in found.labels[name]])
             for name, (_, part) in zip(found.columns, labels, strict=True)
         )
-        table: Table = {name: list(found.labels[name]) for name in found.columns}
+        named = {name: self.release.readable(name) for name in found.columns}
+        table: Table = {n: [known.get(v, v) for v in found.labels[n]] for n, known in named.items()}
         table["measured"] = found.estimate.tolist()
         table["low"], table["high"] = found.low.tolist(), found.high.tolist()
         table["synthetic"] = summed[at].tolist()

@@ -158,7 +158,7 @@ class _Lives:
     def _kinds(self, column: Released) -> tuple[list[str], dict[str, str]]:
         """Group a column's values, unless they are few; also give each group a colour, in order."""
         (part,) = column.modelled
-        codes, names = self.codes[part.name], part.labels()
+        codes, names = self.codes[part.name], part.readable()
         seen, counts = np.unique(codes, return_counts=True)
         if len(seen) <= MOST_KINDS:
             group = {c: names[c] for c in seen}
@@ -181,7 +181,7 @@ class _Lives:
 
 def _label(column: Released, codes: dict[str, Array], row: int) -> str:
     """Return a row's value in words; a column that is modelled as several has their words."""
-    return " ".join(part.labels()[codes[part.name][row]] for part in column.modelled)
+    return " ".join(part.readable()[codes[part.name][row]] for part in column.modelled)
 
 
 def _lines(told: list[str]) -> list[str]:

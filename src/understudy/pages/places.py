@@ -8,9 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from understudy.errors import UsageError
 from understudy.pages import charts
+from understudy.pages.outlines import read_outlines
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+    from pathlib import Path
+
     from understudy.pages.counts import Counted
     from understudy.pages.page import Chart, Table
     from understudy.release import Release
@@ -25,10 +30,17 @@ TIME = re.compile(r"(^|_)(hour|month|shift|day|weekday|year|quarter|week|date|ti
 FEWEST, MOST_PLACES, MOST_TIMES = 4, 400, 400
 
 
-def maps(schema: Schema) -> list[tuple[str, str] | tuple[str]]:
-    """Return the columns whose names are of places, each with every column of a time."""
+def maps(schema: Schema, also: Collection[str] = ()) -> list[tuple[str, str] | tuple[str]]:
+    """Return the columns whose names are of places, each with every column of a time.
+
+    ``also`` are columns that are known to be of places.
+    """
     domain = schema.domain
-    places = [n for n in domain if PLACE.search(n.lower()) and FEWEST < domain[n] <= MOST_PLACES]
+    places = [
+        n
+        for n in domain
+        if n in also or (PLACE.search(n.lower()) and FEWEST < domain[n] <= MOST_PLACES)
+    ]
     dated = {c.name for c in schema.modelled if c.date_part is not None}
     times = [
         name
@@ -39,18 +51,34 @@ def maps(schema: Schema) -> list[tuple[str, str] | tuple[str]]:
     return timed or [(place,) for place in places]
 
 
-def place_charts(release: Release, counted: Counted) -> list[Chart]:
-    """Draw every map of the synthetic rows."""
-    return [_tiles(release, counted, *names) for names in maps(release.schema.unconstrained)]
+def place_charts(
+    release: Release, counted: Counted, outlines: Mapping[str, str | Path] | None = None
+) -> list[Chart]:
+    """Draw every map of the synthetic rows: tiles, and outlines of columns that have them."""
+    drawn, known, schema = [], {}, release.schema.unconstrained
+    for name, path in (outlines or {}).items():
+        if name not in schema.domain:
+            raise UsageError(
+                "outlines are of a column that is not modelled",
+                got=name,
+                allowed=", ".join(schema.domain),
+            )
+        known[name] = read_outlines(path, release.readable(name))
+    for place, *time in maps(schema, known):
+        chart, when = _tiles(release, counted, place, *time), time[0] if time else None
+        if place in known:
+            drawn.append(charts.outlined(chart, known[place], place=place, time=when))
+        drawn.append(chart)
+    return drawn
 
 
 def _tiles(release: Release, counted: Counted, place: str, time: str | None = None) -> Chart:
-    labels = release.labels(place)
+    labels = list(release.readable(place).values())
     wide = math.ceil(math.sqrt(1.6 * len(labels)))
     rows = counted.marginals[(place,)][:, None]
     steps: list[str | None] = [None]
     if time is not None:
-        rows, steps = counted.marginals[place, time], list(release.labels(time))
+        rows, steps = counted.marginals[place, time], list(release.readable(time).values())
     size, moments = rows.shape
     which = np.tile(np.arange(size), moments)
     data: Table = {

@@ -20,6 +20,7 @@ from understudy.pages import charts
 from understudy.pages.accuracy import add_accuracy
 from understudy.pages.counts import Counted
 from understudy.pages.declared import add_declared
+from understudy.pages.kinds import ARCHETYPES, add_kinds
 from understudy.pages.lives import add_lives
 from understudy.pages.page import Page
 from understudy.pages.places import maps, place_charts
@@ -27,6 +28,8 @@ from understudy.pages.promise import add_promise
 from understudy.release import Release, new_file
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
     from understudy.door import Measurement
     from understudy.pages.page import Chart, Table
     from understudy.release import Estimate
@@ -38,22 +41,28 @@ MOST_BARS = 30
 MOST_CELLS = 1600
 
 
-def report(release: Release | str | Path, path: str | Path) -> Path:
+def report(
+    release: Release | str | Path,
+    path: str | Path,
+    *,
+    outlines: Mapping[str, str | Path] | None = None,
+) -> Path:
     """Write a release's report as one HTML file, and return its path.
 
-    The release is in memory, or the folder of a saved one.  Nothing is overwritten.
+    The release is in memory, or the folder of a saved one.  Nothing is overwritten.  ``outlines``
+    are GeoJSON files of the places of some columns, which are then drawn as maps.
 
         us.report(release, "out/report.html")
     """
     made = release if isinstance(release, Release) else Release.read(release)
     target = Path(path)
-    text = release_page(made).html()
+    text = release_page(made, outlines).html()
     with new_file(target) as partial:
         partial.write_text(text, encoding="utf-8")
     return target
 
 
-def release_page(release: Release) -> Page:
+def release_page(release: Release, outlines: Mapping[str, str | Path] | None = None) -> Page:
     """Make the page of a release."""
     manifest = release.manifest
     made = f"{manifest['rows']:,} synthetic rows"
@@ -73,10 +82,10 @@ def release_page(release: Release) -> Page:
     add_declared(page, release)
     _questions(page, manifest)
     _measurements(page, release)
-    counted = Counted.of(release, _cliques(release))
+    counted = Counted.of(release, _cliques(release, outlines or ()))
     _columns(page, release, counted)
     _pairs(page, release, counted)
-    found = place_charts(release, counted)
+    found = place_charts(release, counted, outlines)
     if found:
         page.section(
             "Places",
@@ -84,6 +93,8 @@ def release_page(release: Release) -> Page:
             "rows. Where the table has a time, the slider selects it.",
         )
         page.choice("Which places", found)
+    if ARCHETYPES in release.documents:
+        add_kinds(page, release.documents[ARCHETYPES])
     _people(page, release)
     _rest(page, manifest)
     return page
@@ -148,7 +159,7 @@ def _measurements(page: Page, release: Release) -> None:
     )
 
 
-def _cliques(release: Release) -> list[tuple[str, ...]]:
+def _cliques(release: Release, places: Collection[str]) -> list[tuple[str, ...]]:
     """Return the cliques to count in the rows: all columns, and pairs that were measured."""
     schema = release.schema.unconstrained
     names = list(schema.domain)
@@ -160,7 +171,7 @@ def _cliques(release: Release) -> list[tuple[str, ...]]:
     }
     small = [p for p in together if schema.domain.cells(p) <= 10**6]
     small.sort(key=lambda pair: [names.index(name) for name in pair])
-    return list(dict.fromkeys([*((name,) for name in names), *small, *maps(schema)]))
+    return list(dict.fromkeys([*((name,) for name in names), *small, *maps(schema, places)]))
 
 
 def _estimate(release: Release, columns: tuple[str, ...]) -> Estimate | None:
@@ -255,6 +266,8 @@ def _agreeing(table: Table) -> float:
 
 def _people(page: Page, release: Release) -> None:
     asked = [m for m in release.measurements if m.counted != "rows"]
+    # Kinds of people have a section of their own.
+    asked = [] if ARCHETYPES in release.documents else asked
     if not release.ids and not asked:
         return
     page.section("People")

@@ -8,7 +8,7 @@ from understudy.public.shapes import Shapes
 from understudy.public.sniffing import sniffed
 from understudy.public.synthesis import Synthesis
 from understudy.public.table import PublicTable, read_public
-from understudy.public.within_bins import Within
+from understudy.public.within_bins import Within, kept_numbers
 
 __all__ = [
     "ACCURACY",
@@ -27,6 +27,7 @@ __all__ = [
     "following",
     "identity",
     "in_parts",
+    "kept_numbers",
     "moved",
     "read_public",
     "silent",

@@ -7,7 +7,7 @@ own, derived from the run's, so that iterating again, or resuming the run, gives
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from understudy.schema import Codes
 
     People = NDArray[np.int64]
+    Values = NDArray[np.float64]
 
 AT_ONCE = 1_000_000
 """About how many rows a batch has."""
@@ -33,6 +34,8 @@ class Batch:
     codes: dict[str, Codes]
     people: People | None = None
     """The number of each row's synthetic person, from 0; None where each row is one."""
+    values: dict[str, Values] = field(default_factory=dict)
+    """Values for the codes of columns with bins, where a mechanism drew them; NaN for none."""
 
 
 Draw = Callable[[int, np.random.Generator], Batch]
@@ -60,7 +63,13 @@ class Batches:
         return cls(sizes=in_parts(rows), people=people, begin=begin, seed=seed)
 
     @classmethod
-    def held(cls, codes: Mapping[str, Codes], people: People | None = None) -> Batches:
+    def held(
+        cls,
+        codes: Mapping[str, Codes],
+        people: People | None = None,
+        *,
+        values: Mapping[str, Values] | None = None,
+    ) -> Batches:
         """Hold all rows in memory, each code in as few bytes as its column needs."""
         small = {n: c.astype(np.min_scalar_type(c.max(initial=0))) for n, c in codes.items()}
         count = None if people is None else int(people.max(initial=-1)) + 1
@@ -73,7 +82,8 @@ class Batches:
                 del rng
                 here, last = slice(last, last + rows), last + rows
                 part = {n: c[here].astype(np.int32) for n, c in small.items()}
-                return Batch(part, None if people is None else people[here])
+                drawn = {n: v[here] for n, v in (values or {}).items()}
+                return Batch(part, None if people is None else people[here], drawn)
 
             return draw
 
@@ -91,8 +101,9 @@ class Batches:
         if len(parts) == 1:
             return parts[0]
         codes = {n: np.concatenate([part.codes[n] for part in parts]) for n in parts[0].codes}
+        values = {n: np.concatenate([part.values[n] for part in parts]) for n in parts[0].values}
         held = [part.people for part in parts if part.people is not None]
-        return Batch(codes, np.concatenate(held) if held else None)
+        return Batch(codes, np.concatenate(held) if held else None, values)
 
     def __iter__(self) -> Iterator[Batch]:
         """Iterate over the batches from the first."""

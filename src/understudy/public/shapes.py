@@ -1,9 +1,10 @@
 """Archetypes of a public table: its rows clustered, its people by their most common cluster.
 
-A mixture of Gaussians is fitted to the feature columns' codes, scaled to mean 0 and deviation 1;
-scaler and mixture stay together.  The result is a label for every cell of the features, which is
-all that the vault needs, and a description of the public people of each archetype.  Saved as JSON
-and Parquet, which hold no code; and no id of a public person is kept.
+A mixture of Gaussians is fitted to the feature columns, scaled to mean 0 and deviation 1; scaler
+and mixture stay together.  Ordered columns count by their codes, lists by which people have which
+values.  The result is a label for every cell of the features, which is all that the vault needs,
+and a description of the public people of each archetype.  Saved as JSON and Parquet, which hold no
+code; and no id of a public person is kept.
 """
 
 from __future__ import annotations
@@ -27,9 +28,12 @@ from understudy.errors import (
     QuestionError,
     UsageError,
 )
+from understudy.public.kind_choice import best_count
 from understudy.public.table import read_public
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from understudy.graph import Clique
@@ -40,10 +44,14 @@ if TYPE_CHECKING:
 
 MOST_CELLS = 2_000_000
 """The most cells of the feature columns."""
-ENOUGH_ROWS = 200_000
+ENOUGH_ROWS = 60_000
 """The most public rows that a mixture is fitted to."""
-TRIED = (2, 5, 10, 20, 40)
-"""The numbers of archetypes that are tried where none is given."""
+TRIED_ROWS = 15_000
+"""The most public rows that a mixture is fitted to where several numbers of kinds are tried."""
+MOST_TOGETHER = 4_000_000
+"""The most numbers of people × codes that are held at once."""
+LIKENESS = 2
+"""The coordinates of a value of a list: how alike its people are to those of other values."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -93,11 +101,11 @@ class Mixture:
             found.append(np.log(weight) + volume - 0.5 * apart.sum(axis=1))
         return np.stack(found, axis=1)
 
-    def likelihood(self, features: Floats) -> float:
-        """Return the mean log-likelihood of points."""
-        logs = self.logs(features)
-        top = logs.max(axis=1)
-        return float((top + np.log(np.exp(logs - top[:, None]).sum(axis=1))).mean())
+    def labels(self, features: Floats) -> Ints:
+        """Return the component that is likeliest at every point."""
+        parts = np.array_split(features, 1 + len(features) // ENOUGH_ROWS)
+        found: Ints = np.concatenate([self.logs(part).argmax(axis=1) for part in parts])
+        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -124,8 +132,20 @@ class Shapes:
         return len(self.people)
 
     @classmethod
-    def of(cls, public: PublicTable, features: Clique, count: int | None) -> Shapes:
-        """Find the archetypes of a public table, their number by held-out people if it is None."""
+    def of(
+        cls,
+        public: PublicTable,
+        features: Clique,
+        count: int | None,
+        *,
+        deviation: float = 0.0,
+        by_position: bool = False,
+    ) -> Shapes:
+        """Find the archetypes of a public table, their number by held-out people if it is None.
+
+        ``deviation`` is that of the noise of their counts.  Values of a list are near each other
+        if the same people have them; ``by_position``, as in the document, if the list has them so.
+        """
         people = public.known_people("what kinds of people there are")
         sizes, cells = public.schema.domain.shape(features), public.schema.domain.cells(features)
         if cells > MOST_CELLS:
@@ -141,10 +161,18 @@ class Shapes:
                 got=count,
                 allowed=f"at most {everyone}",
             )
-        points = np.stack([public.codes[n].astype(np.float64) for n in features], axis=1)
-        mixture = Mixture.fitted(_some(points), count or _best(points, people))
-        centres = np.stack(np.unravel_index(np.arange(cells), sizes), axis=1)
-        labels = mixture.logs(centres.astype(np.float64)).argmax(axis=1)
+        where = [coordinates(public, name, by_position=by_position) for name in features]
+        points = _points(where, [public.codes[name] for name in features])
+
+        def labelled(kinds: int) -> Ints:
+            seen = _some(points[people % 2 == 0], TRIED_ROWS)
+            return Mixture.fitted(seen, min(kinds, len(seen))).labels(points)
+
+        if count is None:
+            cell = public.cells(features)
+            count = best_count(cell, people, labelled, deviation=deviation)
+        mixture = Mixture.fitted(_some(points, ENOUGH_ROWS), count)
+        labels = mixture.labels(_points(where, np.unravel_index(np.arange(cells), sizes)))
         return cls._seen(public, features, sizes, mixture, labels)
 
     @classmethod
@@ -244,16 +272,38 @@ def _shares(kinds: Ints, codes: Ints, count: int, size: int) -> Floats:
     return np.asarray(counts / np.maximum(counts.sum(axis=1, keepdims=True), 1))
 
 
-def _some(points: Floats) -> Floats:
-    return points[:: 1 + len(points) // ENOUGH_ROWS]
+def coordinates(public: PublicTable, name: str, *, by_position: bool) -> Floats:
+    """Return where each code of a column lies: codes × coordinates.
+
+    Codes of ordered columns lie at their numbers.  Those of a list are near each other if the same
+    people have them (correspondence analysis of people × codes), or by their position in the list.
+    """
+    size, ordered = public.schema.domain[name], public.schema[name].ordered_count
+    if by_position or ordered or size <= LIKENESS:
+        return np.arange(size, dtype=np.float64)[:, None]
+    people, together = public.known_people("what kinds of people there are"), np.zeros((size, size))
+    people_of, mass = np.bincount(people), np.zeros(size)
+    at_once = max(1, MOST_TOGETHER // size)
+    for first in range(0, len(people_of), at_once):
+        low, high = np.searchsorted(people, (first, first + at_once))
+        whose = people[low:high] - first
+        cells = whose * size + public.codes[name][low:high]
+        shares = np.bincount(cells, 1 / people_of[people[low:high]], minlength=at_once * size)
+        shares = shares.reshape(at_once, size)
+        together += shares.T @ shares
+        mass += shares.sum(axis=0)
+    # Rare codes are drawn to the middle, so that no kind is made of them alone.
+    mass = np.sqrt(mass + mass.mean())
+    values, vectors = np.linalg.eigh(together / np.outer(mass, mass))
+    # The largest is the same for everyone; the next tell codes apart.
+    found = vectors[:, ::-1][:, 1 : 1 + LIKENESS] * np.sqrt(np.abs(values[::-1][1 : 1 + LIKENESS]))
+    return np.asarray(found / mass[:, None])
 
 
-def _best(points: Floats, people: Ints) -> int:
-    """Return the number of archetypes with the best likelihood on held-out people."""
-    held = people % 2 == 1
-    if not held.any():
-        return 1
-    tried = [k for k in TRIED if k <= min(int(people[-1]) + 1, int((~held).sum()))]
-    seen, unseen = _some(points[~held]), _some(points[held])
-    found = {k: Mixture.fitted(seen, k).likelihood(unseen) for k in tried or [1]}
-    return max(found, key=lambda k: found[k])
+def _points(where: Sequence[Floats], codes: Sequence[Ints]) -> Floats:
+    """Return the points of rows, or cells, by the coordinates of their codes."""
+    return np.concatenate([each[code] for each, code in zip(where, codes, strict=True)], axis=1)
+
+
+def _some(points: Floats, most: int) -> Floats:
+    return points[:: 1 + len(points) // most]

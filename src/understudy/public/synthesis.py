@@ -34,6 +34,8 @@ class Synthesis:
     people: Mapping[str, Codes] | None = None
     """The own columns of each synthetic person, by number, with or without rows; None where they
     follow from rows."""
+    documents: Mapping[str, Any] = field(default_factory=dict)
+    """Further files of the release, by name, as plain data."""
     model: Model | None = None
     """The model that the rows were drawn from, where more rows can be drawn from it."""
     merged: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)

@@ -17,15 +17,27 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from understudy.public.table import PublicTable
-    from understudy.schema import Array, Codes
+    from understudy.schema import Array, Codes, Column
 
     Ints = NDArray[np.int64]
+    Floats = NDArray[np.float64]
     Mask = NDArray[np.bool_]
 
 ENOUGH_ROWS = 1_000_000
 """Of more public rows than this, evenly many are taken."""
 MOST_KEYS = 2**62
 """The most combinations of bins that are told apart: what a 64-bit integer can number."""
+
+
+def kept_numbers(column: Column, codes: Ints, numbers: Floats) -> Floats:
+    """Return the numbers of a column's bins; NaN for special codes, and what would be changed."""
+    assert column.span is not None  # noqa: S101  a public table keeps numbers of no others
+    low, high = column.span
+    kept = (codes < column.ordered_count) & (numbers >= low) & (numbers <= high)
+    if column.disk_type == "BIGINT":
+        kept &= numbers == np.floor(numbers)
+    found: Floats = np.where(kept, numbers, np.nan)
+    return found
 
 
 class Within:
@@ -40,17 +52,12 @@ class Within:
         self._has: dict[str, Mask] = {}
         self._sound: dict[str, Mask] = {}
         for name, every in public.numbers.items():
-            numbers = every[some]
             column = public.schema[name]
-            assert column.span is not None  # noqa: S101  the table keeps numbers of no others
-            whole, (low, high) = column.disk_type == "BIGINT", column.span
+            numbers = kept_numbers(column, self._codes[name], every[some])
             self._has[name] = self._codes[name] < column.ordered_count
-            kept = self._has[name] & (numbers >= low) & (numbers <= high)
-            if whole:
-                kept &= numbers == np.floor(numbers)
-            self._sound[name] = kept | ~self._has[name]
-            held = np.where(kept, numbers, 0)
-            self._values[name] = held.astype(np.int64) if whole else held
+            self._sound[name] = ~np.isnan(numbers) | ~self._has[name]
+            held = np.nan_to_num(numbers)
+            self._values[name] = held.astype(np.int64) if column.disk_type == "BIGINT" else held
         self._weakest = self._by_relation()
         self._sorted: dict[tuple[str, ...], tuple[Ints, Ints]] = {}
 

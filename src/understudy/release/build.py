@@ -89,7 +89,8 @@ def build(
     }
     # A model of no rows at all cannot draw those that are known.
     model = synthesis.model if synthesis.batches.rows or not totals else None
-    return Release(schema, decoded, synthesis.measurements, manifest, model, synthesis.merged)
+    more = (model, synthesis.merged, synthesis.documents)
+    return Release(schema, decoded, synthesis.measurements, manifest, *more)
 
 
 def _rows_and_people(

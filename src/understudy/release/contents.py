@@ -36,6 +36,8 @@ class Contents:
     """What the rows were drawn from; None where they come from something else."""
     merged: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
     """The compressed domain: each code's number in the model, for columns with merged codes."""
+    documents: Mapping[str, Any] = field(default_factory=dict)
+    """What else the mechanism tells, by name, as plain data: such as the kinds of people."""
     accuracy: Accuracy | None = None
     """Noisy distances from the private table, where they were paid for and stand beside it."""
 

@@ -217,7 +217,7 @@ def _told(
     for (name, part), code in zip(domain.parts.items(), codes, strict=True):
         texts, groups[name] = part_labels(schema[name].labels(), part)
         labels[name] = np.array(texts, dtype=object)[code]
-    error = np.sqrt(known.variances)
+    error = np.sqrt(known.variances + (_relative(release, holding, kind) * known.values) ** 2)
     reach = error * (LAPLACE if promise["delta"] == 0 else NORMAL)
     return Estimate(
         labels=labels,
@@ -232,6 +232,17 @@ def _told(
     )
 
 
+def _relative(release: Contents, holding: Sequence[Measurement], kind: str) -> float:
+    """Return the relative error that all readings share: the bias that remains, and all rows'."""
+    if kind != "rows" or not any(m.bias for m in holding):
+        return 0.0
+    trust = np.array([m.scale**-2.0 for m in holding])
+    bias = float(trust @ np.array([m.bias for m in holding]) / trust.sum())
+    crowd = release.manifest["mechanism"].get("crowd", {})
+    rows = crowd.get("rows_standard_error", 0.0) / max(1.0, crowd.get("rows", 1.0))
+    return math.hypot(bias, rows)
+
+
 def _notes(
     release: Contents,
     domain: MarginalDomain,
@@ -242,6 +253,13 @@ def _notes(
     promise, notes = release.manifest["guarantee"], []
     if kind != "rows":
         notes.append(f"These are counts of {kind}, not of rows.")
+    elif promise["unit"] != "row" and any(m.bias for m in holding):
+        removed = all(m.left is not None for m in holding)
+        notes.append(
+            "Contribution bounding reduces the counts of people with many rows. "
+            + ("That bias is estimated and removed; s" if removed else "S")
+            + "tandard errors cover the added noise and about as much bias as remains."
+        )
     elif promise["unit"] != "row":
         notes.append(
             "Standard errors cover the added noise, not the bias of contribution bounding: "

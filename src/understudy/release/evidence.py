@@ -56,6 +56,8 @@ def save_evidence(
             "rows": None if m.rows is None else [kept.name(m.rows.starts), kept.name(m.rows.cells)],
             "weights": None if m.weights is None else kept.name(m.weights),
             "merged": {name: kept.name(codes) for name, codes in m.merged.items()},
+            "left": None if m.left is None else kept.name(m.left),
+            "bias": m.bias,
         }
         for m in measurements
     ]
@@ -82,7 +84,8 @@ def load_evidence(path: Path) -> tuple[tuple[Measurement, ...], dict[str, Ints]]
 
 
 def _measurement(told: Mapping[str, Any], held: Mapping[str, NDArray[Any]]) -> Measurement:
-    rows, weights = told["rows"], told["weights"]
+    # Releases of earlier versions do not say what bounding left.
+    rows, weights, left = told["rows"], told["weights"], told.get("left")
     return Measurement(
         clique=tuple(told["clique"]),
         values=held[told["values"]],
@@ -92,4 +95,6 @@ def _measurement(told: Mapping[str, Any], held: Mapping[str, NDArray[Any]]) -> M
         group=told["group"],
         counted=told["counted"],
         merged={name: held[kept] for name, kept in told["merged"].items()},
+        left=None if left is None else held[left],
+        bias=float(told.get("bias", 0.0)),
     )

@@ -186,6 +186,8 @@ def _within(measured: Measurement, domain: MarginalDomain, *, laplace: bool) -> 
     held = np.repeat(kept, np.diff(starts))
     sums = np.repeat(np.cumsum(kept) - 1, np.diff(starts))[held]
     weight = weights[first][kept]
+    if measured.left is not None:
+        weight = weight * measured.left[kept]
     variance = measured.scale**2 * (2 if laplace else 1)
     values = measured.values[kept] / weight
     return _Sums(cells[held], sums, homes[first][kept], values, variance / weight**2)

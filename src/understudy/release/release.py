@@ -29,6 +29,7 @@ from understudy.release.from_disk import MANIFEST, Stored, read_manifest
 from understudy.release.known_facts import known_kept
 from understudy.release.people import Apart
 from understudy.release.quality import Quality, quality
+from understudy.release.replicates import replicas
 from understudy.release.sampling import Amount, sampled
 from understudy.schema import Categorical, Schema
 
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 Format = Literal["parquet", "csv"]
 FORMATS: tuple[Format, ...] = ("parquet", "csv")
 SCHEMA, EVIDENCE, MODEL = "schema.toml", "evidence.npz", "model.npz"
+DOCUMENT = ".json"
 
 
 _NOISY: dict[str, type] = {
@@ -96,8 +98,13 @@ class Release(Contents):
         if "people" in files:
             people = Stored(files["people"], int(manifest["people"]), types=types)
             stored = Apart(rows, people, columns=list(types))
-        told = Accuracy.read(where, manifest)
-        return cls(schema, stored, measurements, manifest, model, merged, told)
+        told = {
+            Path(name).stem: json.loads((where / name).read_text(encoding="utf-8"))
+            for name in manifest["files"]
+            if name.endswith(DOCUMENT)
+        }
+        known = Accuracy.read(where, manifest)
+        return cls(schema, stored, measurements, manifest, model, merged, told, known)
 
     def __repr__(self) -> str:
         """Describe the release, what it promises and what it cost; show no rows."""
@@ -189,6 +196,30 @@ class Release(Contents):
         drawn = self.sample_columns(rows, people=people, seed=seed, where=where)
         return self.as_frame(drawn, what="release.sample()", instead="release.sample_columns()")
 
+    def replicates(
+        self, count: int = 50, *, rows: int | None = None, seed: int | None = None
+    ) -> Iterator[Any]:
+        """Draw tables as they would come out if all were measured again, at no privacy cost.
+
+        Each is a pandas DataFrame, by default with as many rows as the release has.  An analysis
+        that is run on every one has an interval: `understudy.combine` computes it.
+        """
+        if count < 1:
+            raise UsageError("at least one replicate must be drawn", got=count)
+        self._check_seed(seed)
+        rng = np.random.default_rng(seed)
+        amount = Amount(rows=len(self) if rows is None else rows, people=None)
+        what = "release.replicates()"
+        return (
+            self.as_frame(sampled(each, amount, where={}, rng=rng), what=what, instead="estimate")
+            for each in replicas(self, count, rng)
+        )
+
+    @staticmethod
+    def _check_seed(seed: int | None) -> None:
+        if seed is not None and seed < 0:
+            raise UsageError("seed must be at least 0", got=seed)
+
     def sample_columns(
         self,
         rows: int | None = None,
@@ -198,8 +229,7 @@ class Release(Contents):
         where: Mapping[str, object] | None = None,
     ) -> dict[str, Array]:
         """Draw new rows as `sample` does, column by column; pandas is not needed."""
-        if seed is not None and seed < 0:
-            raise UsageError("seed must be at least 0", got=seed)
+        self._check_seed(seed)
         asked = len(self) if rows is None and people is None else rows
         amount = Amount(rows=asked, people=people)
         return sampled(self, amount, where=where or {}, rng=np.random.default_rng(seed))
@@ -240,10 +270,13 @@ class Release(Contents):
         save_evidence(folder / EVIDENCE, self.measurements, self.merged)
         if self.model is not None:
             save(self.model, folder / MODEL)
+        for name, told in self.documents.items():
+            text = json.dumps(told, indent=2, ensure_ascii=False)
+            (folder / f"{name}{DOCUMENT}").write_text(text + "\n", encoding="utf-8")
         files = {p.name: checksum(p) for p in sorted(folder.iterdir())}
         known = {"known": known_kept(self)} if "known" in self.manifest else {}
-        told = {**self.manifest, **checked.facts(), **known, "files": files}
-        manifest = json.dumps(told, indent=2, ensure_ascii=False)
+        whole = {**self.manifest, **checked.facts(), **known, "files": files}
+        manifest = json.dumps(whole, indent=2, ensure_ascii=False)
         (folder / MANIFEST).write_text(manifest + "\n", encoding="utf-8")
 
     def _told(self, progress: Progress, checked: Checked) -> Iterator[dict[str, Array]]:
@@ -285,6 +318,11 @@ class Release(Contents):
         """Return the labels of a column's codes; of merged codes, the label of each group."""
         own = self.schema.unconstrained[column].labels()
         return tuple(own if merged is None else part_labels(own, merged)[0])
+
+    def readable(self, column: str) -> dict[str, str]:
+        """Return what each label of a column is called in reports."""
+        known = self.schema.unconstrained[column]
+        return dict(zip(known.labels(), known.readable(), strict=True))
 
     def cells(self, measured: Measurement) -> Array:
         """Return a label for each number of a measurement."""

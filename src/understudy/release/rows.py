@@ -75,6 +75,14 @@ class Decoded:
         codes = self._keeper.kept({**batch.codes, **own}, rng, fixed=own)
         parts = [part.name for column in self._released for part in column.modelled]
         public = {} if self._within is None else self._within.drawn(codes, parts, rng)
+        for name, numbers in batch.values.items():
+            # What constraints have changed has no value of its own.
+            known = ~np.isnan(numbers) & (codes[name] == batch.codes[name])
+            better = np.nan_to_num(numbers)
+            if name in public:
+                drawn, there = public[name]
+                better, known = np.where(known, better, drawn), known | there
+            public[name] = better, known
 
         def draw(column: Column, codes: Codes) -> Array:
             drawn = column.decode(codes, rng)

@@ -1,24 +1,34 @@
 """Auto: a mechanism and its settings, chosen by what there is; and why, in words.
 
 Public people show, at no privacy cost, which columns are correlated and how large users'
-contributions are: then adaptive granularity makes the most of them.  Without them `Lives` draws
-people where the schema says what is a person's own or what orders their rows; and elsewhere `Pairs`
-measures as much as the number of people allows, which both decide from their own noisy answers
-(`docs/auto.md`).
+contributions are: then adaptive granularity makes the most of them; or they stand in themselves,
+where noise would cost more than what has changed, as a look at the private table tells.  Without
+them `Lives` draws people where the schema says what is a person's own or what orders their rows;
+and elsewhere `Pairs` measures as much as the number of people allows, which both decide from their
+own noisy answers (`docs/auto.md`).
 
-Privacy: the choice follows from the schema, the unit and the public table.  Then the run is that of
-the mechanism that was chosen.
+Privacy: the choice follows from the schema, the unit and the public table, and perhaps from one
+noisy histogram of people, which the door charges.  Then the run is that of the mechanism that was
+chosen, with what is left of the budget.
 """
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
+from importlib.util import find_spec
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
+from understudy.budget import scale_upper, split
+from understudy.errors import UsageError
+from understudy.public import Shapes
 from understudy.synth.adagrid import AdaGrid
+from understudy.synth.archetypes import Archetypes
 from understudy.synth.lives import Lives
+from understudy.synth.measure.noise_levels import MEAN_SIZE
 from understudy.synth.pairs import Pairs
 
 if TYPE_CHECKING:
@@ -27,6 +37,11 @@ if TYPE_CHECKING:
     from understudy.public import Progress, PublicTable, Synthesis
     from understudy.schema import Schema
 
+LOOK = 0.03
+"""The share of the budget for a look at how much has changed since the public table."""
+KINDS = 5
+SMALL_NOISE = 0.2
+"""Where noise alone makes less error than this, in total variation, marginals are measured."""
 STEADY = 0.95
 """The share of equal rows from which a column counts as constant within a person."""
 
@@ -35,7 +50,7 @@ STEADY = 0.95
 class Choice:
     """A mechanism with its settings, and why it was chosen."""
 
-    mechanism: AdaGrid | Pairs
+    mechanism: AdaGrid | Archetypes | Pairs
     why: str
 
     def to_dict(self) -> dict[str, Any]:
@@ -99,6 +114,46 @@ def steady(public: PublicTable) -> tuple[str, ...]:
     return tuple(names)
 
 
+def resembling(door: Door, public: PublicTable, grid: AdaGrid) -> Choice | None:
+    """Choose `Archetypes` if noise would cost more than what has changed since the public table.
+
+    How much has changed is asked, for a small share of the budget, unless noise is small anyway:
+    how many people are of each public kind.  None stands for the choice that was made before.
+    """
+    if find_spec("sklearn") is None or door.unit.is_row:
+        return None
+    kinds = Archetypes(attribute=grid.ids_by[0] if grid.ids_by else None)
+    try:
+        features = kinds.features_of(door.schema.domain)
+    except UsageError:
+        return None
+    rest = [n for n in door.schema.domain if n not in {*features, kinds.attribute}]
+    # Given all that is before it, a column is that of a whole public row.
+    told = tuple((name, (*features, *rest[:i])) for i, name in enumerate(rest))
+    kinds = replace(kinds, conditionals=told)
+    noise = kinds.noise(door, public, list(combinations(features, 2)) or [features])
+    if noise < SMALL_NOISE:
+        return None
+    price = split(door.grains, door.currency, [LOOK, 1 - LOOK])[0]
+    scale = scale_upper(price, door.currency, bound=Fraction(1))
+    deviation = door.currency.deviation(scale)
+    shapes = Shapes.of(public, features, min(KINDS, len(public.sizes())), deviation=deviation)
+    counts = door.unit_mode(features, scale=scale, labels=shapes.labels)
+    counts = np.append(counts, np.zeros(shapes.count - len(counts)))
+    people = max(float(counts.sum()), 1.0)
+    apart = 0.5 * float(np.abs(counts / people - shapes.people / shapes.people.sum()).sum())
+    changed = max(0.0, apart - MEAN_SIZE / 2 * deviation * shapes.count / people)
+    if changed >= noise:
+        return None
+    return Choice(
+        mechanism=kinds,
+        why="A public table of people shows kinds of them, and the private table has about as many "
+        f"of each: about {100 * changed:.0f} % of its people would have to be of another kind, "
+        f"where noise would change about {100 * noise:.0f} % of the rows of a pair of columns. So "
+        "public people stand in, as many of each kind as there are (archetypes).",
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Auto:
     """Choose the mechanism that fits the table.
@@ -122,6 +177,9 @@ class Auto:
     ) -> Synthesis:
         """Choose a mechanism and run it."""
         choice = auto(door.schema, unit=door.unit, public=public)
+        if public is not None and isinstance(choice.mechanism, AdaGrid):
+            progress("comparing with the public table", 0)
+            choice = resembling(door, public, choice.mechanism) or choice
         progress(f"chose {choice.mechanism.name}", 0)
         made = choice.mechanism.run(door, public=public, rng=rng, progress=progress)
         return replace(made, details={**choice.to_dict(), **made.details})

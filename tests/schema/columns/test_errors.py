@@ -176,12 +176,13 @@ def test_special_values_may_be_written_without_a_point() -> None:
     assert column.encode(np.array([99, -1, 5])).tolist() == [1, 2, 0]
 
 
-@pytest.mark.parametrize("groups", [("x",), ("x", "y", "z")], ids=str)
-def test_groups_of_other_values(groups: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("told", ["groups", "names"])
+@pytest.mark.parametrize("listed", [("x",), ("x", "y", "z")], ids=str)
+def test_groups_and_names_of_other_values(told: str, listed: tuple[str, ...]) -> None:
     with pytest.raises(SchemaError) as caught:
-        Categorical(name="city", values=("a", "b"), groups=groups)
-    assert caught.value.what == "column 'city': groups must have one entry per value"
-    assert caught.value.got == f"{len(groups)} for 2 values"
+        Categorical(name="city", values=("a", "b"), **{told: listed})  # type: ignore[arg-type]
+    assert caught.value.what == f"column 'city': {told} must have one entry per value"
+    assert caught.value.got == f"{len(listed)} for 2 values"
 
 
 def test_unknown_parts() -> None:

@@ -99,7 +99,7 @@ def test_periods_and_codes(tmp_path: Path) -> None:
     assert schema.columns == (
         Categorical(name="year", values=(2019, 2020), outside="drop", missing=False),
         Categorical(name="month", values=(1, 2), outside="drop", missing=False),
-        Categorical(name="kind", values=(4,), outside="drop", missing=False),
+        Categorical(name="kind", values=(4,), names=("a",), outside="drop", missing=False),
         Id(name="sim_resident"),
     )
 
@@ -190,7 +190,7 @@ def test_a_specification(tmp_path: Path) -> None:
     declared = {"SEX": {"type": "enum", "maxval": 2}, "INCOME": {"type": "int", "maxval": 5000}}
     path.write_text(json.dumps(declared), encoding="utf-8")
     schema = Schema.read(path)
-    assert schema["SEX"] == Integer(name="SEX", min=0, max=2, missing=False)
+    assert schema["SEX"] == Integer(name="SEX", min=0, max=2, missing=False, ordered=False)
     income = schema["INCOME"]
     assert isinstance(income, Numeric)
     assert (income.edges[0], income.edges[-1], income.whole) == (0.0, 5000.0, True)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.synth.crowds import crowd, random_crowd
+from understudy.public import PublicTable
 from understudy.synth.archetypes import matching
-from understudy.synth.archetypes.matching import cells_alike, public_rows_alike, renumbered
+from understudy.synth.archetypes.matching import Key, cells_alike, renumbered
 
 SIZES = {"a": 3, "b": 4, "c": 5}
 WAYS = (("a", "b"), ("b",))
@@ -17,6 +21,21 @@ WAYS = (("a", "b"), ("b",))
 
 def rng(seed: int = 0) -> np.random.Generator:
     return np.random.default_rng(seed)
+
+
+def keys(codes: dict[str, Any], public: PublicTable, by: Sequence[str]) -> list[Key]:
+    return [Key(codes[n], public.codes[n], public.schema.domain[n]) for n in by]
+
+
+def public_rows_alike(
+    codes: dict[str, Any],
+    public: PublicTable,
+    ways: Iterable[Sequence[str]],
+    rng: np.random.Generator,
+) -> Any:
+    by = [keys(codes, public, way) for way in ways]
+    rows = len(next(iter(codes.values())))
+    return matching.public_rows_alike(by, rows=rows, public=len(public), rng=rng)
 
 
 def slow_alike(
@@ -85,11 +104,12 @@ def test_cells_are_the_same_number_just_where_all_columns_are(
     public = random_crowd(rng(4), SIZES, 9)
     codes = {n: rng(5).integers(s, size=30).astype(np.int32) for n, s in SIZES.items()}
     rows = np.arange(3, 30, 2)
-    ours, theirs, size = cells_alike(codes, public, ("a", "c"), rows)
-    keys = [(int(codes["a"][i]), int(codes["c"][i])) for i in rows]
-    keys += list(zip(public.codes["a"].tolist(), public.codes["c"].tolist(), strict=True))
+    ours, theirs, size = cells_alike(keys(codes, public, ("a", "c")), rows, len(public))
+    cells = [(int(codes["a"][i]), int(codes["c"][i])) for i in rows]
+    cells += list(zip(public.codes["a"].tolist(), public.codes["c"].tolist(), strict=True))
     numbers = [*ours.tolist(), *theirs.tolist()]
-    assert len(set(zip(keys, numbers, strict=True))) == len(set(keys)) == len(set(numbers)) == size
+    pairs = set(zip(cells, numbers, strict=True))
+    assert len(pairs) == len(set(cells)) == len(set(numbers)) == size
     assert sorted(set(numbers)) == list(range(size))
 
 

@@ -561,6 +561,15 @@ def test_rare_codes_share_by_public_frequency() -> None:
     assert found_.likely[0] == 50.0
 
 
+def test_rare_codes_share_evenly_where_the_rule_says_so() -> None:
+    """Whatever public rows, or noisy counts, say of them."""
+    public = public_of(LETTERS, [500, 3, 0, 1, 40, 40])
+    even = replace(rule(), evenly=True)
+    found_ = supported(LETTERS, [50.0, 2.9, 0, -1, 2, 2], by=even, public=public)
+    assert shares(found_) == pytest.approx([0, 1 / 3, 1 / 3, 1 / 3, 0, 0])
+    assert found_.likely[0] == 50.0
+
+
 def test_what_is_no_value_gets_nothing_where_there_are_values_and_all_where_there_are_none() -> (
     None
 ):

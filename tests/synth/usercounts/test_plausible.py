@@ -95,6 +95,30 @@ def test_a_month_is_near_those_around_it_in_every_year_and_over_the_turn_of_it()
     ]
 
 
+@pytest.mark.parametrize(
+    ("domain", "time", "wraps"),
+    [
+        ({"month": 12}, ("month",), True),
+        ({"year": 1, "call_month": 12}, ("year", "call_month"), True),
+        ({"year": 2, "month": 12}, ("year", "month"), False),
+        ({"month": 11}, ("month",), False),
+        ({"period": 12}, ("period",), False),
+    ],
+    ids=str,
+)
+def test_december_is_near_january_where_no_year_tells_them_apart(
+    domain: dict[str, int], time: tuple[str, ...], wraps: bool
+) -> None:
+    space = TimedDomain(Domain(domain), time)
+    last = domain[time[-1]]
+    there = np.zeros(last, dtype=bool)
+    there[0] = True
+    found = np.flatnonzero(space.near(space.spread(there), 3)[:last])
+    before = [last - 3, last - 2, last - 1] if wraps or domain.get("year") == 2 else []
+    assert space.wraps == wraps
+    assert found.tolist() == [0, 1, 2, 3, *before]
+
+
 def test_without_time_a_cell_is_near_itself_alone() -> None:
     there = np.array([True, False, False, True])
     assert TimedDomain(Domain({"a": 4}), ()).near(there, 3).tolist() == there.tolist()

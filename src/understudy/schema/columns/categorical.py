@@ -40,6 +40,8 @@ class Categorical(Column):
     groups: tuple[str, ...] = ()
     """The group of each value, as the state of a city; an empty string for none.  Public
     knowledge: where a table is all of one group, the group tells which values it can have."""
+    names: tuple[str, ...] = ()
+    """What each value is called in reports, as an area's name beside its code."""
     prefixes: tuple[int, ...] = ()
     """Lengths of prefixes, the longest first: a value that is not listed is read as its longest
     listed prefix of one of these lengths, before the rule ``outside`` applies."""
@@ -61,11 +63,13 @@ class Categorical(Column):
                 f"column {self.name!r} has duplicate values",
                 hint="1, '1' and 1.0 are the same value",
             )
-        if self.groups and len(self.groups) != len(self.values):
-            raise SchemaError(
-                f"column {self.name!r}: groups must have one entry per value",
-                got=f"{len(self.groups)} for {len(self.values)} values",
-            )
+        for told in ("groups", "names"):
+            listed = getattr(self, told)
+            if listed and len(listed) != len(self.values):
+                raise SchemaError(
+                    f"column {self.name!r}: {told} must have one entry per value",
+                    got=f"{len(listed)} for {len(self.values)} values",
+                )
         if self.missing_value is not None and reading.text(self.missing_value) not in keys:
             raise SchemaError(
                 f"column {self.name!r}: missing_value is not in values", got=self.missing_value
@@ -217,3 +221,14 @@ class Categorical(Column):
     def value_labels(self) -> list[str]:
         """Return the declared values as text."""
         return list(self.keys)
+
+    def readable(self) -> list[str]:
+        """Return names where there are any, with the value beside a name that several have.
+
+        >>> Categorical(name="x", values=(1, 2, 3), names=("A", "B", "A"), missing=False).readable()
+        ['A (1)', 'B', 'A (3)', '(other)']
+        """
+        twice = {name for name in self.names if self.names.count(name) > 1}
+        known = zip(self.names, self.keys[: len(self.names)], strict=True)
+        named = [f"{name} ({key})" if name in twice else name for name, key in known]
+        return [*named, *self.labels()[len(named) :]]

@@ -273,6 +273,10 @@ class Column(Released):
         )
         return [*self.value_labels(), *tail]
 
+    def readable(self) -> list[str]:
+        """Return what every code is called in reports: its label, unless it has a name."""
+        return self.labels()
+
 
 Draw = Callable[[Column, Codes], Array]
 """Decodes the codes of a modelled column."""

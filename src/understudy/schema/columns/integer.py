@@ -28,6 +28,8 @@ class Integer(Column):
     codes_are_values: ClassVar[bool] = True
     min: int
     max: int
+    ordered: bool = True
+    """Whether the numbers have an order; if not, they are codes that happen to be numbers."""
 
     def __post_init__(self) -> None:
         """Raise on an empty or over-long range."""
@@ -45,6 +47,11 @@ class Integer(Column):
     def values_count(self) -> int:
         """The number of integers in the range."""
         return self.max - self.min + 1
+
+    @property
+    def ordered_count(self) -> int:
+        """All integers, unless they are only codes."""
+        return self.values_count if self.ordered else 0
 
     @property
     def span(self) -> tuple[float, float]:

@@ -43,7 +43,10 @@ def from_parameters(data: Mapping[str, Any], *, name: str) -> Plain:
 
 
 def from_specification(data: Mapping[str, Any], *, name: str) -> Plain:
-    """Read match 3's ``{column: {"type": …, "maxval": …}}``: whole numbers from 0."""
+    """Read match 3's ``{column: {"type": …, "maxval": …}}``: whole numbers from 0.
+
+    What it calls ``enum`` are codes, which have no order.
+    """
     columns: Plain = {}
     for c, v in data.items():
         if not isinstance(v["maxval"], int):
@@ -51,6 +54,7 @@ def from_specification(data: Mapping[str, Any], *, name: str) -> Plain:
                 f"{name}: maxval of column {c!r} must be an integer", got=repr(v["maxval"])
             )
         one_each = {"kind": "integer", "min": 0, "max": v["maxval"], "missing": False}
+        one_each["ordered"] = False
         columns[c] = one_each if v.get("type") == "enum" else _range(0, v["maxval"])
     return {"name": name, "columns": columns}
 
@@ -59,7 +63,9 @@ def _declared(name: str, value: Any) -> Plain:  # noqa: ANN401  as JSON gives it
     if name == "periods":
         return _periods(value)
     if isinstance(value, list):
-        return {name: _listed([entry["code"] for entry in value])}
+        listed = _listed([entry["code"] for entry in value])
+        names = [str(entry["name"]) for entry in value if "name" in entry]
+        return {name: listed | ({"names": names} if len(names) == len(value) else {})}
     return {name: _column(name, value)}
 
 
@@ -81,7 +87,8 @@ def _column(name: str, value: Mapping[str, Any]) -> Plain:
     if kind == "id":
         return {"kind": "id", **{k: value[k] for k in ("min", "max") if k in value}}
     if "values" in value:
-        return _listed(list(value["values"]))
+        named = {"names": list(map(str, value["names"]))} if "names" in value else {}
+        return _listed(list(value["values"])) | named
     if "min" in value and "max" in value:
         null = (
             {"missing": True, "nulls": [str(value["null_value"])]} if value.get("has_null") else {}

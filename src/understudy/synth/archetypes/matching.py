@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
-
-    from understudy.public import PublicTable
-    from understudy.schema import Codes
 
     Ints = NDArray[np.signedinteger[Any]]
     Index = type[np.signedinteger[Any]]
 
 MOST_DENSE = 2**24
 """Numbers up to this size are counted in a dense table."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Key:
+    """A column by which rows are matched, in codes or in numbers of its values."""
+
+    synthetic: Ints
+    public: Ints
+    size: int
+    """All codes are below it."""
 
 
 def index_type(size: int) -> Index:
@@ -41,39 +49,33 @@ def renumbered(numbers: Ints, size: int) -> tuple[Ints, int]:
     return place[numbers], int(there.sum())
 
 
-def cells_alike(
-    codes: Mapping[str, Codes], public: PublicTable, by: Sequence[str], rows: Ints
-) -> tuple[Ints, Ints, int]:
+def cells_alike(by: Sequence[Key], rows: Ints, public: int) -> tuple[Ints, Ints, int]:
     """Number the cells of some synthetic rows and of all public ones; return how many too."""
-    cells, size = np.zeros(len(rows) + len(public), dtype=np.int64), 1
-    for name in by:
+    cells, size = np.zeros(len(rows) + public, dtype=np.int64), 1
+    for key in by:
         # Renumbered before each column, so that a product of many stays small.
         cells, size = renumbered(cells, size)
-        size *= public.schema.domain[name]
+        size *= key.size
         cells = cells.astype(index_type(size))
-        cells *= public.schema.domain[name]
-        cells[: len(rows)] += codes[name][rows]
-        cells[len(rows) :] += public.codes[name]
+        cells *= key.size
+        cells[: len(rows)] += key.synthetic[rows]
+        cells[len(rows) :] += key.public
     cells, size = renumbered(cells, size)
     return cells[: len(rows)], cells[len(rows) :], size
 
 
 def public_rows_alike(
-    codes: Mapping[str, Codes],
-    public: PublicTable,
-    ways: Iterable[Sequence[str]],
-    rng: np.random.Generator,
+    ways: Iterable[Sequence[Key]], *, rows: int, public: int, rng: np.random.Generator
 ) -> Ints:
-    """Return, for every synthetic row, the position of a random public row that matches it.
+    """Return, for each of the synthetic rows, the position of a random public row like it.
 
     Rows match in the columns of the first way; where no public row does, of the next; with no
     columns every row matches.
     """
-    count = len(next(iter(codes.values())))
-    left = np.arange(count, dtype=index_type(count))
-    found = np.zeros(count, dtype=index_type(len(public)))
+    left = np.arange(rows, dtype=index_type(rows))
+    found = np.zeros(rows, dtype=index_type(public))
     for by in (*ways, ()):
-        wanted, known, size = cells_alike(codes, public, by, left)
+        wanted, known, size = cells_alike(by, left, public)
         order = np.argsort(known, kind="stable")
         starts = np.concatenate(([0], np.cumsum(np.bincount(known, minlength=size))))
         held = np.diff(starts)[wanted]
@@ -81,4 +83,6 @@ def public_rows_alike(
         turn = np.floor(rng.random(int(there.sum())) * held[there]).astype(np.int64)
         found[left[there]] = order[starts[wanted[there]] + turn]
         left = left[~there]
+        if not len(left):
+            break
     return found

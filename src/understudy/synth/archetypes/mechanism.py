@@ -21,7 +21,7 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -29,11 +29,14 @@ from understudy.budget import Budget, Currency, Norm, price_grains, scale_upper,
 from understudy.errors import QuestionError, UsageError
 from understudy.graph import check_clique, totals
 from understudy.public import Batches, Shapes, Synthesis, Within
-from understudy.synth.archetypes.matching import public_rows_alike, renumbered
+from understudy.synth.archetypes.description import described
+from understudy.synth.archetypes.filling import Rows
+from understudy.synth.archetypes.matching import renumbered
 from understudy.synth.archetypes.resampling import (
     ArchetypeCounts,
     cast,
     consistent,
+    drawn_by_kind,
     most_common,
     raked,
     rows_of,
@@ -54,7 +57,6 @@ if TYPE_CHECKING:
 
     from understudy.door import Clique, Door
     from understudy.public import Progress, PublicTable
-    from understudy.schema import Codes
 
     Ints = NDArray[np.int64]
 
@@ -64,9 +66,21 @@ FEATURES = 3
 MOST_CELLS = 2_000_000
 """The maximum number of cells of the features, or of a marginal."""
 PUBLISHED_SHARES = (0.1, 0.9)
+PUBLISHED_KINDS = 10
 NOISY = 0.3
 """Marginals are not measured where noise alone would make this total variation error."""
 LEAST = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What is measured, decided before anything is asked."""
+
+    scales: Sequence[float]
+    """The noise of the histograms of people."""
+    prices: Mapping[str, float]
+    pairs: list[Clique]
+    """The marginals of rows, measured if they have a price."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,8 +98,8 @@ class Archetypes:
 
     features: Clique = ()
     """The columns that define an archetype; the first few if empty."""
-    kinds: int | None = 10
-    """The number of archetypes; if None, chosen on held-out public people."""
+    kinds: int | None = None
+    """The number of archetypes; if None, chosen on held-out public people, by the budget too."""
     shapes: str | None = None
     """A folder of saved archetypes, to use in place of finding them."""
     attribute: str | None = None
@@ -105,7 +119,8 @@ class Archetypes:
     most_each: int | None = None
     """The maximum number of rows of a synthetic person."""
     published: bool = False
-    """Reproduce the document's code, including its noise and its neglect of its own counts."""
+    """Do what the document's text says: its calibration, independent rows of each archetype, as
+    many people as the noisy count, and an attribute for every row."""
 
     def __post_init__(self) -> None:
         """Raise on settings out of bounds, and turn lists into tuples."""
@@ -125,23 +140,24 @@ class Archetypes:
         """Count people by archetype, choose public people to match, and fill in their rows."""
         known = self._check(door, public)
         progress("finding archetypes", 0)
-        features = self._features(door.schema.domain)
+        features = self.features_of(door.schema.domain)
         own = () if self.attribute is None else (self.attribute,)
         self._telling(door.schema.domain, (*features, *own), features)
-        shapes = self._shapes(known, features)
+        plan = self._plan(door, known, features)
+        shapes = self._shapes(known, features, door.currency.deviation(plan.scales[0]))
         progress("counting people", 0)
-        asked = self._ask(door, known, shapes, progress)
+        asked = self._ask(door, known, shapes, plan, progress)
         door.close()
         progress("choosing people", 0)
-        codes, people = self._cast(known, shapes, asked, rng)
+        rows, people = self._cast(known, shapes, asked, rng)
         progress("drawing rows", 0)
-        self.fill(known, codes, features, rng)
-        codes = {name: codes[name] for name in door.schema.domain}
+        self.fill(rows, known, features, rng)
+        codes = {name: rows.codes[name] for name in door.schema.domain}
         given = None if door.unit.is_row else people
         if given is not None and self.most_each is not None:
             given = Caps(self.most_each).of(given)
         return Synthesis(
-            batches=Batches.held(codes, given),
+            batches=Batches.held(codes, given, values=rows.numbers()),
             measurements=(*asked.people(shapes, self.attribute), *asked.measurements),
             notes=_NOTES,
             within=Within(known),
@@ -150,11 +166,26 @@ class Archetypes:
                 "features": list(features),
                 "weighed": asked.rows is not None,
             },
+            documents={"archetypes": self._described(known, shapes, asked, door)},
         )
 
-    def _shapes(self, public: PublicTable, features: Clique) -> Shapes:
+    def _described(
+        self, public: PublicTable, shapes: Shapes, asked: ArchetypeCounts, door: Door
+    ) -> dict[str, Any]:
+        """Describe the archetypes, and the noisy counts of people beside the public ones."""
+        own = None
+        if self.attribute is not None:
+            values, size = most_common(public, self.attribute), door.schema.domain[self.attribute]
+            own = self.attribute, np.bincount(values, minlength=size).astype(np.int64)
+        deviations = [door.currency.deviation(scale) for scale in asked.scales]
+        return described(shapes, door.schema, asked, deviations=deviations, attribute=own)
+
+    def _shapes(self, public: PublicTable, features: Clique, deviation: float) -> Shapes:
         if self.shapes is None:
-            return Shapes.of(public, features, self.kinds)
+            kinds = self.kinds or (PUBLISHED_KINDS if self.published else None)
+            return Shapes.of(
+                public, features, kinds, deviation=deviation, by_position=self.published
+            )
         held = Shapes.load(self.shapes)
         sizes = public.schema.domain.shape(features)
         if (held.features, held.sizes) != (features, sizes):
@@ -165,7 +196,8 @@ class Archetypes:
             )
         return held
 
-    def _features(self, domain: Mapping[str, int]) -> Clique:
+    def features_of(self, domain: Mapping[str, int]) -> Clique:
+        """Return the columns that define an archetype, the first small ones if none are named."""
         if self.features:
             return self.features
         names, size = [], 1
@@ -206,15 +238,13 @@ class Archetypes:
             )
         return public
 
-    def _ask(
-        self, door: Door, public: PublicTable, shapes: Shapes, progress: Progress
-    ) -> ArchetypeCounts:
-        """Make all measurements, for no more than the budget."""
+    def _plan(self, door: Door, public: PublicTable, features: Clique) -> _Plan:
+        """Split the budget among people and marginals, if these are worth measuring."""
         if self.published:
-            return self._counted(door, shapes, _published_scales(door.budget))
+            return _Plan(_published_scales(door.budget), {}, [])
         shares = {"people": 1.0}
-        pairs = list(combinations(shapes.features, 2) if self.marginals is None else self.marginals)
-        if pairs and self._noise(door, public, pairs) < NOISY:
+        pairs = list(combinations(features, 2) if self.marginals is None else self.marginals)
+        if pairs and self.noise(door, public, pairs) < NOISY:
             shares = {"people": 1 - self.marginals_share, "marginals": self.marginals_share}
             if isinstance(door.bounding, Norm):
                 shares |= {"people": shares["people"] - self.rows_share, "rows": self.rows_share}
@@ -223,7 +253,14 @@ class Archetypes:
         parts = [1.0] if self.attribute is None else [self.kinds_share, 1 - self.kinds_share]
         each = split(price_grains(prices["people"], door.currency), door.currency, parts)
         scales = [scale_upper(price, door.currency, bound=Fraction(1)) for price in each]
-        asked = self._counted(door, shapes, scales)
+        return _Plan(scales, prices, pairs)
+
+    def _ask(
+        self, door: Door, public: PublicTable, shapes: Shapes, plan: _Plan, progress: Progress
+    ) -> ArchetypeCounts:
+        """Make all measurements, for no more than the budget."""
+        prices = plan.prices
+        asked = self._counted(door, shapes, plan.scales)
         if "marginals" not in prices:
             return asked
         crowd = meet(door, public, rows_price=prices.get("rows"), people_price=None)
@@ -239,7 +276,7 @@ class Archetypes:
             threshold=-math.inf,
             most_cells=MOST_CELLS,
         )
-        rounds.ask(pairs, progress)
+        rounds.ask(plan.pairs, progress)
         rows = crowd.rows or totals(door.schema.domain, rounds.measurements)[None]
         return replace(asked, measurements=tuple(rounds.measurements), rows=rows)
 
@@ -252,7 +289,7 @@ class Archetypes:
         values = door.unit_mode((self.attribute,), scale=scales[1])
         return ArchetypeCounts(kinds=kinds, values=values, scales=tuple(scales))
 
-    def _noise(self, door: Door, public: PublicTable, pairs: Sequence[Clique]) -> float:
+    def noise(self, door: Door, public: PublicTable, pairs: Sequence[Clique]) -> float:
         """Estimate the noise of marginals, as a total variation, by the public table's size."""
         price = door.budget.price * math.sqrt(self.marginals_share)
         cap = best_cap(public, price)
@@ -267,10 +304,10 @@ class Archetypes:
 
     def _cast(
         self, public: PublicTable, shapes: Shapes, asked: ArchetypeCounts, rng: np.random.Generator
-    ) -> tuple[dict[str, Codes], Ints]:
-        """Choose public people; return the codes of features and attribute, and the people."""
+    ) -> tuple[Rows, Ints]:
+        """Choose public people; return their rows' features and attribute, and the people."""
         if self.published:
-            return self._as_published(shapes, asked, rng)
+            return self._as_published(public, shapes, asked, rng)
         kinds = shapes.kinds(public)
         if asked.values is None or self.attribute is None:
             (wanted,) = consistent([asked.kinds], asked.scales)
@@ -293,48 +330,32 @@ class Archetypes:
         few = within(who, self.most_rows, rng)
         place, who = place[few], who[few]
         weighed = [n for m in asked.measurements for n in m.clique]
-        kept = dict.fromkeys((*shapes.features, *weighed))
-        codes: dict[str, Codes] = {n: public.codes[n][place] for n in kept}
+        made = Rows.copied(public, list(dict.fromkeys((*shapes.features, *weighed))), place)
         if self.attribute is not None:
-            codes[self.attribute] = own[who].astype(np.int32)
-        return codes, renumbered(who, len(people) + 1)[0].astype(np.int64)
+            made.codes[self.attribute] = own[who].astype(np.int32)
+            made.values.pop(self.attribute, None)
+        return made, renumbered(who, len(people) + 1)[0].astype(np.int64)
 
     def _as_published(
-        self, shapes: Shapes, asked: ArchetypeCounts, rng: np.random.Generator
-    ) -> tuple[dict[str, Codes], Ints]:
-        """Use public numbers of people, independent rows, and an attribute for every row."""
+        self, public: PublicTable, shapes: Shapes, asked: ArchetypeCounts, rng: np.random.Generator
+    ) -> tuple[Rows, Ints]:
+        """Draw independent rows of each archetype, and an attribute for every row."""
         assert asked.values is not None  # noqa: S101  the settings were checked
         assert self.attribute is not None  # noqa: S101
-        fewer = min(1.0, self.most_rows / max(int(shapes.rows.sum()), 1))
-        cells, who, first = [], [], 0
-        for kind in range(shapes.count):
-            people = int(fewer * shapes.people[kind])
-            each = int(shapes.rows[kind] / max(int(shapes.people[kind]), 1))
-            if people * each:
-                drawn = rng.choice(len(shapes.labels), size=people * each, p=shapes.joint[kind])
-                cells.append(drawn)
-                who.append(first + np.repeat(np.arange(people), each))
-            first += people
-        none = np.zeros(0, dtype=np.int64)
-        rows = np.concatenate([none, *cells])
-        found = np.unravel_index(rows, shapes.sizes)
+        cells, who = drawn_by_kind(shapes, asked.kinds, most=self.most_rows, rng=rng)
+        found = np.unravel_index(cells, shapes.sizes)
         codes = {n: c.astype(np.int32) for n, c in zip(shapes.features, found, strict=True)}
         chances = np.maximum(asked.values, 0) + LEAST
-        own = rng.choice(len(chances), size=len(rows), p=chances / chances.sum())
+        own = rng.choice(len(chances), size=len(cells), p=chances / chances.sum())
         codes[self.attribute] = own.astype(np.int32)
-        return codes, np.concatenate([none, *who])
+        return Rows(public, codes), who
 
     def fill(
-        self,
-        public: PublicTable,
-        codes: dict[str, Codes],
-        features: Clique,
-        rng: np.random.Generator,
+        self, rows: Rows, public: PublicTable, features: Clique, rng: np.random.Generator
     ) -> None:
         """Fill in the other columns, each from public rows with equal values of its conditional."""
-        for name, keys in self._telling(public.schema.domain, codes, features).items():
-            place = public_rows_alike(codes, public, (keys, features), rng)
-            codes[name] = public.codes[name][place]
+        conditionals = self._telling(public.schema.domain, rows.codes, features)
+        rows.fill(conditionals, features, rng, by_bins=not self.published)
 
     def _telling(
         self, domain: Mapping[str, int], made: Iterable[str], features: Clique

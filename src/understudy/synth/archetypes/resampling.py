@@ -117,6 +117,26 @@ def cast(sorts: Ints, values: Ints, wanted: Floats, rng: np.random.Generator) ->
     return np.concatenate([none, *people]), np.concatenate([none, *given])
 
 
+def drawn_by_kind(
+    shapes: Shapes, counts: Floats, *, most: int, rng: np.random.Generator
+) -> tuple[Ints, Ints]:
+    """Draw the cells of independent rows, as the document does, and whose they are.
+
+    An archetype has max(0, noisy count) people, fewer where there would be more than ``most`` rows,
+    each with the mean number of rows of its public people.
+    """
+    wanted = np.rint(np.maximum(counts, 0))
+    each = (shapes.rows / np.maximum(shapes.people, 1)).astype(np.int64)
+    fewer = min(1.0, most / max(float(wanted @ each), 1.0))
+    cells, who, first = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)], 0
+    for kind, (people, rows) in enumerate(zip((fewer * wanted).astype(int), each, strict=True)):
+        if rows:
+            cells.append(rng.choice(len(shapes.labels), people * rows, p=shapes.joint[kind]))
+            who.append(first + np.repeat(np.arange(people), rows))
+            first += people
+    return np.concatenate(cells), np.concatenate(who)
+
+
 def weights(
     public: PublicTable, times: Floats, measured: Sequence[Measurement], rows: float
 ) -> Floats:

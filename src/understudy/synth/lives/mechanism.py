@@ -116,7 +116,7 @@ class Lives(Pairs):
         return Synthesis(
             batches=Batches.held(codes, who),
             people=people.everyone or None,
-            measurements=(*of_rows.measured, *looks.measured),
+            measurements=(*of_rows.published(), *looks.published()),
             notes=(*(() if looks.coarser is None else (looks.coarser,)), *bound_notes(door)),
             within=None if public is None or self.within == "evenly" else Within(public),
             details={

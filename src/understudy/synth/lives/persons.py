@@ -10,7 +10,6 @@ import numpy as np
 
 from understudy.budget import price_grains
 from understudy.door import Derived, View, ViewDoor
-from understudy.synth.measure.compression import joined
 from understudy.synth.measure.sizes import LARGEST, RATIO, Noisy, class_starts
 
 if TYPE_CHECKING:
@@ -175,17 +174,14 @@ class Persons:
     def _both(self, name: str, of_rows: Compressed) -> list[tuple[Floats, float]]:
         """Return an own column's noisy shares by rows and by people, and their variances."""
         mine = self._looks.columns
-        return [
-            _shares(joined(each.door.schema.domain, each.measured)[name], mine.door.currency)
-            for each in (of_rows, mine)
-        ]
+        return [_shares(each.joined()[name], mine.door.currency) for each in (of_rows, mine)]
 
     def counted(self, crowd: Crowd) -> Crowd:
         """Return what is known of people's sizes, from the model of people too."""
         if crowd.classes is None or crowd.rows is None:
             return crowd
         mine = self._looks.columns
-        found = joined(mine.door.schema.domain, mine.measured)[ROWS]
+        found = mine.joined()[ROWS]
         error = mine.door.currency.deviation(found.scale)
         # People without rows are in none of its classes.
         values = found.values[1:] if self._everyone else found.values

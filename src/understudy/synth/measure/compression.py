@@ -11,13 +11,25 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from understudy.door import Measurement, MergedDoor
+import numpy as np
+
+from understudy.door import Measurement, MergedDoor, View, ViewDoor
 from understudy.graph import Domain, totals
 from understudy.public import Synthesis, Within
 from understudy.synth.generate.assignment import drawn
 from understudy.synth.generate.rounding import check_rows, rescaled
 from understudy.synth.measure.impossible import zeros_of
-from understudy.synth.measure.population import PopulationSettings, bound_notes, meet
+from understudy.synth.measure.noise_levels import UNLIKE_CORRECTED
+from understudy.synth.measure.population import PopulationSettings, bound_notes, clipping_norm, meet
+from understudy.synth.measure.size_bias import (
+    SizeBias,
+    by_size_class,
+    corrected,
+    size_classes,
+    summed,
+    with_left,
+    with_unknown_bias,
+)
 from understudy.synth.measure.support import (
     MOST_VALUES,
     Rare,
@@ -32,15 +44,16 @@ from understudy.synth.settings import check_at_least, check_word
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
-    from understudy.door import Door
+    from understudy.door import Clique, Door
     from understudy.graph import Model, Zeros
     from understudy.public import Progress, PublicTable
     from understudy.schema import Codes
     from understudy.synth.measure.population import Crowd
     from understudy.synth.measure.support import Support
+
+    Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +90,10 @@ class Compressed:
     measured: tuple[Measurement, ...]
     """Every column's marginal as measured; once more for each time they were measured again."""
     supports: tuple[Support, ...]
+    bias: SizeBias | None = None
+    """What bounding leaves of people by their size, if that is corrected."""
+    left: tuple[Floats, ...] = ()
+    """What is left of each size class, for every measurement."""
 
     @classmethod
     def ask(
@@ -89,39 +106,83 @@ class Compressed:
         rule: Callable[[str], Rule],
         progress: Progress,
         sigma: float | None = None,
+        by_size: bool = False,
     ) -> Compressed:
-        """Measure people and columns, at the prices of ``rows``, ``people`` and ``first``."""
+        """Measure people and columns, at the prices of ``rows``, ``people`` and ``first``.
+
+        With ``by_size`` columns are measured by people's size class, and the bias of contribution
+        bounding that this shows is corrected.
+        """
         progress("counting rows", 0)
         crowd = meet(door, public, rows_price=prices.get("rows"), people_price=prices.get("people"))
+        size = None
+        if by_size and crowd.rows is not None and crowd.sizes is not None:
+            size = size_classes(crowd.sizes)
         progress("round 1, columns", 0)
-        measured = weighted_round(
-            door, asked, price=prices["first"], crowd=crowd, public=public, sigma=sigma
+        behind: Door = door
+        if size is not None:
+            crowd = replace(crowd, unlike=UNLIKE_CORRECTED[0])
+            behind = ViewDoor(door, View(derived=(size,)))
+            asked = [*asked, *by_size_class(asked, size)]
+        price = prices["first"]
+        answers = weighted_round(
+            behind, asked, price=price, crowd=crowd, public=public, sigma=sigma
         )
+        measured = answers[: len(door.schema.modelled)]
         supports = tuple(
             find_support(column, answer, rule(column.name), public, currency=door.currency)
             for column, answer in zip(door.schema.modelled, measured, strict=True)
         )
-        return cls(
+        found = cls(
             door=door,
             public=public,
-            crowd=crowd.told(measured, price=prices["first"]),
+            crowd=crowd.told(answers, price=price),
             measured=tuple(measured),
             supports=supports,
+        )
+        return found if size is None else found._told_by(size.starts, answers, price=price)
+
+    def _told_by(
+        self, starts: tuple[int, ...], answers: Sequence[Measurement], *, price: float
+    ) -> Compressed:
+        """Learn the bias by size from a round whose later answers are by size class."""
+        crowd, by_class = self.crowd, answers[len(self.measured) :]
+        assert crowd.sizes is not None  # noqa: S101  the classes were made from it
+        length = clipping_norm(answers, price=price)
+        bias = SizeBias.of(
+            by_class,
+            self.supports,
+            sizes=crowd.sizes,
+            starts=starts,
+            length=length,
+            repeats=crowd.repeats,
+            error=0.0 if crowd.classes is None else crowd.classes.error,
+        )
+        return replace(
+            self,
+            bias=bias,
+            crowd=replace(crowd, unlike=UNLIKE_CORRECTED[1]),
+            measured=(*self.measured, *(summed(m, len(starts)) for m in by_class)),
+            left=(bias.left(length, crowd.repeats),) * len(answers),
         )
 
     def again(self, *, price: float) -> Compressed:
         """Measure every column again: merged codes stay merged, but are spread more precisely."""
         asked = [WeightedMarginal(clique=(s.column,)) for s in self.supports]
         more = weighted_round(self.door, asked, price=price, crowd=self.crowd, public=self.public)
-        measured = (*self.measured, *more)
-        both = joined(self.door.schema.domain, measured)
+        measured, left = (*self.measured, *more), self.left
+        if self.bias is not None:
+            length = clipping_norm(more, price=price)
+            left += (self.bias.left(length, self.crowd.repeats),) * len(more)
+        found = replace(self, measured=measured, left=left)
+        both = found.joined()
         supports = tuple(
             reconsidered(
                 support, column, both[column.name], self.public, currency=self.door.currency
             )
             for support, column in zip(self.supports, self.door.schema.modelled, strict=True)
         )
-        return replace(self, measured=measured, supports=supports)
+        return replace(found, supports=supports)
 
     def small(self) -> MergedDoor:
         """Return the door over the compressed domain."""
@@ -139,7 +200,54 @@ class Compressed:
     def evidence(self) -> list[Measurement]:
         """Return the measurements of columns, restated for merged codes."""
         known = {s.column: s for s in self.supports}
-        return [known[m.clique[0]].restated(m) for m in self.measured]
+        restated = [known[m.clique[0]].restated(m) for m in self.measured]
+        if self.bias is None:
+            return restated
+        left = self.left_of(self.measured, self.left, self._sums(), self.door.schema.domain)
+        return [corrected(m, each) for m, each in zip(restated, left, strict=True)]
+
+    def _sums(self) -> dict[Clique, Floats]:
+        """Return the first measurement's counts of merged codes, none of them negative."""
+        both = zip(self.supports, self.measured, strict=False)
+        return {m.clique: np.maximum(s.sums(m.values), 0.0) for s, m in both}
+
+    def joined(self) -> dict[str, Measurement]:
+        """Combine all measurements of each column into one, without the bias that is known."""
+        if self.bias is None:
+            return joined(self.door.schema.domain, self.measured)
+        found = []
+        for m in self.published():
+            assert m.left is not None  # noqa: S101  the bias is known
+            scale = m.scale / float(m.left.mean())
+            found.append(replace(m, values=m.values / m.left, scale=scale, left=None))
+        return joined(self.door.schema.domain, found)
+
+    def left_of(
+        self,
+        measured: Sequence[Measurement],
+        classes: Sequence[Floats],
+        expected: Mapping[Any, Floats],
+        domain: Domain,
+    ) -> list[Floats]:
+        """Return the share of each merged cell that measurements count, given that of classes."""
+        assert self.bias is not None  # noqa: S101  the caller has looked
+        assert self.crowd.rows is not None  # noqa: S101  it is known wherever the bias is
+        read = totals(domain, measured)
+        return [
+            self.bias.over(m.clique, each, expected[m.clique]) * (read[m.group] / self.crowd.rows)
+            for m, each in zip(measured, classes, strict=True)
+        ]
+
+    def published(self) -> list[Measurement]:
+        """Return the measurements of columns, with what bounding left of every code."""
+        if self.bias is None:
+            return with_unknown_bias(self.measured, self.crowd, self.door.schema.domain)
+        codes = {s.column: s.codes for s in self.supports}
+        left = self.left_of(self.measured, self.left, self._sums(), self.door.schema.domain)
+        return [
+            with_left(m, each[codes[m.clique[0]]], classes, self.bias)
+            for m, each, classes in zip(self.measured, left, self.left, strict=True)
+        ]
 
     def zeros(self, more: Sequence[Measurement]) -> list[Zeros]:
         """Return the cells that constraints forbid, for a model of columns and ``more``."""
@@ -181,7 +289,7 @@ class Compressed:
 
         return Synthesis(
             batches=drawn(model.urn(rows, rng), rows, given, rng=rng, spread=spread),
-            measurements=(*self.measured, *more),
+            measurements=(*self.published(), *with_unknown_bias(more, self.crowd, self.domain)),
             notes=(*notes, *bound_notes(self.door)),
             within=None if public is None or settings.within == "evenly" else Within(public),
             details={**(details or {}), **self.to_dict(more)},

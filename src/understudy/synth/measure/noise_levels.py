@@ -34,6 +34,8 @@ TYPICAL = 0.9
 """The quantile of people's L2 norms that noise is shaped for."""
 UNLIKE = 0.45
 """How much people of different sizes differ, from 0 to 1, where it is unknown."""
+UNLIKE_CORRECTED = (0.1, 0.25)
+"""The same where the bias by size is corrected (`measure.size_bias`): for columns and for pairs."""
 DROWNED = 0.02
 """The weight of noise beyond a marginal's whole content."""
 TRIED = 24
@@ -151,13 +153,14 @@ def typical_size(
     price: float,
     weight: Floats | None = None,
     repeats: float = 1.0,
+    unlike: float = UNLIKE,
 ) -> float:
     """Choose the L2 norm to clip people to, by bias plus noise.
 
     Marginals of ``cells`` cells each are measured with noise of a shape, for a price.  Two rows of
     a person lie in the same cell with probability ``repeats``; if it is 1, a person of n rows has
     norm n.  People above t are clipped to t: noise is t times as large as for one row a person, and
-    the bias is as large as people of different sizes differ, taken to be a share `UNLIKE` of how
+    the bias is as large as people of different sizes differ, taken to be a share ``unlike`` of how
     far their weights are off.
     """
     weight = np.ones(len(cells)) if weight is None else weight
@@ -169,7 +172,7 @@ def typical_size(
         tried = np.unique(tried.astype(np.int64)).astype(np.float64)
     for length in tried.tolist():
         kept = sizes.kept(length, repeats)
-        bias = 0.5 * UNLIKE * float(np.abs(kept / kept.sum() - plain).sum())
+        bias = 0.5 * unlike * float(np.abs(kept / kept.sum() - plain).sum())
         noise = 0.5 * length * each / kept.sum()
         # No error exceeds the whole content; yet beyond that, less noise is still better.
         noise = np.minimum(1, noise) + DROWNED * noise
@@ -187,6 +190,7 @@ def norm_scales(
     cap: float,
     sizes: Sizes | None = None,
     repeats: float = 1.0,
+    unlike: float = UNLIKE,
 ) -> dict[Clique, float]:
     """Choose every grid's noise under `Norm`, for a price.
 
@@ -199,7 +203,9 @@ def norm_scales(
     if public is None:
         shape = np.cbrt(1 / (counts * weight))
         if sizes is not None:
-            cap = typical_size(sizes, shape, counts, price=price, weight=weight, repeats=repeats)
+            cap = typical_size(
+                sizes, shape, counts, price=price, weight=weight, repeats=repeats, unlike=unlike
+            )
         level = cap * math.sqrt(float((1 / shape**2).sum())) / price
         return dict(zip((g.clique for g in grids), level * shape, strict=True))
     trial = Trial.of(public, grids)

@@ -12,7 +12,7 @@ import numpy as np
 from understudy.budget import Norm, Weights, scale_upper
 from understudy.errors import UsageError
 from understudy.synth.generate.assignment import EACH_ITS_OWN, Donors, Given, dealt
-from understudy.synth.measure.noise_levels import MEAN_SIZE, typical_size
+from understudy.synth.measure.noise_levels import MEAN_SIZE, UNLIKE, typical_size
 from understudy.synth.measure.sizes import LARGEST, Classes, Noisy, Sizes
 from understudy.synth.settings import check_at_least, check_word
 
@@ -67,8 +67,12 @@ class Crowd:
     """The noisy counts of people by size class, if measured."""
     error: float = 0.0
     """The standard deviation of the number of rows."""
+    beyond: float = 0.0
+    """About the standard deviation of rows above the cap that the number of rows was asked with."""
     repeats: float = 0.5
     """The estimated probability that two rows of a person lie in the same cell."""
+    unlike: float = UNLIKE
+    """How much people of different sizes differ, once what is known of that is corrected."""
 
     def noise(self, count: int, *, price: float, currency: Currency) -> float:
         """Return about the noise of a cell where ``count`` marginals are measured at a price."""
@@ -80,7 +84,10 @@ class Crowd:
         if self.classes is not None:
             told["crowd"] = self.classes.to_dict()
             if self.rows is not None:
-                told["crowd"] |= {"rows": self.rows, "rows_standard_error": self.error}
+                told["crowd"] |= {
+                    "rows": self.rows,
+                    "rows_standard_error": math.hypot(self.error, self.beyond),
+                }
         return told
 
     def typical_of(
@@ -92,7 +99,9 @@ class Crowd:
         """
         if self.rows is None or self.sizes is None:
             return self.typical, 1.0
-        length = typical_size(self.sizes, shape, cells, price=price, repeats=self.repeats)
+        length = typical_size(
+            self.sizes, shape, cells, price=price, repeats=self.repeats, unlike=self.unlike
+        )
         return length, float(self.sizes.kept(length, self.repeats).sum()) / self.sizes.rows
 
     def told(self, measured: Sequence[Measurement], *, price: float) -> Crowd:
@@ -107,7 +116,7 @@ class Crowd:
         trust = np.array([1 / (len(m.values) * m.scale**2) for m in measured])
         counted = float(np.dot(trust, [m.values.sum() for m in measured]) / trust.sum())
         off = math.hypot(trust.sum() ** -0.5, self.error)
-        length = price / math.sqrt(sum(m.scale**-2.0 for m in measured))
+        length = clipping_norm(measured, price=price)
         return replace(self, repeats=self.sizes.repeats(Noisy(counted, off), length))
 
     def given(
@@ -147,6 +156,11 @@ class Crowd:
             assert public is not None  # noqa: S101  they are asked where nobody shows them
             sizes = Sizes.public(public, rows)
         return sizes.each(rows, most)
+
+
+def clipping_norm(measured: Sequence[Measurement], *, price: float) -> float:
+    """Return the L2 norm of the people who are just not clipped by a round under `Norm`."""
+    return price / math.sqrt(sum(m.scale**-2.0 for m in measured))
 
 
 def shares_of_people(
@@ -224,6 +238,8 @@ def meet(
         bounding=Weights(typical),
         classes=classes,
         error=rows.error,
+        # One standard error of people, each with as many rows again.
+        beyond=0.0 if classes is None else classes.error * cap,
     )
 
 

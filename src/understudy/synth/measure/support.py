@@ -57,6 +57,8 @@ class Rule:
     """The maximum number of supported codes."""
     bins: int
     """The maximum number of groups of an ordered column."""
+    evenly: bool = False
+    """Whether rare codes share their merged code evenly, whatever is known of them."""
 
     def most_codes(self, column: Column) -> int:
         """Return the maximum number of merged codes of a column, whatever its marginal is."""
@@ -161,6 +163,8 @@ def find_support(
     parts = _grouped(parts, np.maximum(noisy[:ordered], 0), rule.bins)
     codes = _with_lists(column, noisy, supported, parts)
     found = Support(column=column.name, codes=codes, likely=np.ones(size), supported=supported)
+    if rule.evenly:
+        return replace(found, likely=_likely(column, codes, noisy, supported, np.zeros(size)))
     return reconsidered(found, column, measured, public, currency=currency)
 
 

@@ -77,6 +77,7 @@ def weighted_round(
             cap=crowd.typical,
             sizes=crowd.sizes,
             repeats=crowd.repeats,
+            unlike=crowd.unlike,
         )
     else:
         level = door.currency.norm(weights.values())

@@ -11,11 +11,8 @@ most for the room they need; what the model then gets wrong is the next look's (
 
 **How noise is shared.**  A marginal of n cells weighs n^⅓ (√n for Laplace noise), which makes the
 noise of all of them least.  Precision per n^⅔ is in the end the same for all pairs: the last query
-leaves out what earlier ones had of it.
-
-**What columns are worth.**  A column's error is in all of its pairs, a pair's in itself alone.  Of
-what is left the share goes to columns that makes the sum of both least.  All of it is tied by
-``tests/synth/pairs/test_mechanism.py``.
+leaves out what earlier ones had of it, and columns have their share of it (`pairs.precision`).
+All of it is tied by ``tests/synth/pairs/test_mechanism.py``.
 """
 
 from __future__ import annotations
@@ -40,8 +37,9 @@ from understudy.door import Candidate
 from understudy.graph import estimate, model_bytes
 from understudy.synth.measure.noise_levels import MEAN_SIZE
 from understudy.synth.measure.weighted_round import WeightedMarginal, weighted_round
+from understudy.synth.pairs.clipped import Clipped, left_by_cap
 from understudy.synth.pairs.gains import distances_noise, noisy_distances, roomy, worthwhile
-from understudy.synth.pairs.precision import columns_noise, filled, pair_weight
+from understudy.synth.pairs.precision import columns_noise, columns_share, filled, pair_weight
 from understudy.synth.select.cliques import gaining
 
 if TYPE_CHECKING:
@@ -73,8 +71,6 @@ GUMBEL = 2 * math.pi / math.sqrt(6)
 """The deviation of the noise that the exponential mechanism adds to a score, for epsilon 1."""
 OTHERS = 1.5
 """A pair's own noise, and the noise that it adds to all others."""
-SHARES = tuple(i / 10 for i in range(10))
-"""The shares of the remaining budget that are tried for measuring columns again."""
 ONLY_COLUMNS = (
     "Noise would exceed the signal in every pair of columns: each column is drawn independently, "
     "and no correlations are kept."
@@ -93,7 +89,7 @@ class Looks:
         model_limit: int | None,
     ) -> None:
         """Start with a model of single columns."""
-        self.measured: list[Measurement] = []
+        self._clipped = Clipped()
         self.chosen: list[Clique] = []
         self.coarser: str | None = None
         """What could not be measured, if a coarser plan had to be used."""
@@ -147,7 +143,7 @@ class Looks:
     def _fitted(
         self, start: Model | None, most: int, more: Iterable[Measurement] = (), stalled: float = 0.0
     ) -> Model:
-        measured = [*self.measured, *more]
+        measured = [*self._clipped.corrected(self.columns, start), *more]
         return estimate(
             self._domain,
             self._ones + measured,
@@ -158,6 +154,20 @@ class Looks:
             stalled=stalled,
         ).model
 
+    def _counted(self, pair: Clique, expected: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what selections would count of a pair if it is as expected."""
+        left = left_by_cap(self.columns, pair, expected, cap=self._bounding.cap)
+        return self._kept * left * expected
+
+    @property
+    def measured(self) -> tuple[Measurement, ...]:
+        """All measurements of pairs."""
+        return self._clipped.measured
+
+    def published(self) -> list[Measurement]:
+        """Return the measurements of pairs, with what bounding left of their cells."""
+        return self._clipped.published(self.columns, self.crowd, self._model)
+
     def _ask_columns_again(self, share: float) -> None:
         """Measure columns again, for a share of what is left."""
         if share > 0:
@@ -167,37 +177,19 @@ class Looks:
             self._ones = self.columns.evidence()
 
     def _columns_share(self, expected: Expected) -> float:
-        """Return the best share of what is left for measuring columns again.
-
-        A column's error is in all of its pairs, a pair's error in itself alone; both fall with the
-        square root of precision, and pairs inform their columns too.
-        """
+        """Return the best share of what is left for measuring columns again."""
         if not self.chosen:
             return 1.0
-        first, left = self._prices["first"], self._left
-        spent = math.sqrt(math.fsum(told * self._width([p]) for p, told in self._told.items()))
-        power, (_, off) = 2 / self._currency.power, self._plan(len(self.chosen))
-        sigmas, ones = columns_noise(self.columns, self._model.total), {}
-        in_pairs, told = 0.0, dict.fromkeys(self._domain, 0.0)
-        for name, noise in sigmas.items():
-            ones[name] = MEAN_SIZE * float(np.minimum(noise, self._model.marginal((name,))).sum())
-        for a, b in self.chosen:
-            in_pairs += float(np.minimum(off[a, b], expected[a, b]).sum())
-            precision = (MEAN_SIZE / off[a, b]) ** 2
-            told[a] += precision / self._domain[b]
-            told[b] += precision / self._domain[a]
-
-        def total(share: float) -> float:
-            pairs = (spent**2 + (1 - share) ** power * left**2) / (spent**2 + left**2)
-            again = 1 + share**power * (left / first) ** 2
-            now = {
-                n: each / math.sqrt(again + pairs * told[n] * float(sigmas[n].min()) ** 2)
-                for n, each in ones.items()
-            }
-            in_columns = math.fsum(math.hypot(now[a], now[b]) for a, b in self._pairs)
-            return in_columns + in_pairs / math.sqrt(pairs)
-
-        return min(SHARES, key=total)
+        had = math.fsum(told * self._width([p]) for p, told in self._told.items())
+        return columns_share(
+            columns_noise(self.columns, self._model.total),
+            {n: self._model.marginal((n,)) for n in self._domain},
+            {pair: expected[pair] for pair in self.chosen},
+            self._plan(len(self.chosen))[1],
+            pairs=self._pairs,
+            spent=(self._prices["first"], math.sqrt(had), self._left),
+            power=2 / self._currency.power,
+        )
 
     @property
     def _left(self) -> float:
@@ -321,7 +313,7 @@ class Looks:
         if steps < distances_noise(len(free), whole, self._bounding, self._currency)[1]:
             self._choose(expected, most, price=whole, tree=False)
             return 0
-        asked = [Candidate(clique=pair, expected=self._kept * expected[pair]) for pair in free]
+        asked = [Candidate(clique=p, expected=self._counted(p, expected[p])) for p in free]
         away, grains = noisy_distances(
             self._door, asked, bounding=self._bounding, grains=grains, looks=looks
         )
@@ -362,7 +354,7 @@ class Looks:
         _, off = self._plan(count)
         return {
             pair: gaining(
-                Candidate(clique=pair, expected=self._kept * expected[pair]),
+                Candidate(clique=pair, expected=self._counted(pair, expected[pair])),
                 OTHERS * self._kept * off[pair],
             )
             for pair in pairs
@@ -393,7 +385,7 @@ class Looks:
             self._door, asked, price=price, crowd=self.crowd, public=self._public
         )
         self.crowd = self.crowd.told(found, price=price)
-        self.measured += found
+        self._clipped = self._clipped.more(found, self.columns, self.crowd, price=price)
         each = price**2 / math.fsum(share * self._width([p]) for p, share in shares.items())
         for pair, share in shares.items():
             self._told[pair] = self._told.get(pair, 0.0) + share * each

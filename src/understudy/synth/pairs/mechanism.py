@@ -90,7 +90,7 @@ class Pairs(CompressionSettings):
         progress("drawing rows", 0)
         return looks.columns.synthesis(
             model,
-            looks.measured,
+            looks.published(),
             settings=self,
             rng=rng,
             notes=() if looks.coarser is None else (looks.coarser,),
@@ -107,6 +107,7 @@ class Pairs(CompressionSettings):
             prices=prices,
             rule=self.rule,
             progress=progress,
+            by_size=public is None or public.people is None,
         )
         looks = Looks(
             columns, prices=prices, most_cells=self.most_cells, model_limit=self.model_limit

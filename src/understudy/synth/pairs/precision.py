@@ -8,14 +8,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from understudy.budget import Norm
+from understudy.synth.measure.noise_levels import MEAN_SIZE
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from numpy.typing import NDArray
 
-    from understudy.door import Door, MergedDoor
+    from understudy.door import Clique, Door, MergedDoor
     from understudy.synth.measure.compression import Compressed
 
     Floats = NDArray[np.float64]
+
+SHARES = tuple(i / 10 for i in range(10))
+"""The shares of the remaining budget that are tried for measuring columns again."""
 
 
 def pair_weight(door: Door | MergedDoor, cells: int, share: float = 1.0) -> float:
@@ -41,7 +47,46 @@ def filled(had: Floats, widths: Floats, left: float) -> Floats:
 def columns_noise(columns: Compressed, rows: float) -> dict[str, Floats]:
     """Return the noise of each column's codes, in rows of a model of so many."""
     total, found = max(1.0, rows), {}
-    for support, m in zip(columns.supports, columns.measured, strict=True):
+    for support, m in zip(columns.supports, columns.measured, strict=False):
         counted = max(1.0, float(m.values.sum())) / total
         found[support.column] = m.scale / counted * np.sqrt(np.bincount(support.codes))
     return found
+
+
+def columns_share(
+    sigmas: Mapping[str, Floats],
+    columns: Mapping[str, Floats],
+    chosen: Mapping[Clique, Floats],
+    off: Mapping[Clique, float],
+    *,
+    pairs: Sequence[Clique],
+    spent: tuple[float, float, float],
+    power: float,
+) -> float:
+    """Return the best share of what is left for measuring columns again.
+
+    A column's error is in all of its pairs, a pair's error in itself alone; both fall with the
+    square root of precision, and pairs inform their columns too.  ``sigmas`` is the noise of
+    columns, and ``off`` that of pairs; ``columns`` and ``chosen`` are what is expected of them;
+    ``spent`` on columns, on pairs, and left.
+    """
+    first, before, left = spent
+    ones = {n: MEAN_SIZE * float(np.minimum(s, columns[n]).sum()) for n, s in sigmas.items()}
+    in_pairs, told = 0.0, dict.fromkeys(columns, 0.0)
+    for (a, b), table in chosen.items():
+        in_pairs += float(np.minimum(off[a, b], table).sum())
+        precision = (MEAN_SIZE / off[a, b]) ** 2
+        told[a] += precision / len(columns[b])
+        told[b] += precision / len(columns[a])
+
+    def total(share: float) -> float:
+        of_pairs = (before**2 + (1 - share) ** power * left**2) / (before**2 + left**2)
+        again = 1 + share**power * (left / first) ** 2
+        now = {
+            n: each / math.sqrt(again + of_pairs * told[n] * float(sigmas[n].min()) ** 2)
+            for n, each in ones.items()
+        }
+        in_columns = math.fsum(math.hypot(now[a], now[b]) for a, b in pairs)
+        return in_columns + in_pairs / math.sqrt(of_pairs)
+
+    return min(SHARES, key=total)

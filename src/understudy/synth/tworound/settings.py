@@ -52,7 +52,8 @@ class TwoRoundSettings(CompressionSettings):
     selection_share: float = 0.1
     """The share of the budget for choosing cliques under DP."""
     published: bool = False
-    """Calibrate by the Rényi conversion in integer orders, as the document does."""
+    """Do what the document does: calibrate by the Rényi conversion in integer orders, and merge all
+    rare codes of a column, ordered or not, into one *other*, which is spread evenly."""
 
     def __post_init__(self) -> None:
         """Raise on settings out of bounds, and turn lists into tuples."""
@@ -77,7 +78,8 @@ class TwoRoundSettings(CompressionSettings):
         grouped = any(name == column for _, column, _ in self.coarse)
         return Rule(
             threshold=0.0 if grouped else threshold,
-            rare=self.rare,
+            rare="other" if self.published else self.rare,
             most=self.most_values,
             bins=self.bins,
+            evenly=self.published,
         )

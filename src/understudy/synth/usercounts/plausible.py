@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 SMOOTHED = 3.0
 """The weight of a mean period's public count in an expectation, beside 1 for the cell's own."""
+CYCLES = {"quarter": 4, "month": 12, "weekday": 7, "hour": 24}
+"""Periods that come again, by the last word of a column's name."""
 LEVEL_SPREAD = 0.5
 """The expected relative difference of a total from the public one."""
 
@@ -74,8 +76,20 @@ class TimedDomain:
         whole = tuple(self.domain.values())
         return np.broadcast_to(values.reshape(shape), whole).reshape(-1)
 
+    @property
+    def wraps(self) -> bool:
+        """Whether the first period follows the last: months, say, of one year or of any."""
+        if not self.time:
+            return False
+        size = CYCLES.get(self.time[-1].lower().split("_")[-1])
+        return size == self.domain[self.time[-1]] == self.domain.cells(self.time)
+
     def near(self, there: Mask, periods: int) -> Mask:
-        """Widen a set of cells by ``periods`` periods before and after, within the schema."""
+        """Widen a set of cells by ``periods`` periods before and after, within the schema.
+
+        Public periods are of another year: where only months tell them apart, December is before
+        January too.
+        """
         if not self.time:
             return there
         by_period = self._by_period(there)
@@ -83,6 +97,8 @@ class TimedDomain:
         for far in range(1, min(periods, count - 1) + 1):
             wide[:, far:] |= by_period[:, :-far]
             wide[:, :-far] |= by_period[:, far:]
+            if self.wraps:
+                wide |= np.roll(by_period, far, axis=1) | np.roll(by_period, -far, axis=1)
         return self._by_cell(wide)
 
     def smooth(self, people: Floats) -> Floats:

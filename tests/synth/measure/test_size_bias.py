@@ -1,0 +1,195 @@
+"""Size bias: what bounding leaves of a cell is known from columns by size class."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import understudy as us
+from understudy.door import Measurement
+from understudy.schema import Id, Integer, Schema
+from understudy.synth.measure.size_bias import (
+    SIZE,
+    SizeBias,
+    by_size_class,
+    corrected,
+    size_classes,
+    summed,
+)
+from understudy.synth.measure.sizes import Sizes
+from understudy.synth.measure.support import Support
+from understudy.synth.measure.weighted_round import WeightedMarginal
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+CODES = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Crowd:
+    """People of many sizes, whose codes depend on their size, and two columns that agree."""
+
+    person: NDArray[np.int64]
+    codes: dict[str, NDArray[np.int64]]
+
+    @classmethod
+    def made(cls, seed: int, people: int = 4000) -> Crowd:
+        rng = np.random.default_rng(seed)
+        sizes = np.minimum(1 + rng.pareto(1.0, people).astype(np.int64), 60)
+        often = sizes > np.median(np.repeat(sizes, sizes))
+        person = np.repeat(np.arange(people), sizes)
+        codes = {}
+        for name in "ab":
+            low = rng.choice(CODES, len(person), p=[0.6, 0.2, 0.15, 0.05])
+            codes[name] = np.where(often[person], CODES - 1 - low, low)
+        return cls(person, codes)
+
+    @property
+    def sizes(self) -> Sizes:
+        return Sizes(np.bincount(np.bincount(self.person))[1:].astype(np.float64))
+
+    def counts(
+        self, *names: str, weights: NDArray[np.float64] | None = None
+    ) -> NDArray[np.float64]:
+        cells = np.zeros(len(self.person), dtype=np.int64)
+        for name in names:
+            cells = cells * CODES + self.codes[name]
+        found = np.bincount(cells, weights=weights, minlength=CODES ** len(names))
+        return found.astype(np.float64)
+
+
+def learned(crowd: Crowd, *, cap: int, noise: float, seed: int = 0) -> tuple[SizeBias, Crowd]:
+    """Learn from counts by size class, where a person counts for at most ``cap`` rows."""
+    size = size_classes(crowd.sizes)
+    assert size is not None
+    each = np.bincount(crowd.person)[crowd.person]
+    place = np.searchsorted(size.starts, each, side="right") - 1
+    rng, answers, supports = np.random.default_rng(seed), [], []
+    for name, codes in crowd.codes.items():
+        cells = codes * len(size.starts) + place
+        exact = np.bincount(cells, np.minimum(1, cap / each), CODES * len(size.starts))
+        values = exact + rng.normal(0, noise, len(exact))
+        answers.append(Measurement(clique=(name, SIZE), values=values, scale=noise))
+        every = np.ones(CODES, dtype=bool)
+        supports.append(
+            Support(column=name, codes=np.arange(CODES), likely=every * 1.0, supported=every)
+        )
+    found = SizeBias.of(
+        answers,
+        supports,
+        sizes=crowd.sizes,
+        starts=size.starts,
+        length=float(cap),
+        repeats=1.0,
+        error=0.0,
+    )
+    return found, crowd
+
+
+def off(found: NDArray[np.float64], true: NDArray[np.float64]) -> float:
+    return 0.5 * float(np.abs(found / found.sum() - true / true.sum()).sum())
+
+
+@pytest.mark.parametrize("names", [("a",), ("b",), ("a", "b")])
+def test_counts_over_what_is_left_are_those_of_all_rows(names: tuple[str, ...]) -> None:
+    bias, crowd = learned(Crowd.made(1), cap=3, noise=1.0)
+    each = np.bincount(crowd.person)[crowd.person]
+    true, biased = crowd.counts(*names), crowd.counts(*names, weights=np.minimum(1, 3 / each))
+    over = bias.over(names, bias.left(3.0, 1.0), true)
+    assert off(biased, true) > 0.1
+    assert off(biased / over, true) < 0.25 * off(biased, true)
+
+
+def test_where_noise_drowns_classes_nothing_is_corrected() -> None:
+    bias, crowd = learned(Crowd.made(2), cap=3, noise=1e5)
+    over = bias.over(("a", "b"), bias.capped(3), crowd.counts("a", "b"))
+    np.testing.assert_allclose(over, 1, atol=0.35)
+    bias, crowd = learned(Crowd.made(2), cap=3, noise=1.0)
+    over = bias.over(("a", "b"), bias.capped(3), crowd.counts("a", "b"))
+    assert over.max() / over.min() > 2
+
+
+@given(st.lists(st.integers(0, 50), min_size=1, max_size=40).filter(any))
+def test_classes_begin_at_one_and_all_have_people(people: list[int]) -> None:
+    sizes = Sizes(np.array(people, dtype=np.float64))
+    found = size_classes(sizes)
+    if found is None:
+        return
+    assert found.starts[0] == 1
+    assert len(found.starts) > 1
+    each = np.add.reduceat(sizes.people, np.array(found.starts) - 1)
+    assert (each[1:] > 0).all()
+
+
+def test_people_with_one_row_each_are_not_split() -> None:
+    assert size_classes(Sizes(np.array([500.0]))) is None
+
+
+@given(st.integers(0, 2**32))
+def test_what_is_left_averages_to_one(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    bias, _ = learned(Crowd.made(3, people=200), cap=2, noise=float(rng.uniform(0.1, 50)))
+    expected = rng.random(CODES**2)
+    over = bias.over(("a", "b"), bias.left(2.0, 1.0), expected)
+    assert (over > 0).all()
+    assert over @ expected == pytest.approx(expected.sum())
+
+
+def test_a_columns_counts_are_summed_over_classes() -> None:
+    m = Measurement(clique=("a", SIZE), values=np.arange(6.0), scale=2.0, group="g")
+    found = summed(m, 3)
+    assert (found.clique, found.values.tolist(), found.group) == (("a",), [3.0, 12.0], "g")
+    assert found.scale == pytest.approx(2 * 3**0.5)
+
+
+def test_a_round_of_both_gives_classes_a_share_of_the_precision() -> None:
+    size = size_classes(Sizes(np.array([4.0, 3.0, 2.0, 2.0, 2.0, 2.0])))
+    assert size is not None
+    (asked,) = by_size_class([WeightedMarginal(clique=("a",))], size)
+    # Noise is as the cubic root of 1 / (cells × weight²).
+    ratio = (len(size.starts) * asked.weight**2) ** (2 / 3)
+    assert asked.clique == ("a", SIZE)
+    assert ratio == pytest.approx(0.3 / 0.7)
+
+
+def test_a_corrected_measurement_counts_a_share_of_each_cell() -> None:
+    m = Measurement(clique=("a",), values=np.array([5.0, 8.0]), scale=1.0, group="g")
+    found = corrected(m, np.array([0.5, 2.0]))
+    assert found.group is None
+    assert found.weights is not None
+    assert found.weights.tolist() == [0.5, 2.0]
+    assert found.matrix(2).forward(np.array([10.0, 4.0])).tolist() == [5.0, 8.0]
+
+
+def test_a_release_has_rows_of_people_who_have_many() -> None:
+    """A code that only people with many rows have keeps its share, at any clipping."""
+    crowd = Crowd.made(4, people=20_000)
+    schema = Schema(
+        "t", (Id(name="who"), *(Integer(name=n, min=0, max=CODES - 1) for n in crowd.codes))
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        release = us.open(
+            private={"who": crowd.person, **crowd.codes},
+            schema=schema,
+            unit=us.Unit("who"),
+            bounding=us.Norm(),
+            budget=us.Budget(epsilon=2, delta=1e-6),
+            ledger=Path(folder) / "t.ledger",
+        ).run(us.Pairs())
+    made, _ = schema.released().encode(release.columns)
+    true = crowd.counts("a", "b")
+    found = np.bincount(
+        made["a"].astype(np.int64) * schema.domain["b"] + made["b"],
+        minlength=schema.domain["a"] * schema.domain["b"],
+    )
+    shape = (schema.domain["a"], schema.domain["b"])
+    kept = found.reshape(shape)[:CODES, :CODES].reshape(-1).astype(np.float64)
+    assert off(kept, true) < 0.06
