@@ -30,6 +30,7 @@ if sys.platform == "win32":
 from understudy.synth.registry import MECHANISMS
 
 if TYPE_CHECKING:
+    from understudy.asking import ask_determined
     from understudy.budget import Budget, Norm, Sample, Unit, Weights
     from understudy.distances import accuracy, save_accuracy
     from understudy.engine import Database, SparkTable
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
         Sum,
         UniquePerPerson,
     )
+    from understudy.schema.known import Known
     from understudy.session import Session, discover
     from understudy.synth.adagrid import AdaGrid
     from understudy.synth.aim import AIM
@@ -81,6 +83,7 @@ __all__ = [
     "Estimate",
     "Implies",
     "Independent",
+    "Known",
     "Ledger",
     "Lives",
     "Never",
@@ -102,6 +105,7 @@ __all__ = [
     "Weights",
     "__version__",
     "accuracy",
+    "ask_determined",
     "auto",
     "combine",
     "discover",
@@ -122,6 +126,7 @@ _HOMES = {
     "Determines": ("understudy.schema.constraints", "Determines"),
     "Estimate": ("understudy.release", "Estimate"),
     "Implies": ("understudy.schema.constraints", "Implies"),
+    "Known": ("understudy.schema.known", "Known"),
     "Ledger": ("understudy.ledger", "Ledger"),
     "Never": ("understudy.schema.constraints", "Never"),
     "Norm": ("understudy.budget", "Norm"),
@@ -138,6 +143,7 @@ _HOMES = {
     "Unit": ("understudy.budget", "Unit"),
     "Weights": ("understudy.budget", "Weights"),
     "accuracy": ("understudy.distances", "accuracy"),
+    "ask_determined": ("understudy.asking", "ask_determined"),
     "auto": ("understudy.synth.auto", "auto"),
     "combine": ("understudy.release", "combine"),
     "discover": ("understudy.session", "discover"),

@@ -20,6 +20,7 @@ from understudy.schema import Schema
 from understudy.session import open_session
 
 if TYPE_CHECKING:
+    from understudy.schema.known import Known
     from understudy.session import Session
 
 EACH_ROW = "each-row"
@@ -42,6 +43,7 @@ def open(  # noqa: A001  as `understudy.open`
     bounding: Bounding | str,
     budget: Budget,
     ledger: str | Path,
+    known: Sequence[Known | Mapping[str, Any] | str | Path] = (),
     i_know: bool = False,
 ) -> Session:
     """Open a session; nothing is read or spent before `Session.run`.
@@ -55,6 +57,9 @@ def open(  # noqa: A001  as `understudy.open`
     words: ``"norm"``, ``"weights:150"``.  The ledger is created if it does not exist, with this
     budget as the table's total.  An epsilon above 20 or a delta above 0.01 protects hardly
     anyone, and is refused unless ``i_know`` is true.
+
+    ``known`` are counts that everyone knows, as `Known`, as plain data or as paths of CSV files:
+    the release's rows follow them.
 
         session = us.open(
             private="trips-2020.parquet",
@@ -84,6 +89,7 @@ def open(  # noqa: A001  as `understudy.open`
         bounding=bounding_of(bounding),
         budget=budget,
         ledger=_path(ledger),
+        known=known,
     )
 
 

@@ -17,7 +17,17 @@ if TYPE_CHECKING:
     from understudy.schema import Schema
     from understudy.synth import Mechanism
 
-PARAMETERS = ("mechanism", "schema", "unit", "bounding", "budget", "ledger", "public", "i_know")
+PARAMETERS = (
+    "mechanism",
+    "schema",
+    "unit",
+    "bounding",
+    "budget",
+    "ledger",
+    "public",
+    "i_know",
+    "known",
+)
 MOST_SHOWN = 120
 """The most characters of a setting that are shown."""
 
@@ -59,6 +69,7 @@ class Synthesizer:
         ledger: str | Path,
         public: object = None,
         i_know: bool = False,
+        known: Sequence[Any] = (),
     ) -> None:
         """Store the settings as they are; nothing is read or spent before `fit`."""
         self.mechanism = mechanism
@@ -69,6 +80,7 @@ class Synthesizer:
         self.ledger = ledger
         self.public = public
         self.i_know = i_know
+        self.known = known
 
     def fit(self, private: object, y: object = None) -> Self:
         """Run the mechanism on a private table, and store the release as ``release_``.
@@ -85,6 +97,7 @@ class Synthesizer:
             budget=self.budget,
             ledger=self.ledger,
             i_know=self.i_know,
+            known=self.known,
         )
         self.release_ = session.run(self.mechanism or "auto")
         return self
@@ -139,7 +152,7 @@ class Synthesizer:
 
     def __repr__(self) -> str:
         """Show the settings; of a table in memory, only its type."""
-        given = [f"{name}={_shown(getattr(self, name))}" for name in PARAMETERS[1:-2]]
+        given = [f"{name}={_shown(getattr(self, name))}" for name in PARAMETERS[1:-3]]
         if self.public is not None:
             words = isinstance(self.public, (str, Path))
             given.append(

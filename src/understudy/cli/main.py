@@ -87,6 +87,13 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     )
     add_budget(parser)
     add_i_know(parser)
+    parser.add_argument(
+        "--known",
+        metavar="[people:]FILE",
+        action="append",
+        help="a CSV file of counts that everyone knows, which rows follow: columns and 'count'; "
+        "'people:' where it counts people; may be repeated",
+    )
     parser.add_argument("--ledger", help="the table's ledger; created if it does not exist")
     parser.add_argument(
         "--mechanism", metavar="NAME", help=f"{', '.join(sorted(MECHANISMS))} (default: auto)"

@@ -26,6 +26,7 @@ from understudy.release.estimates import estimate, part_labels
 from understudy.release.evidence import load_evidence, save_evidence
 from understudy.release.files import check_target, checksum, new_folder
 from understudy.release.from_disk import MANIFEST, Stored, read_manifest
+from understudy.release.known_facts import known_kept
 from understudy.release.people import Apart
 from understudy.release.quality import Quality, quality
 from understudy.release.replicates import replicas
@@ -291,7 +292,8 @@ class Release(Contents):
             text = json.dumps(told, indent=2, ensure_ascii=False)
             (folder / f"{name}{DOCUMENT}").write_text(text + "\n", encoding="utf-8")
         files = {p.name: checksum(p) for p in sorted(folder.iterdir())}
-        whole = {**self.manifest, **checked.facts(), "files": files}
+        known = {"known": known_kept(self)} if "known" in self.manifest else {}
+        whole = {**self.manifest, **checked.facts(), **known, "files": files}
         manifest = json.dumps(whole, indent=2, ensure_ascii=False)
         (folder / MANIFEST).write_text(manifest + "\n", encoding="utf-8")
 

@@ -29,12 +29,14 @@ from understudy.errors import BudgetError, LedgerMismatchError, UsageError, seal
 from understudy.ledger import Ledger, new_key
 from understudy.public import PublicTable, following, silent
 from understudy.release import build
+from understudy.release.known import totals_of
 from understudy.schema import Schema
+from understudy.schema.known import Known, known_totals
 from understudy.synth import mechanism_from_dict, mechanism_of, mechanism_to_dict
 from understudy.vault import PrivateDoor, PrivateTable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from understudy.engine import Engine
     from understudy.ledger import Run
@@ -71,6 +73,8 @@ class Session:
     ledger: Path
     total: Budget | None = None
     """The table's total, if the ledger does not exist yet; None for this run's budget."""
+    known: tuple[Known, ...] = ()
+    """Counts that everyone knows, which the release's rows follow."""
 
     def __post_init__(self) -> None:
         """Resolve the unit, and raise on arguments that cannot be combined."""
@@ -85,6 +89,10 @@ class Session:
                 hint="use Weights or Sample, or a delta above 0",
             )
         object.__setattr__(self, "unit", self.person)
+        self.schema.keeper.check_asked()
+        totals_of(
+            self.schema, self.person, self.known, two_tables=two_tables(self.private) is not None
+        )
 
     @property
     def person(self) -> ResolvedUnit:
@@ -121,6 +129,7 @@ class Session:
                 "mechanism": mechanism_to_dict(mechanism),
                 "bounding": bounding_to_dict(self.bounding),
                 "schema": self.schema.to_dict(),
+                **({"known": [k.to_plain() for k in self.known]} if self.known else {}),
                 **({"tables": 2} if table.two_tables else {}),
                 # Seeds the drawing of rows, so that a resumed run draws the same ones.
                 "sampling_seed": str(secrets.randbits(128)),
@@ -143,6 +152,11 @@ class Session:
             for what, asked, found in (
                 ("schema", self.schema.to_dict(), request["schema"]),
                 ("bounding", bounding_to_dict(self.bounding), request["bounding"]),
+                (
+                    "set of known totals",
+                    [k.to_plain() for k in self.known],
+                    request.get("known", []),
+                ),
                 ("number of private tables", 1 + table.two_tables, request.get("tables", 1)),
             ):
                 # As text: the order of columns decides what a mechanism asks.
@@ -151,8 +165,9 @@ class Session:
                         f"run {run.number} was started with another {what}",
                         hint=f"resume it with the {what} it was started with",
                     )
-            mechanism = mechanism_from_dict(request["mechanism"])
-            return self._finish(mechanism, table, run, public, progress)
+            return self._finish(
+                mechanism_from_dict(request["mechanism"]), table, run, public, progress
+            )
 
     def ask(
         self,
@@ -238,6 +253,7 @@ class Session:
             ledger={"run": run.number, "total": state.total.to_dict(), "head": state.head},
             rng=rng,
             two_tables=table.two_tables,
+            known=self.known,
         )
 
 
@@ -270,6 +286,7 @@ def open_session(
     bounding: Bounding,
     budget: Budget,
     ledger: str | Path,
+    known: Sequence[Any] = (),
 ) -> Session:
     """Open a session; nothing is read or spent before `Session.run`.
 
@@ -289,15 +306,15 @@ def open_session(
         )
         release = session.run(us.Auto())
     """
-    declared = schema if isinstance(schema, Schema) else Schema.read(schema)
     return Session(
         private=private,
         public=public,
-        schema=declared,
+        schema=schema if isinstance(schema, Schema) else Schema.read(schema),
         unit=unit,
         bounding=bounding,
         budget=budget,
         ledger=Path(ledger),
+        known=known_totals(known),
     )
 
 
@@ -316,7 +333,7 @@ def reopen_session(
             f"the ledger {path} has not been assigned to a table and unit yet"
         )
     note = run.request["note"]
-    session = Session(
+    return Session(
         private=private if private is not None else note.get("private"),
         public=public if public is not None else note.get("public"),
         schema=Schema.from_dict(run.request["schema"]),
@@ -324,5 +341,5 @@ def reopen_session(
         bounding=bounding_from_dict(run.request["bounding"]),
         budget=run.budget,
         ledger=path,
-    )
-    return session, note
+        known=known_totals(run.request.get("known", ())),
+    ), note
