@@ -113,7 +113,7 @@ def test_settings_are_read_and_changed_by_name(tmp_path: Path) -> None:
     asked = synthesizer.get_params(deep=False)
     assert list(asked) == [
         "mechanism", "schema", "unit", "bounding", "budget", "ledger", "public", "i_know",
-        "screening",
+        "known", "screening",
     ]  # fmt: skip
     assert us.Synthesizer(**asked).get_params() == asked
     new = us.Budget(epsilon=1, delta=1e-9)

@@ -30,6 +30,7 @@ if sys.platform == "win32":
 from understudy.synth.registry import MECHANISMS
 
 if TYPE_CHECKING:
+    from understudy.asking import ask_determined
     from understudy.budget import Budget, Norm, Sample, Unit, Weights
     from understudy.distances import accuracy, save_accuracy
     from understudy.engine import Database, SparkTable
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from understudy.pages import report
     from understudy.public import Accuracy, PublicTable, read_public
     from understudy.rehearsal import open  # noqa: A004
-    from understudy.release import Estimate, Release
+    from understudy.release import Combined, Estimate, Release, combine
     from understudy.schema import Schema
     from understudy.schema.constraints import (
         ConstantPerPerson,
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
         Sum,
         UniquePerPerson,
     )
+    from understudy.schema.known import Known
     from understudy.session import Session, discover
     from understudy.synth.adagrid import AdaGrid
     from understudy.synth.aim import AIM
@@ -74,12 +76,14 @@ __all__ = [
     "Auto",
     "BestOf",
     "Budget",
+    "Combined",
     "ConstantPerPerson",
     "Database",
     "Determines",
     "Estimate",
     "Implies",
     "Independent",
+    "Known",
     "Ledger",
     "Lives",
     "Never",
@@ -101,7 +105,9 @@ __all__ = [
     "Weights",
     "__version__",
     "accuracy",
+    "ask_determined",
     "auto",
+    "combine",
     "discover",
     "from_marginals",
     "open",
@@ -114,11 +120,13 @@ _HOMES = {
     **{name: (module, name) for name, module in MECHANISMS.homes.items()},
     "Accuracy": ("understudy.public", "Accuracy"),
     "Budget": ("understudy.budget", "Budget"),
+    "Combined": ("understudy.release", "Combined"),
     "ConstantPerPerson": ("understudy.schema.constraints", "ConstantPerPerson"),
     "Database": ("understudy.engine", "Database"),
     "Determines": ("understudy.schema.constraints", "Determines"),
     "Estimate": ("understudy.release", "Estimate"),
     "Implies": ("understudy.schema.constraints", "Implies"),
+    "Known": ("understudy.schema.known", "Known"),
     "Ledger": ("understudy.ledger", "Ledger"),
     "Never": ("understudy.schema.constraints", "Never"),
     "Norm": ("understudy.budget", "Norm"),
@@ -135,7 +143,9 @@ _HOMES = {
     "Unit": ("understudy.budget", "Unit"),
     "Weights": ("understudy.budget", "Weights"),
     "accuracy": ("understudy.distances", "accuracy"),
+    "ask_determined": ("understudy.asking", "ask_determined"),
     "auto": ("understudy.synth.auto", "auto"),
+    "combine": ("understudy.release", "combine"),
     "discover": ("understudy.session", "discover"),
     "from_marginals": ("understudy.marginals", "from_marginals"),
     "open": ("understudy.rehearsal", "open"),

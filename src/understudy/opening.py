@@ -21,6 +21,7 @@ from understudy.session import open_session
 from understudy.synth.screening import SHARE
 
 if TYPE_CHECKING:
+    from understudy.schema.known import Known
     from understudy.session import Session
 
 EACH_ROW = "each-row"
@@ -45,6 +46,7 @@ def open(  # noqa: A001  as `understudy.open`
     bounding: Bounding | str,
     budget: Budget,
     ledger: str | Path,
+    known: Sequence[Known | Mapping[str, Any] | str | Path] = (),
     i_know: bool = False,
     screening: float = 0.0,
 ) -> Session:
@@ -59,6 +61,9 @@ def open(  # noqa: A001  as `understudy.open`
     words: ``"norm"``, ``"weights:150"``.  The ledger is created if it does not exist, with this
     budget as the table's total.  An epsilon above 20 or a delta above 0.01 protects hardly
     anyone, and is refused unless ``i_know`` is true.
+
+    ``known`` are counts that everyone knows, as `Known`, as plain data or as paths of CSV files:
+    the release's rows follow them.
 
     With ``screening=0.01`` a run first spends that share of its budget to ask whether columns can
     be read as the schema declares them, and stops with an `UnreadableError` if not.  By default it
@@ -92,6 +97,7 @@ def open(  # noqa: A001  as `understudy.open`
         bounding=bounding_of(bounding),
         budget=budget,
         ledger=_path(ledger),
+        known=known,
         screening=screening_of(screening),
     )
 

@@ -26,6 +26,7 @@ PARAMETERS = (
     "ledger",
     "public",
     "i_know",
+    "known",
     "screening",
 )
 MOST_SHOWN = 120
@@ -69,6 +70,7 @@ class Synthesizer:
         ledger: str | Path,
         public: object = None,
         i_know: bool = False,
+        known: Sequence[Any] = (),
         screening: float = 0.0,
     ) -> None:
         """Store the settings as they are; nothing is read or spent before `fit`."""
@@ -80,6 +82,7 @@ class Synthesizer:
         self.ledger = ledger
         self.public = public
         self.i_know = i_know
+        self.known = known
         self.screening = screening
 
     def fit(self, private: object, y: object = None) -> Self:
@@ -97,6 +100,7 @@ class Synthesizer:
             budget=self.budget,
             ledger=self.ledger,
             i_know=self.i_know,
+            known=self.known,
             screening=self.screening,
         )
         self.release_ = session.run(self.mechanism or "auto")
@@ -152,7 +156,7 @@ class Synthesizer:
 
     def __repr__(self) -> str:
         """Show the settings; of a table in memory, only its type."""
-        given = [f"{name}={_shown(getattr(self, name))}" for name in PARAMETERS[1:-3]]
+        given = [f"{name}={_shown(getattr(self, name))}" for name in PARAMETERS[1:-4]]
         if self.public is not None:
             words = isinstance(self.public, (str, Path))
             given.append(

@@ -110,6 +110,7 @@ def test_the_facts_are_one_object(city: Place) -> None:
         "quality",
         "signal",
         "constraints",
+        "known",
         "crowd",
         "ledger",
         "warnings",

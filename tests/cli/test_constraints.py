@@ -8,6 +8,8 @@ import tomllib
 
 import pytest
 
+import understudy as us
+from tests.cli.drafted import runfile
 from tests.cli.place import Place
 from tests.schema.importers.test_patterns import trips
 
@@ -86,3 +88,19 @@ def test_check_needs_no_people_in_the_public_table(city: Place) -> None:
         public = f"--public={city / 'less.csv'}"
         out = city.fine("check", run, "--mechanism=independent", public)
         assert [told in line for line in out.splitlines() if "rule     paid" in line] == [True]
+
+
+def test_the_command_line_asks_by_itself(place: Place) -> None:
+    rule = '\n[[constraints]]\ndetermines = { hour = "colour" }\nasked = true\n'
+    path = place / "schema.toml"
+    path.write_text(path.read_text(encoding="utf-8") + rule, encoding="utf-8")
+    given = runfile(place, epsilon=15)
+    assert "colour follows from hour" not in place.fine("check", given)
+    assert place.spent() is None
+    facts = place.facts("synth", given)
+    assert facts["guarantee"]["epsilon"] == pytest.approx(15, abs=1e-6)
+    release = us.Release.read(place / "out")
+    (rule_told,) = release.schema.constraints
+    assert isinstance(rule_told, us.Determines)
+    assert rule_told.asked
+    assert len(rule_told.pairs) == 4

@@ -13,7 +13,7 @@ from understudy.schema import Schema
 
 
 def released(
-    codes: dict[str, Any], who: Any, schema: Schema, rng: np.random.Generator
+    codes: dict[str, Any], who: Any, schema: Schema, rng: np.random.Generator, **more: Any
 ) -> us.Release:
     """Release codes as rows of the people ``who``, without a model."""
     held = Batches.held({n: c.astype(np.int32) for n, c in codes.items()}, who)
@@ -27,4 +27,5 @@ def released(
         charges=[],
         ledger={"run": 1, "head": "abc"},
         rng=rng,
+        **more,
     )

@@ -54,7 +54,7 @@ TWO_ROUND = (
         name="codes that the private table has are supported, whatever was answered",
         kind="the domain is read from the data",
         file="synth/measure/compression.py",
-        old="        return cls(\n",
+        old="        found = cls(\n",
         new="""        table = door._table  # type: ignore[attr-defined]
         for support in supports:
             code = table.code[support.column]
@@ -64,7 +64,7 @@ TWO_ROUND = (
             for c, held in enumerate(own):
                 support.codes[c] = number[held]
                 number[True] += held
-        return cls(
+        found = cls(
 """,
         caught_by=f"{TWO_ROUNDS}::test_support_is_found_from_noisy_answers_alone",
     ),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from understudy.budget import Budget, Unit
 from understudy.errors import MissingFileError, UsageError
 from understudy.opening import EACH_ROW, bounding_of
+from understudy.schema.known import Known
 from understudy.synth import mechanism_from_dict
 from understudy.synth.adagrid import AdaGrid
 from understudy.synth.bestof import BestOf
@@ -22,12 +23,15 @@ if TYPE_CHECKING:
 BOUNDINGS = "weights:C, sample:C, weights:public or norm"
 PUBLIC_CAP = "weights:public"
 """Weights with a cap that the mechanism chooses from the public table."""
+OF_PEOPLE = "people:"
+"""Before the name of a file that counts people."""
 _OF_A_RUN = ("schema", "unit", "bounding", "epsilon", "delta", "ledger")
 _OF_SYNTH = (*_OF_A_RUN, "out")
 _OF_A_RECIPE = ("parameters", "ledger", "out")
 _ONLY_OF_A_RECIPE = ("parameters", "lists", "groups", "noise")
 _NOT_OF_A_RECIPE = (
-    *("people", "schema", "unit", "null_ids", "mechanism", "format", "best_of", "screening"),
+    *("people", "schema", "unit", "null_ids", "mechanism", "format", "best_of"),
+    *("known", "screening"),
 )
 
 
@@ -48,6 +52,19 @@ def private(options: argparse.Namespace) -> str | dict[str, str]:
 def bounding(text: str) -> Bounding:
     """Parse a bounding: its kind, and its cap where it has one."""
     return bounding_of(text, allowed=BOUNDINGS)
+
+
+def known(options: argparse.Namespace) -> tuple[Known, ...]:
+    """Parse known totals: files of counts, or the tables of a run file."""
+    return tuple(
+        _counts(each) if isinstance(each, str) else Known.from_plain(each)
+        for each in options.known or ()
+    )
+
+
+def _counts(text: str) -> Known:
+    file = text.removeprefix(OF_PEOPLE)
+    return Known.read(file) if file == text else Known.read(file, of="people")
 
 
 def of_recipe(options: argparse.Namespace) -> dict[str, Any]:

@@ -88,6 +88,13 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     )
     add_budget(parser)
     add_i_know(parser)
+    parser.add_argument(
+        "--known",
+        metavar="[people:]FILE",
+        action="append",
+        help="a CSV file of counts that everyone knows, which rows follow: columns and 'count'; "
+        "'people:' where it counts people; may be repeated",
+    )
     add_screening(parser)
     parser.add_argument("--ledger", help="the table's ledger; created if it does not exist")
     parser.add_argument(

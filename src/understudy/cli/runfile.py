@@ -32,6 +32,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "settings": (dict,),
     "groups": (dict,),
     "best_of": (int, str),
+    "known": (list,),
 }
 _CALLED: dict[tuple[type, ...], str] = {
     (str,): "a string",
@@ -40,6 +41,7 @@ _CALLED: dict[tuple[type, ...], str] = {
     (int, str): "a number, or names",
     (bool,): "true or false",
     (dict,): "a table",
+    (list,): "[[known]], tables of counts",
 }
 _CHOICES = {
     "null_ids": ("drop", "one"),
@@ -105,6 +107,8 @@ def _checked(told: dict[str, Any], path: Path) -> dict[str, Any]:
 
 def _placed(folder: Path, name: str, value: Any) -> Any:  # noqa: ANN401  whatever TOML holds
     """Return a path relative to the working directory."""
+    if name == "known":
+        return [_counts_placed(folder, each) for each in value]
     if name == "groups":
         return [f"{column}={folder / str(file)}" for column, file in value.items()]
     if name in _TABLES and isinstance(value, dict):
@@ -112,6 +116,12 @@ def _placed(folder: Path, name: str, value: Any) -> Any:  # noqa: ANN401  whatev
     if name in _TABLES:
         return located(value, lambda path: str(folder / path))
     return str(folder / value) if name in _FILES else value
+
+
+def _counts_placed(folder: Path, known: Any) -> Any:  # noqa: ANN401  whatever TOML holds
+    if not isinstance(known, dict) or not isinstance(known.get("counts_from"), str):
+        return known
+    return {**known, "counts_from": str(folder / known["counts_from"])}
 
 
 def located(table: str, place: Callable[[Path], str]) -> str:

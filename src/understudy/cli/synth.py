@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from understudy.asking import ask_determined, in_two, without_asked
 from understudy.budget import Budget
 from understudy.cli import arguments
 from understudy.cli.output import tell
@@ -70,8 +72,10 @@ def opened(
     i_know = options.i_know or rehearsing
     private = arguments.private(options)
     check_apart(private, options.public)
-    schema = Schema.read(options.schema)
+    declared = Schema.read(options.schema)
+    schema = without_asked(declared)
     unit = arguments.unit(options.unit, options.null_ids)
+    known = arguments.known(options)
     budget = Budget(epsilon=options.epsilon, delta=options.delta)
     refuse(budget, people=None, i_know=i_know, how=I_KNOW)
     public = None
@@ -85,7 +89,7 @@ def opened(
         assert public is not None  # noqa: S101  the chooser was refused without one
         progress("choosing the cap", 0)
         bounding = chooser.weights(public, budget=budget)
-    return open_session(
+    session = open_session(
         private=private,
         public=public,
         schema=schema,
@@ -93,8 +97,30 @@ def opened(
         bounding=bounding,
         budget=budget,
         ledger=options.ledger,
+        known=known,
         screening=screening_of(options.screening or 0.0),
     )
+    if schema is declared or rehearsing:
+        return session
+    return _asked(session, declared, options.public, progress)
+
+
+def _asked(session: Session, schema: Schema, public: str | None, progress: Progress) -> Session:
+    """Ask what determines what first, on a part of the budget; the session has the rest."""
+    first, rest = in_two(session.budget)
+    progress("asking what determines what", 0)
+    found = ask_determined(
+        private=session.private,
+        schema=schema,
+        unit=session.unit,
+        budget=first,
+        ledger=session.ledger,
+        total=session.budget,
+        public=public,
+        progress=progress,
+    )
+    # The public table is read again: it has other columns now.
+    return replace(session, schema=found, budget=rest, total=session.budget, public=public)
 
 
 def _note(private: object, out: Path, form: Format, public: object = None) -> dict[str, Any]:
@@ -141,6 +167,7 @@ def tell_release(
         f"for every {promise['unit']} with all of its rows",
         *(f"  signal   {sentence}" for sentence in quality.sentences()),
         *(f"  chose    {chosen}: {why}" for chosen, why in _chosen(release)),
+        *(f"  known    {each['says']}" for each in release.manifest.get("known", ())),
         *(
             f"  cost     {100 * c['share']:5.1f} %  {c['asked']}"
             for c in release.manifest["charges"]

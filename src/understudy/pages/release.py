@@ -19,13 +19,13 @@ from understudy.errors import UsageError
 from understudy.pages import charts
 from understudy.pages.accuracy import add_accuracy
 from understudy.pages.counts import Counted
+from understudy.pages.declared import add_declared
 from understudy.pages.kinds import ARCHETYPES, add_kinds
 from understudy.pages.lives import add_lives
 from understudy.pages.page import Page
 from understudy.pages.places import maps, place_charts
 from understudy.pages.promise import add_promise
 from understudy.release import Release, new_file
-from understudy.release.constraints import Checked, constraint_facts
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -79,7 +79,7 @@ def release_page(release: Release, outlines: Mapping[str, str | Path] | None = N
     if "coarser" in manifest["mechanism"]:
         page.text(manifest["mechanism"]["coarser"])
     add_promise(page, manifest["guarantee"])
-    _constraints(page, release)
+    add_declared(page, release)
     _questions(page, manifest)
     _measurements(page, release)
     counted = Counted.of(release, _cliques(release, outlines or ()))
@@ -140,34 +140,6 @@ def _questions(page: Page, manifest: dict[str, Any]) -> None:
             "the table's total": ", ".join(f"{k} {v:g}" for k, v in total.items()) or "unknown",
             "ledger's head": ledger["head"],
         }
-    )
-
-
-def _constraints(page: Page, release: Release) -> None:
-    """List what all rows obey, and check that they do."""
-    if not release.schema.constraints:
-        return
-    checked = Checked(release.schema, release.ids)
-    for batch in release.decoded:
-        checked.add(batch)
-    facts, broken = constraint_facts(release.schema), checked.broken()
-    kept = not any(broken.values())
-    page.section(
-        "Constraints",
-        "What is declared of all rows. It is public knowledge, and costs no budget. "
-        + (
-            f"All {len(release):,} rows were checked for this page: every one of them obeys all."
-            if kept
-            else "Some rows break what was declared, which should not happen: please report it."
-        ),
-    )
-    page.table(
-        {
-            "constraint": [each["name"] for each in facts],
-            "what it says": [each["says"] for each in facts],
-            "rows that break it": [broken[each["name"]] for each in facts],
-        },
-        caption="The constraints, and how many of the synthetic rows break each",
     )
 
 

@@ -27,6 +27,7 @@ from understudy.opening import I_KNOW, bounding_words, dangers, refuse
 from understudy.public import moved
 from understudy.rehearsal.stage import Stage
 from understudy.release.guarantee import delta_words, whole_person, whole_person_words
+from understudy.release.known_facts import known_facts
 from understudy.schema.constraints import sentence
 
 if TYPE_CHECKING:
@@ -96,6 +97,7 @@ def rehearse(
         "quality": release.quality.facts(),
         "signal": list(release.quality.sentences()),
         "constraints": _constraints(session.schema, real),
+        "known": [each["says"] for each in known_facts(session.known)],
         "crowd": release.manifest["mechanism"].get("crowd"),
         "ledger": _ledger(session),
         "warnings": [*_warnings(session, stage.people, release), *stage.warnings],
@@ -253,6 +255,7 @@ def _lines(facts: dict[str, Any], session: Session) -> list[str]:
         *_errors(facts),
         *_boundings(facts, session),
         *(f"  rule     {line}" for line in map(_rule, facts["constraints"])),
+        *(f"  known    {says}" for says in facts["known"]),
         *_crowd(facts["crowd"]),
         f"  promise  epsilon {budget.epsilon:g}, delta "
         f"{delta_words(budget.delta, budget.failure)}, for every "

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from understudy.budget import Charge, epsilon_of, failure_of, resolve
 from understudy.release.constraints import constraint_facts
 from understudy.release.guarantee import guarantee
+from understudy.release.known import totals_of, with_first_rows, with_known_people, with_known_rows
+from understudy.release.known_facts import known_facts
 from understudy.release.people import Apart, Joined, lines_of
 from understudy.release.release import Release
 from understudy.release.rows import Decoded, ids_of
@@ -20,9 +22,11 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from understudy.budget import AnyUnit, Bounding, Budget
-    from understudy.public import Synthesis
+    from understudy.budget import AnyUnit, Bounding, Budget, ResolvedUnit
+    from understudy.public import Batches, Synthesis
+    from understudy.release.known import Totals
     from understudy.schema import Schema
+    from understudy.schema.known import Known
 
 NEAR_ONE = 0.01
 ONLY_WITH_ROWS = (
@@ -45,18 +49,17 @@ def build(
     two_tables: bool = False,
     promised: Budget | None = None,
     discoveries: Sequence[int] = (),
+    known: Sequence[Known] = (),
 ) -> Release:
     """Make a release: write the manifest, and leave the rows to be decoded when needed.
 
     People's own columns are those of the synthesis, or else what their first rows have.
     What is promised is the run's budget, or more, where ``discoveries`` told what the schema says.
     """
-    batches, person = synthesis.batches, resolve(unit, schema)
+    person = resolve(unit, schema)
+    totals = totals_of(schema, person, known, two_tables=two_tables)
+    batches, lines = _rows_and_people(synthesis, totals, person, rng, two_tables=two_tables)
     decode = partial(Decoded, schema=schema, unit=person, within=synthesis.within, rng=rng)
-    lines = None
-    if two_tables or (ids_of(schema, person) and (synthesis.people is not None or schema.own)):
-        lines = lines_of(batches, schema, synthesis.people)
-    batches = with_unique(batches, lines, schema, rng)
     decoded: Decoded | Joined = decode(batches)
     people = batches.rows if batches.people is None else batches.people
     if lines is not None:
@@ -70,6 +73,7 @@ def build(
         "guarantee": guarantee(promised or budget, unit=person, bounding=bounding),
         "mechanism": {**mechanism, **synthesis.details},
         **({"constraints": constraint_facts(schema)} if schema.constraints else {}),
+        **({"known": known_facts(known)} if known else {}),
         "charges": [_charge(what, charge, budget) for what, charge in charges],
         "notes": [
             *synthesis.notes,
@@ -83,8 +87,30 @@ def build(
             **{name: version(name) for name in ("understudy", "numpy", "duckdb")},
         },
     }
-    more = (synthesis.model, synthesis.merged, synthesis.documents)
+    # A model of no rows at all cannot draw those that are known.
+    model = synthesis.model if synthesis.batches.rows or not totals else None
+    more = (model, synthesis.merged, synthesis.documents)
     return Release(schema, decoded, synthesis.measurements, manifest, *more)
+
+
+def _rows_and_people(
+    synthesis: Synthesis,
+    totals: Totals,
+    unit: ResolvedUnit,
+    rng: np.random.Generator,
+    *,
+    two_tables: bool,
+) -> tuple[Batches, Batches | None]:
+    """Return rows that are unique where they should be and follow what is known, and people."""
+    own, schema = synthesis.people, totals.schema
+    drawn = 0 if own is None else len(next(iter(own.values())))
+    batches = with_first_rows(synthesis.batches, totals, rng, people=drawn)
+    lines = None
+    if two_tables or (ids_of(schema, unit) and (own is not None or schema.own)):
+        lines = lines_of(batches, schema, own if drawn or not totals else None)
+    batches, lines = with_known_people(batches, lines, totals, rng, two_tables=two_tables)
+    batches = with_unique(batches, lines, schema, rng)
+    return with_known_rows(batches, lines, totals, rng), lines
 
 
 def _charge(what: str, charge: Charge, budget: Budget) -> dict[str, Any]:

@@ -17,24 +17,30 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from understudy.errors import UsageError
+from understudy.release.cells import Question, is_laplace, read_cells, rows_of
+from understudy.release.code_values import CodeValues
 from understudy.release.display import (
     MOST_LINES,
     html_list,
     html_table,
     named,
     numbered,
+    shortened,
     text_table,
     to_pandas,
 )
-from understudy.release.readings import Known, MarginalDomain, combined, readings
+from understudy.release.sampling import wanted_codes
+from understudy.release.summaries import Counts
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from understudy.door import Measurement
+    from understudy.release.cells import Cells
     from understudy.release.contents import Contents
+    from understudy.release.statistic import Statistic
+    from understudy.release.summaries import Summary
     from understudy.schema import Array, Schema
 
 NORMAL = 1.959964
@@ -42,7 +48,8 @@ NORMAL = 1.959964
 LAPLACE = math.log(20) / math.sqrt(2)
 """95 % of one Laplace number is within this many standard errors; of a sum of them, more."""
 VALUES = ("estimate", "standard_error", "low", "high")
-MOST_CLIQUES, WIDE = 6, 120
+TOGETHER = "Values in brackets were measured together: estimate.groups lists them."
+TOO_FEW = "of these cannot be told: there are too few rows for the noise."
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -78,6 +85,10 @@ class Estimate:
     high: NDArray[np.float64]
     counted: str = "rows"
     """What is counted."""
+    statistic: str = ""
+    """What is estimated of the rows that are counted, where it is not their number."""
+    where: str = ""
+    """The rows that are counted, where not all are."""
     groups: dict[str, dict[str, tuple[str, ...]]] | None = None
     """The values that each group's label stands for, by column."""
     measurements: int = 0
@@ -117,7 +128,9 @@ class Estimate:
         return f"<p>{escape(self._title())}</p>{table}{html_list(self.notes)}"
 
     def _title(self) -> str:
-        return f"Estimate of {self.counted} by {' × '.join(self.columns)}"
+        by = f" by {' × '.join(self.columns)}" if self.columns else ""
+        where = f" where {self.where}" if self.where else ""
+        return f"Estimate of {self.statistic or self.counted}{by}{where}"
 
     def _texts(self) -> dict[str, list[str]]:
         precision = float(self.standard_error.min(initial=np.inf))
@@ -129,130 +142,91 @@ class Estimate:
         }
 
 
-def estimate(release: Contents, columns: Sequence[str], *, counted: str | None) -> Estimate:
-    """Estimate a marginal from a release's measurements; see `Release.estimate`."""
-    _check_columns(release.schema, columns)
-    holding = [m for m in release.measurements if _holds(m, columns)]
-    if not holding:
-        raise _not_together(release.measurements, columns)
-    kind = _counted(holding, columns, counted)
-    holding = [m for m in holding if m.counted == kind]
-    marginal = _Marginal(release, [m for m in release.measurements if m.counted == kind])
-    domains = [_domain(release.schema, m, columns) for m in holding]
-    tried = [(domain, marginal.known(holding, domain)) for domain in domains[:1] + _others(domains)]
-    # The finest cells that can be estimated: the largest number of them.
-    domain, known = max(tried, key=lambda pair: len(pair[1].cells))
-    if not len(known.cells):
-        raise UsageError(
-            f"no cell of {' × '.join(columns)} was measured, or is a sum of measured cells",
-            got="sums over several of its cells",
-            hint=_counts_rows(columns),
-        )
-    return _told(release, domain, known, kind, holding)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Marginal:
-    """Reads cells from measurements, on the scale of the table's rows."""
-
-    release: Contents
-    measured: Sequence[Measurement]
-
-    def known(self, holding: Sequence[Measurement], domain: MarginalDomain) -> Known:
-        """Read a marginal's cells from the measurements that contain its columns."""
-        found = []
-        for group in dict.fromkeys(m.group for m in holding):
-            here = readings([m for m in holding if m.group == group], domain, laplace=self.laplace)
-            found.append(here if group is None else self._on_scale(here, group))
-        return combined(found)
-
-    @property
-    def laplace(self) -> bool:
-        return bool(self.release.manifest["guarantee"]["delta"] == 0)
-
-    def _on_scale(self, known: Known, group: str) -> Known:
-        """Scale counts of a weighted table to the release's number of rows."""
-        everything = MarginalDomain(self.release.schema.domain, {})
-        told = [m for m in self.measured if m.group == group]
-        total = readings(told, everything, laplace=self.laplace)
-        if not len(total.cells) or not total.values[0] > 0:
-            return Known(known.cells[:0], known.values[:0], known.variances[:0])
-        size, error = float(total.values[0]), math.sqrt(total.variances[0])
-        return known.scaled(_rows(self.release) / size, error / size)
-
-
-def _rows(release: Contents) -> int:
-    """Return the number of rows that shares are scaled to; 1 for a release without rows."""
-    return max(1, int(release.manifest["rows"]))
-
-
-def _domain(schema: Schema, measured: Measurement, columns: Sequence[str]) -> MarginalDomain:
-    """Return the finest cells of some columns that a measurement distinguishes."""
-    parts = {}
-    for name in columns:
-        merged = measured.merged.get(name, np.arange(schema.domain[name]))
-        # In the order of each part's first value.
-        _, first, part = np.unique(merged, return_index=True, return_inverse=True)
-        parts[name] = np.argsort(np.argsort(first))[part]
-    return MarginalDomain(schema.domain, parts)
-
-
-def _others(domains: Sequence[MarginalDomain]) -> list[MarginalDomain]:
-    """Return the distinct domains other than the first."""
-    seen = {tuple(p.tobytes() for p in s.parts.values()): s for s in reversed(domains)}
-    return [domain for domain in reversed(seen.values()) if domain is not domains[0]]
-
-
-def _told(
+def estimate(
     release: Contents,
-    domain: MarginalDomain,
-    known: Known,
-    kind: str,
-    holding: Sequence[Measurement],
+    columns: Sequence[str],
+    *,
+    by: str | Sequence[str] = (),
+    where: Mapping[str, object] | None = None,
+    counted: str | None = None,
+    statistic: Statistic,
 ) -> Estimate:
-    """Make the estimate: labels, standard errors and notes."""
-    schema, promise = release.schema, release.manifest["guarantee"]
-    codes = np.unravel_index(known.cells, domain.shape)
-    labels, groups = {}, {}
-    for (name, part), code in zip(domain.parts.items(), codes, strict=True):
-        texts, groups[name] = part_labels(schema[name].labels(), part)
-        labels[name] = np.array(texts, dtype=object)[code]
-    error = np.sqrt(known.variances + (_relative(release, holding, kind) * known.values) ** 2)
-    reach = error * (LAPLACE if promise["delta"] == 0 else NORMAL)
+    """Estimate something of a release's rows from its measurements; see `Release.estimate`."""
+    groups = (by,) if isinstance(by, str) else tuple(by)
+    _check_columns(release.schema, (*groups, *columns, *statistic.values), any_at_all=bool(where))
+    shared_out = tuple(columns) if statistic.kind == "share" else ()
+    if statistic.kind == "share" and not shared_out:
+        raise UsageError(
+            "a share needs a column by whose values the rows are divided",
+            hint='estimate("origin", by="month", share=True) tells origins\' shares of each month',
+        )
+    numbers = [CodeValues.of(release, name) for name in statistic.values]
+    question = Question(
+        by=groups if shared_out else (*groups, *columns),
+        within=shared_out or statistic.values,
+        needed={each.name: each.has_numbers for each in numbers},
+        where=wanted_codes(release.schema, where or {}),
+        counted=counted,
+    )
+    cells = read_cells(release, question)
+    labels, merged = _labels(release.schema, cells, question.by, shared_out)
+    found = _summary(release, cells, statistic, numbers)
+    told = _notes(release, cells, scaled=statistic.kind in {"count", "total"})
     return Estimate(
         labels=labels,
-        estimate=known.values,
-        standard_error=error,
-        low=known.values - reach,
-        high=known.values + reach,
-        counted=kind,
-        groups={name: group for name, group in groups.items() if group} or None,
-        measurements=len(holding),
-        notes=tuple(_notes(release, domain, known, kind, holding)),
+        **{name: getattr(found, name) for name in VALUES},
+        counted=cells.kind,
+        statistic=statistic.words,
+        where=", ".join(f"{name} = {shortened(value)}" for name, value in (where or {}).items()),
+        groups=merged or None,
+        measurements=len(cells.holding),
+        notes=(
+            *told,
+            *([TOGETHER] if merged else []),
+            *([f"{found.unknown:,} {TOO_FEW}"] if found.unknown else []),
+            *statistic.notes(cells, numbers),
+        ),
     )
 
 
-def _relative(release: Contents, holding: Sequence[Measurement], kind: str) -> float:
-    """Return the relative error that all readings share: the bias that remains, and all rows'."""
-    if kind != "rows" or not any(m.bias for m in holding):
-        return 0.0
-    trust = np.array([m.scale**-2.0 for m in holding])
-    bias = float(trust @ np.array([m.bias for m in holding]) / trust.sum())
-    crowd = release.manifest["mechanism"].get("crowd", {})
-    rows = crowd.get("rows_standard_error", 0.0) / max(1.0, crowd.get("rows", 1.0))
-    return math.hypot(bias, rows)
+def _summary(
+    release: Contents, cells: Cells, statistic: Statistic, numbers: Sequence[CodeValues]
+) -> Summary:
+    counts = Counts(
+        values=cells.values,
+        variances=cells.variances,
+        bias=cells.bias,
+        shared=cells.shared,
+        reach=LAPLACE if is_laplace(release) else NORMAL,
+    )
+    return statistic.summary(counts, cells, numbers)
 
 
-def _notes(
-    release: Contents,
-    domain: MarginalDomain,
-    known: Known,
-    kind: str,
-    holding: Sequence[Measurement],
-) -> list[str]:
-    promise, notes = release.manifest["guarantee"], []
-    if kind != "rows":
-        notes.append(f"These are counts of {kind}, not of rows.")
+def _labels(
+    schema: Schema, cells: Cells, by: Sequence[str], within: Sequence[str]
+) -> tuple[dict[str, Array], dict[str, dict[str, tuple[str, ...]]]]:
+    """Return the labels of every estimate, and the values of the labels that have several."""
+    parts = cells.domain.parts
+    shape = tuple(int(parts[name].max()) + 1 for name in by)
+    inner = tuple(len(cells.used[name]) for name in within)
+    each = np.repeat(cells.groups, math.prod(inner))
+    codes = dict(zip(by, np.unravel_index(each, shape) if by else (), strict=True))
+    place = np.tile(np.arange(math.prod(inner)), len(cells.groups))
+    for name, at in zip(within, np.unravel_index(place, inner) if within else (), strict=True):
+        codes[name] = cells.used[name][at]
+    labels, merged = {}, {}
+    for name, code in codes.items():
+        texts, groups = part_labels(schema[name].labels(), parts[name])
+        labels[name] = np.array(texts, dtype=object)[code]
+        if groups:
+            merged[name] = groups
+    return labels, merged
+
+
+def _notes(release: Contents, cells: Cells, *, scaled: bool) -> list[str]:
+    promise, notes, holding = release.manifest["guarantee"], [], cells.holding
+    if cells.kind != "rows":
+        notes.append(f"These are counts of {cells.kind}, not of rows.")
     elif promise["unit"] != "row" and any(m.bias for m in holding):
         removed = all(m.left is not None for m in holding)
         notes.append(
@@ -265,21 +239,29 @@ def _notes(
             "Standard errors cover the added noise, not the bias of contribution bounding: "
             f"{promise['bounding']}."
         )
-    if any(m.group is not None for m in holding):
+    if scaled and any(m.group is not None for m in holding):
         notes.append(
             "The counts are of a table in which people have weights; its shares are scaled to the "
-            f"release's {_rows(release):,} rows. The error of that number, which all cells "
+            f"release's {rows_of(release):,} rows. The error of that number, which all cells "
             "share, is not included."
         )
-    absent = math.prod(domain.shape) - len(known.cells)
-    if absent:
+    if cells.absent:
         notes.append(
-            f"{absent:,} of {math.prod(domain.shape):,} cells were not measured one by one, and "
-            "are left out."
+            f"{cells.absent:,} of {cells.absent + len(cells.groups):,} cells were not measured one "
+            "by one, and are left out."
         )
-    if any(len(part) > part.max() + 1 for part in domain.parts.values()):
-        notes.append("Values in brackets were measured together: estimate.groups lists them.")
     return notes
+
+
+def _check_columns(schema: Schema, columns: Sequence[str], *, any_at_all: bool) -> None:
+    known = schema.unconstrained.domain
+    named_right = all(isinstance(name, str) and name in known for name in columns)
+    if not (columns or any_at_all) or not named_right or len(set(columns)) < len(columns):
+        raise UsageError(
+            "estimate needs one or more distinct column names",
+            got=", ".join(map(str, columns)) or "none",
+            allowed=named(list(known), most=20),
+        )
 
 
 def part_labels(own: Sequence[str], part: Array) -> tuple[list[str], dict[str, tuple[str, ...]]]:
@@ -301,66 +283,3 @@ def part_labels(own: Sequence[str], part: Array) -> tuple[list[str], dict[str, t
         if len(values) > 1:
             groups[label] = values
     return labels, groups
-
-
-def _holds(measured: Measurement, columns: Sequence[str]) -> bool:
-    """Return whether a measurement contains a marginal of some columns.
-
-    Rows add up over other columns.  People do not: one may have been counted in several cells.
-    """
-    if measured.counted == "rows":
-        return set(columns) <= set(measured.clique)
-    return set(columns) == set(measured.clique)
-
-
-def _check_columns(schema: Schema, columns: Sequence[str]) -> None:
-    known = schema.unconstrained.domain
-    named_right = all(isinstance(name, str) and name in known for name in columns)
-    if not columns or not named_right or len(set(columns)) < len(columns):
-        raise UsageError(
-            "estimate needs one or more distinct column names",
-            got=", ".join(map(str, columns)) or "none",
-            allowed=named(list(known), most=20),
-        )
-
-
-def _counted(holding: Sequence[Measurement], columns: Sequence[str], asked: str | None) -> str:
-    """Choose what to count: rows if they were counted, or else the only other kind."""
-    kinds = list(dict.fromkeys(m.counted for m in holding))
-    if asked in kinds:
-        return str(asked)
-    if asked is None and "rows" in kinds:
-        return "rows"
-    if asked is None and len(kinds) == 1:
-        return kinds[0]
-    raise UsageError(
-        f"no {'rows' if asked is None else asked} were counted by {' × '.join(columns)}",
-        allowed=named([repr(kind) for kind in kinds], width=WIDE),
-        hint=f"estimate(..., counted={kinds[0]!r})",
-    )
-
-
-def _not_together(measured: Sequence[Measurement], columns: Sequence[str]) -> UsageError:
-    """Return an error that lists what was measured, the cliques with most of the columns first."""
-    near = [m for m in measured if set(m.clique) & set(columns)]
-    cliques = [set(m.clique) for m in near if m.counted == "rows"]
-    found: dict[str, None] = {}
-    for m in sorted(near, key=lambda m: -len(set(m.clique) & set(columns))):
-        told = " × ".join(m.clique)
-        if m.counted != "rows":
-            found[f"all of {told} ({m.counted})"] = None
-        elif not any(set(m.clique) < clique for clique in cliques):
-            found[f"any of {told}"] = None
-    return UsageError(
-        "these columns were not measured together",
-        got=" × ".join(columns),
-        allowed=named(list(found), MOST_CLIQUES, width=WIDE)
-        if found
-        else "none of them was measured",
-        hint=_counts_rows(columns),
-    )
-
-
-def _counts_rows(columns: Sequence[str]) -> str:
-    asked = ", ".join(f'"{name}"' for name in columns)
-    return f"release.histogram({asked}) counts synthetic rows, without standard errors"

@@ -26,13 +26,16 @@ from understudy.release.estimates import estimate, part_labels
 from understudy.release.evidence import load_evidence, save_evidence
 from understudy.release.files import check_target, checksum, new_folder
 from understudy.release.from_disk import MANIFEST, Stored, read_manifest
+from understudy.release.known_facts import known_kept
 from understudy.release.people import Apart
 from understudy.release.quality import Quality, quality
+from understudy.release.replicates import replicas
 from understudy.release.sampling import Amount, sampled
+from understudy.release.statistic import Statistic
 from understudy.schema import Categorical, Schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -151,14 +154,31 @@ class Release(Contents):
         columns = self.people_columns if people else self.row_columns
         return to_polars(columns, sql_types(self.schema), zones_of(self.schema))
 
-    def estimate(self, *columns: str, counted: str | None = None) -> Estimate:
-        """Estimate a marginal of some columns, with standard errors.
+    def estimate(
+        self,
+        *columns: str,
+        by: str | Sequence[str] = (),
+        where: Mapping[str, object] | None = None,
+        counted: str | None = None,
+        share: bool = False,
+        mean: str | None = None,
+        total: str | None = None,
+        ratio: tuple[str, str] | None = None,
+        quantile: tuple[str, float] | None = None,
+    ) -> Estimate:
+        """Estimate counts by some columns, or another statistic, with standard errors.
 
-        The estimates are the noisy measurements; synthetic rows are not used.  So the columns must
-        have been measured together; `histogram` counts synthetic rows by any columns.  ``counted``
-        chooses what is counted where it is not rows.
+        The estimates come from the noisy measurements, not from synthetic rows.  So all columns
+        that are named must have been measured together; `histogram` counts synthetic rows by any
+        columns.  ``where`` chooses rows as in `sample`.  ``share=True`` divides each count by that
+        of all rows, or of all with the same values of ``by``, which is otherwise the same as more
+        columns.  ``mean`` and ``total`` name a column of numbers, ``ratio`` two whose sums are
+        divided, and ``quantile`` one and a level, such as ``("fare", 0.5)`` for its median.
+        ``counted`` chooses what is counted where it is not rows.
         """
-        return estimate(self, columns, counted=counted)
+        asked = {"mean": mean, "total": total, "ratio": ratio, "quantile": quantile}
+        statistic = Statistic.of(share=share, **asked)
+        return estimate(self, columns, by=by, where=where, counted=counted, statistic=statistic)
 
     @property
     def quality(self) -> Quality:
@@ -197,6 +217,30 @@ class Release(Contents):
         drawn = self.sample_columns(rows, people=people, seed=seed, where=where)
         return self.as_frame(drawn, what="release.sample()", instead="release.sample_columns()")
 
+    def replicates(
+        self, count: int = 50, *, rows: int | None = None, seed: int | None = None
+    ) -> Iterator[Any]:
+        """Draw tables as they would come out if all were measured again, at no privacy cost.
+
+        Each is a pandas DataFrame, by default with as many rows as the release has.  An analysis
+        that is run on every one has an interval: `understudy.combine` computes it.
+        """
+        if count < 1:
+            raise UsageError("at least one replicate must be drawn", got=count)
+        self._check_seed(seed)
+        rng = np.random.default_rng(seed)
+        amount = Amount(rows=len(self) if rows is None else rows, people=None)
+        what = "release.replicates()"
+        return (
+            self.as_frame(sampled(each, amount, where={}, rng=rng), what=what, instead="estimate")
+            for each in replicas(self, count, rng)
+        )
+
+    @staticmethod
+    def _check_seed(seed: int | None) -> None:
+        if seed is not None and seed < 0:
+            raise UsageError("seed must be at least 0", got=seed)
+
     def sample_columns(
         self,
         rows: int | None = None,
@@ -206,8 +250,7 @@ class Release(Contents):
         where: Mapping[str, object] | None = None,
     ) -> dict[str, Array]:
         """Draw new rows as `sample` does, column by column; pandas is not needed."""
-        if seed is not None and seed < 0:
-            raise UsageError("seed must be at least 0", got=seed)
+        self._check_seed(seed)
         asked = len(self) if rows is None and people is None else rows
         amount = Amount(rows=asked, people=people)
         return sampled(self, amount, where=where or {}, rng=np.random.default_rng(seed))
@@ -252,7 +295,8 @@ class Release(Contents):
             text = json.dumps(told, indent=2, ensure_ascii=False)
             (folder / f"{name}{DOCUMENT}").write_text(text + "\n", encoding="utf-8")
         files = {p.name: checksum(p) for p in sorted(folder.iterdir())}
-        whole = {**self.manifest, **checked.facts(), "files": files}
+        known = {"known": known_kept(self)} if "known" in self.manifest else {}
+        whole = {**self.manifest, **checked.facts(), **known, "files": files}
         manifest = json.dumps(whole, indent=2, ensure_ascii=False)
         (folder / MANIFEST).write_text(manifest + "\n", encoding="utf-8")
 

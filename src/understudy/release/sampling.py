@@ -16,6 +16,8 @@ import numpy as np
 from understudy.budget import ResolvedUnit
 from understudy.errors import SchemaError, UsageError
 from understudy.public import Batches, PublicTable, Within
+from understudy.release.known import totals_of, with_known_people, with_known_rows
+from understudy.release.known_facts import known_of
 from understudy.release.people import Joined, lines_of
 from understudy.release.rows import Decoded
 from understudy.release.unique import with_unique
@@ -72,7 +74,7 @@ def sampled(
         _check_own(release, where)
     if not len(release):
         raise UsageError("cannot draw rows from a release that has none")
-    wanted = _wanted(release.schema, where)
+    wanted = wanted_codes(release.schema, where)
     unit = ResolvedUnit.of(*release.ids)
     known = PublicTable.read(release.columns, schema=release.schema.released(), unit=unit)
     if release.model is None:
@@ -82,10 +84,16 @@ def sampled(
         rows = len(people)
         codes = _drawn(release.model, known, rows, merged=release.merged, wanted=wanted, rng=rng)
     schema = _wanting(release.schema, wanted)
+    named = {name: _mask(release.schema, name, given) for name, given in where.items()}
+    totals = totals_of(release.schema, unit, known_of(release.manifest), two_tables=True)
+    totals = replace(totals.sampled(named), schema=schema)
     codes = schema.keeper.kept(codes, rng)
     batches = Batches.held(codes, people if release.ids else None)
     lines = lines_of(batches, schema) if release.ids and schema.own else None
+    rows_stay = amount.rows is not None
+    batches, lines = with_known_people(batches, lines, totals, rng, rows_stay=rows_stay)
     batches = with_unique(batches, lines, schema, rng)
+    batches = with_known_rows(batches, lines, totals, rng)
     decode = partial(Decoded, schema=schema, unit=unit, within=Within(known), rng=rng)
     if lines is not None:
         return Joined.of(batches, lines, schema, decode).columns
@@ -106,16 +114,12 @@ def _check_own(release: Contents, where: Mapping[str, object]) -> None:
         )
 
 
-def _wanted(schema: Schema, where: Mapping[str, object]) -> dict[str, NDArray[np.bool_]]:
+def wanted_codes(schema: Schema, where: Mapping[str, object]) -> dict[str, NDArray[np.bool_]]:
     """Return whether each code of the columns is wanted; a determined one goes by its source."""
     released = schema.released()
     wanted: dict[str, NDArray[np.bool_]] = {}
     for name, given in where.items():
-        column = released.unconstrained[name]
-        try:
-            mask = Condition.of(name, given).codes(column)
-        except SchemaError as error:
-            raise UsageError(error.what, got=error.got, allowed=error.allowed) from None
+        mask = _mask(schema, name, given)
         if released.keeper.is_sum(name):
             raise UsageError(
                 "rows cannot be chosen by a column that is a sum",
@@ -125,6 +129,15 @@ def _wanted(schema: Schema, where: Mapping[str, object]) -> dict[str, NDArray[np
         source, mask = released.keeper.source(name, mask)
         wanted[source] = wanted.get(source, np.ones_like(mask)) & mask
     return wanted
+
+
+def _mask(schema: Schema, name: str, given: object) -> NDArray[np.bool_]:
+    """Return whether each code of a column is wanted."""
+    column = schema.released().unconstrained[name]
+    try:
+        return Condition.of(name, given).codes(column)
+    except SchemaError as error:
+        raise UsageError(error.what, got=error.got, allowed=error.allowed) from None
 
 
 def _wanting(schema: Schema, wanted: Wanted) -> Schema:

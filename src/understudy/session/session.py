@@ -31,13 +31,15 @@ from understudy.errors import BudgetError, LedgerMismatchError, UnreadableError,
 from understudy.ledger import Ledger, new_key
 from understudy.public import PublicTable, following, silent
 from understudy.release import build
+from understudy.release.known import totals_of
 from understudy.schema import Schema
+from understudy.schema.known import Known, known_totals
 from understudy.synth import mechanism_from_dict, mechanism_of, mechanism_to_dict
 from understudy.synth.screening import run_screened
 from understudy.vault import PrivateDoor, PrivateTable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from understudy.engine import Engine
     from understudy.ledger import Run
@@ -74,6 +76,8 @@ class Session:
     ledger: Path
     total: Budget | None = None
     """The table's total, if the ledger does not exist yet; None for this run's budget."""
+    known: tuple[Known, ...] = ()
+    """Counts that everyone knows, which the release's rows follow."""
     screening: float = 0.0
     """The share of a run's budget that first asks whether columns can be read as declared."""
 
@@ -90,6 +94,10 @@ class Session:
                 hint="use Weights or Sample, or a delta above 0",
             )
         object.__setattr__(self, "unit", self.person)
+        self.schema.keeper.check_asked()
+        totals_of(
+            self.schema, self.person, self.known, two_tables=two_tables(self.private) is not None
+        )
 
     @property
     def person(self) -> ResolvedUnit:
@@ -126,6 +134,7 @@ class Session:
                 "mechanism": mechanism_to_dict(mechanism),
                 "bounding": bounding_to_dict(self.bounding),
                 "schema": self.schema.to_dict(),
+                **({"known": [k.to_plain() for k in self.known]} if self.known else {}),
                 **({"tables": 2} if table.two_tables else {}),
                 # A document's budget has no share for it, and a stream cannot be read twice.
                 **(
@@ -157,6 +166,11 @@ class Session:
             for what, asked, found in (
                 ("schema", self.schema.to_dict(), request["schema"]),
                 ("bounding", bounding_to_dict(self.bounding), request["bounding"]),
+                (
+                    "set of known totals",
+                    [k.to_plain() for k in self.known],
+                    request.get("known", []),
+                ),
                 ("number of private tables", 1 + table.two_tables, request.get("tables", 1)),
             ):
                 # As text: the order of columns decides what a mechanism asks.
@@ -227,8 +241,7 @@ class Session:
             seen = self._read(
                 PrivateTable, engine, schema=self.schema.screened, key=run.ledger().key
             )
-            first = PrivateDoor(seen, run=run, bounding=Weights(1), let_go=engine.close)
-            with closing(first):
+            with closing(PrivateDoor(seen, run=run, bounding=Weights(1))) as first:
                 return ask(first), PrivateDoor(
                     table, run=run, bounding=self.bounding, let_go=table.engine.close, after=first
                 )
@@ -276,6 +289,7 @@ class Session:
             ledger={"run": run.number, "total": state.total.to_dict(), "head": state.head},
             rng=rng,
             two_tables=table.two_tables,
+            known=self.known,
         )
 
 
@@ -308,6 +322,7 @@ def open_session(
     bounding: Bounding,
     budget: Budget,
     ledger: str | Path,
+    known: Sequence[Any] = (),
     screening: float = 0.0,
 ) -> Session:
     """Open a session; nothing is read or spent before `Session.run`.
@@ -336,6 +351,7 @@ def open_session(
         bounding=bounding,
         budget=budget,
         ledger=Path(ledger),
+        known=known_totals(known),
         screening=screening,
     )
 
@@ -352,7 +368,7 @@ def reopen_session(
             f"the ledger {path} has not been assigned to a table and unit yet"
         )
     note = run.request["note"]
-    session = Session(
+    return Session(
         private=private if private is not None else note.get("private"),
         public=public if public is not None else note.get("public"),
         schema=Schema.from_dict(run.request["schema"]),
@@ -360,5 +376,5 @@ def reopen_session(
         bounding=bounding_from_dict(run.request["bounding"]),
         budget=run.budget,
         ledger=path,
-    )
-    return session, note
+        known=known_totals(run.request.get("known", ())),
+    ), note

@@ -68,7 +68,7 @@ class Condition:
             return self._in_range(column)
         found = np.zeros(column.size, dtype=bool)
         for value in self.values:
-            found[_code(column, value)] = True
+            found[code_of(column, value)] = True
         return found
 
     def _in_range(self, column: Column) -> Mask:
@@ -99,7 +99,8 @@ class Condition:
         return inside
 
 
-def _code(column: Column, value: object) -> int:
+def code_of(column: Column, value: object) -> int:
+    """Return the code of a value, or of a label; raise if the column declares neither."""
     labels = column.labels()
     if str(value) in labels:
         return labels.index(str(value))

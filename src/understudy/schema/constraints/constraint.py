@@ -20,7 +20,7 @@ import numpy as np
 from understudy.errors import SchemaError
 from understudy.schema.constraints.conditions import Condition
 from understudy.schema.constraints.from_public import public_pairs
-from understudy.schema.constraints.relations import Relation
+from understudy.schema.constraints.relations import Relation, ordered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -199,15 +199,21 @@ class Determines(Constraint):
     kind: ClassVar[str] = "determines"
     by: str
     column: str
-    values: tuple[tuple[Scalar, Scalar], ...] | Mapping[Any, Any]
+    values: tuple[tuple[Scalar, Scalar], ...] | Mapping[Any, Any] = ()
     """The value of the column for each value of the other."""
     name: str = ""
+    asked: bool = False
+    """Whether the values are asked of the private table (`understudy.ask_determined`)."""
 
     def __post_init__(self) -> None:
-        """Turn a mapping into pairs, and raise if there are none."""
+        """Turn a mapping into pairs, and raise if there are none, and none are to be asked."""
         if isinstance(self.values, Mapping):
             object.__setattr__(self, "values", tuple(self.values.items()))
-        if not self.values:
+        if not isinstance(self.asked, bool):
+            raise SchemaError(
+                f"constraint {self.label!r}: asked is true or false", got=repr(self.asked)
+            )
+        if not self.values and not self.asked:
             raise SchemaError(f"constraint {self.label!r} lists no values")
 
     @classmethod
@@ -232,9 +238,14 @@ class Determines(Constraint):
         return self.by, self.column
 
     @property
-    def computed(self) -> str:
+    def pending(self) -> bool:
+        """Whether the values are still to be asked; both columns are modelled until then."""
+        return self.asked and not self.values
+
+    @property
+    def computed(self) -> str | None:
         """The determined column."""
-        return self.column
+        return None if self.pending else self.column
 
     @property
     def pairs(self) -> tuple[tuple[Scalar, Scalar], ...]:
@@ -244,7 +255,11 @@ class Determines(Constraint):
 
     def to_plain(self) -> dict[str, Any]:
         """Write it as plain data."""
-        return {"determines": {self.by: self.column}, "values": [list(p) for p in self.pairs]}
+        return {
+            "determines": {self.by: self.column},
+            **({} if self.pending else {"values": [list(p) for p in self.pairs]}),
+            **({"asked": True} if self.asked else {}),
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,21 +302,6 @@ class Order(Constraint):
     def to_plain(self) -> dict[str, Any]:
         """Write it as plain data."""
         return {"order": list(self.order)}
-
-
-def ordered(first: Column, second: Column, *, name: str, moves: bool) -> Relation:
-    """Return the relation of bins that hold two numbers in order; NaN is in any order."""
-    for column in (first, second):
-        if column.bounds() is None:
-            raise SchemaError(
-                f"constraint {name!r}: an order is of numbers",
-                got=f"{column.name!r}, a {column.kind} column",
-            )
-    low, _ = first.bounds() or (np.zeros(0), np.zeros(0))
-    _, high = second.bounds() or (np.zeros(0), np.zeros(0))
-    allowed = ~(low[:, None] > high[None, :])
-    classes = np.arange(first.size), np.arange(second.size)
-    return Relation(name, (first.name, second.name), classes, allowed, moves)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ Plain = dict[str, Any]
 _KINDS: dict[str, tuple[str, ...]] = {
     "never": ("otherwise",),
     "if": ("then", "otherwise"),
-    "determines": ("values",),
+    "determines": ("values", "asked"),
     "order": ("otherwise",),
     "sum": ("tolerance",),
     "unique_per_person": (),
@@ -80,7 +80,8 @@ def _read(kind: str, said: Any, more: Plain) -> Constraint:  # noqa: ANN401  as 
             by, column = _one(kind, said)
             if not isinstance(column, str):
                 raise SchemaError("determines names two columns", got=type(column).__name__)
-            return Determines(by, column, _pairs(more.pop("values", None)), **more)
+            given = more.pop("values", [] if more.get("asked") is True else None)
+            return Determines(by, column, _pairs(given), **more)
         case _:
             (column,) = _names(kind, [said])
             return (UniquePerPerson if kind == "unique_per_person" else ConstantPerPerson)(

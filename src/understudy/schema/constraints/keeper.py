@@ -13,16 +13,11 @@ import numpy as np
 
 from understudy.errors import SchemaError
 from understudy.schema.columns import Released, Timestamp
-from understudy.schema.constraints.constraint import (
-    Determines,
-    Order,
-    Sum,
-    UniquePerPerson,
-    ordered,
-)
+from understudy.schema.constraints.constraint import Determines, Order, Sum, UniquePerPerson
 from understudy.schema.constraints.determined import image_of
 from understudy.schema.constraints.mending import completed, mended
 from understudy.schema.constraints.ordering import Ordering, numbers_of
+from understudy.schema.constraints.relations import Relation, ordered
 from understudy.schema.constraints.solving import Solver, components, conflict
 
 if TYPE_CHECKING:
@@ -33,7 +28,6 @@ if TYPE_CHECKING:
     from understudy.schema.columns import Column, Declaration
     from understudy.schema.constraints.conditions import Condition, Mask
     from understudy.schema.constraints.constraint import Constraint, Find, Meant
-    from understudy.schema.constraints.relations import Relation
     from understudy.schema.encoding.reading import Array, Codes
 
     Floats = NDArray[np.float64]
@@ -68,6 +62,33 @@ class Keeper:
     def relations(self) -> list[Relation]:
         """What is true of the codes of synthetic rows: what is declared, and what follows."""
         return [relation for solver in self.solvers for relation in solver.relations]
+
+    @property
+    def determinations(self) -> list[Relation]:
+        """What determined columns follow from, as relations of codes."""
+        return [
+            Relation(
+                self.computed[name].label,
+                (by, name),
+                (np.arange(len(image)), np.arange(self._columns[name].size)),
+                image[:, None] == np.arange(self._columns[name].size)[None, :],
+            )
+            for name, (by, image) in self._images.items()
+        ]
+
+    @property
+    def pending(self) -> list[Determines]:
+        """What determines what by values that are still to be asked."""
+        return [c for c in self.constraints if isinstance(c, Determines) and c.pending]
+
+    def check_asked(self) -> None:
+        """Raise if what is to be asked of the private table was not."""
+        if self.pending:
+            raise SchemaError(
+                "a constraint's values are still to be asked of the private table",
+                got=", ".join(repr(c.label) for c in self.pending),
+                hint="schema = us.ask_determined(…); 'understudy synth' asks by itself",
+            )
 
     # What is checked when a schema is made.
 
@@ -321,7 +342,7 @@ class Keeper:
                 parts = np.stack([numbers_of(values[part]) for part in constraint.parts])
                 off = np.abs(numbers_of(values[constraint.total]) - np.nansum(parts, axis=0))
                 rows |= off > constraint.tolerance
-            elif isinstance(constraint, Determines):
+            elif isinstance(constraint, Determines) and not constraint.pending:
                 by, image = self._images[constraint.column]
                 rows |= codes[constraint.column] != image[codes[by]]
             found[constraint.label] = rows

@@ -75,9 +75,15 @@ def mended(
 
 
 def completed(
-    solver: Solver, codes: Mapping[str, Codes], rng: np.random.Generator
+    solver: Solver,
+    codes: Mapping[str, Codes],
+    rng: np.random.Generator,
+    fixed: Collection[str] = (),
 ) -> dict[str, Codes]:
-    """Return people's own codes, changed where no codes of their rows would be allowed."""
+    """Return people's own codes, changed where no codes of their rows would be allowed.
+
+    Fixed columns stay; there must be allowed codes for them.
+    """
     own = [name for name in solver.columns if name in codes]
     if not own:
         return dict(codes)
@@ -88,7 +94,7 @@ def completed(
         now = dict(zip(own, combination, strict=True))
         if solver.nearest(now, {}) is not None:
             continue
-        found = solver.nearest({}, now)
+        found = solver.nearest({name: now[name] for name in fixed if name in now}, now)
         assert found is not None  # noqa: S101  a schema whose constraints conflict is refused
         mine = np.flatnonzero(which.reshape(-1) == number)
         for name in own:

@@ -13,11 +13,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from understudy.errors import SchemaError
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
+    from understudy.schema.columns import Column
     from understudy.schema.constraints.conditions import Mask
     from understudy.schema.domain import Clique
     from understudy.schema.encoding.reading import Codes
@@ -105,6 +108,21 @@ class Relation:
             barred = ~self.allowed[cell][self.classes[-1]]
             if barred.any():
                 yield cell, barred
+
+
+def ordered(first: Column, second: Column, *, name: str, moves: bool) -> Relation:
+    """Return the relation of bins that hold two numbers in order; NaN is in any order."""
+    for column in (first, second):
+        if column.bounds() is None:
+            raise SchemaError(
+                f"constraint {name!r}: an order is of numbers",
+                got=f"{column.name!r}, a {column.kind} column",
+            )
+    low, _ = first.bounds() or (np.zeros(0), np.zeros(0))
+    _, high = second.bounds() or (np.zeros(0), np.zeros(0))
+    allowed = ~(low[:, None] > high[None, :])
+    classes = np.arange(first.size), np.arange(second.size)
+    return Relation(name, (first.name, second.name), classes, allowed, moves)
 
 
 def _nearest(banned: Ints, free: Ints, ordered: int) -> dict[int, int]:

@@ -40,8 +40,12 @@ def sentence(constraint: Constraint) -> str:
             then = _told(constraint.consequences)
             said = f"A row with {_told(constraint.conditions)} has {then}"
         case Determines():
-            values = f"{len(constraint.pairs):,} values"
-            said = f"{constraint.column} follows from {constraint.by}, by a list of {values}"
+            values = f"a list of {len(constraint.pairs):,} values"
+            if constraint.asked:
+                values += ", asked of the private table with noise"
+            if constraint.pending:
+                values = "what the private table is still to be asked"
+            said = f"{constraint.column} follows from {constraint.by}, by {values}"
         case Order():
             said = " ≤ ".join(constraint.order)
         case Sum():

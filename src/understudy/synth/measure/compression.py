@@ -241,7 +241,7 @@ class Compressed:
     def published(self) -> list[Measurement]:
         """Return the measurements of columns, with what bounding left of every code."""
         if self.bias is None:
-            return [with_unknown_bias(m, self.crowd) for m in self.measured]
+            return with_unknown_bias(self.measured, self.crowd, self.door.schema.domain)
         codes = {s.column: s.codes for s in self.supports}
         left = self.left_of(self.measured, self.left, self._sums(), self.door.schema.domain)
         return [
@@ -289,7 +289,7 @@ class Compressed:
 
         return Synthesis(
             batches=drawn(model.urn(rows, rng), rows, given, rng=rng, spread=spread),
-            measurements=(*self.published(), *more),
+            measurements=(*self.published(), *with_unknown_bias(more, self.crowd, self.domain)),
             notes=(*notes, *bound_notes(self.door)),
             within=None if public is None or settings.within == "evenly" else Within(public),
             details={**(details or {}), **self.to_dict(more)},

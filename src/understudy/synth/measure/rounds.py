@@ -15,6 +15,7 @@ from understudy.synth.measure.granularity import Grid, children, widened
 from understudy.synth.measure.noise_levels import norm_scales
 from understudy.synth.measure.restating import Evidence
 from understudy.synth.measure.rules import RULES, SLACK
+from understudy.synth.measure.size_bias import with_unknown_bias
 from understudy.synth.select.cliques import select_pairs
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ class Rounds:
         return Answers(
             total=total,
             evidence=found.measurements(),
-            measurements=tuple(self.measurements),
+            measurements=tuple(with_unknown_bias(self.measurements, self._crowd, domain)),
             told=self._told(),
         )
 

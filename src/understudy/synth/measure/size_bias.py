@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from understudy.door import Derived
-from understudy.graph import Rows
+from understudy.graph import Rows, totals
 from understudy.synth.measure.sizes import RATIO
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from understudy.door import Clique, Measurement
+    from understudy.graph import Domain
     from understudy.synth.measure.population import Crowd
     from understudy.synth.measure.sizes import Sizes
     from understudy.synth.measure.support import Support
@@ -48,7 +49,7 @@ SHARE = 0.3
 """The share of columns' precision that is spent on columns by size class."""
 UNSURE = 0.5
 """How far what is left of a class may be off, where next to nothing is left of it."""
-REMAINS = (0.1, 0.2, 0.4)
+REMAINS = (0.07, 0.2, 0.45)
 """The bias that remains of a column's cell, of a pair's, and where nothing is corrected: a relative
 standard deviation, over how much what is left of people varies.  Of planes, taxis, customers, women
 and patients, clipped at five levels each, they are 0.03 to 0.12, 0.07 to 0.25, and 0.2 to 0.5."""
@@ -62,7 +63,7 @@ def size_classes(sizes: Sizes) -> Derived | None:
 
     >>> from understudy.synth.measure.sizes import Sizes
     >>> size_classes(Sizes(np.array([8.0, 4.0, 0.0, 2.0, 0.0, 0.0, 0.0, 1.0]))).starts
-    (1, 2, 4)
+    (1, 3, 5)
     """
     rows = sizes.people * np.arange(1, len(sizes.people) + 1)
     ends = np.cumsum(rows) / rows.sum()
@@ -207,22 +208,32 @@ def with_left(m: Measurement, left: Floats, classes: Floats, bias: SizeBias) -> 
     return replace(m, group=None, left=left, bias=remains * spread(classes, bias.rows))
 
 
-def with_unknown_bias(m: Measurement, crowd: Crowd) -> Measurement:
-    """Return a measurement that says how biased it may be, where only sizes are known.
+def with_unknown_bias(
+    measured: Sequence[Measurement], crowd: Crowd, domain: Domain
+) -> list[Measurement]:
+    """Return measurements that say how biased they may be, where only sizes are known.
 
-    How many rows it counted shows how far people are clipped.
+    How many rows a group counts shows how far people are clipped.
     """
-    if crowd.sizes is None or crowd.rows is None or m.group is None:
-        return m
+    if crowd.sizes is None or crowd.rows is None:
+        return list(measured)
+    read = totals(domain, [m for m in measured if m.group is not None and not m.bias])
+    remains = {group: REMAINS[-1] * _spread_of(counted, crowd) for group, counted in read.items()}
+    return [replace(m, bias=m.bias or remains.get(m.group, 0.0)) for m in measured]
+
+
+def _spread_of(counted: float, crowd: Crowd) -> float:
+    """Return how much what is left of people varies, given how many rows are left."""
+    assert crowd.sizes is not None  # noqa: S101  the caller has looked
     lengths = crowd.sizes.lengths(crowd.repeats)
     rows = crowd.sizes.people * np.arange(1, len(lengths) + 1)
-    share = min(1.0, max(LEAST, float(m.values.sum()) / max(1.0, crowd.rows)))
+    share = min(1.0, max(LEAST, counted / max(1.0, crowd.rows or 1.0)))
     low, high = LEAST, float(lengths[-1])
     for _ in range(STEPS):
         middle = (low * high) ** 0.5
         left = np.minimum(1.0, middle / lengths)
         low, high = (middle, high) if left @ rows < share * rows.sum() else (low, middle)
-    return replace(m, bias=REMAINS[-1] * spread(np.minimum(1.0, high / lengths), rows))
+    return spread(np.minimum(1.0, high / lengths), rows)
 
 
 def spread(left: Floats, rows: Floats) -> float:

@@ -50,7 +50,7 @@ class Clipped:
     def published(self, columns: Compressed, crowd: Crowd, model: Model) -> list[Measurement]:
         """Return the measurements, with what bounding left of their cells, for a release."""
         if columns.bias is None:
-            return [with_unknown_bias(m, crowd) for m in self.measured]
+            return with_unknown_bias(self.measured, crowd, columns.domain)
         each = zip(self.measured, self._left(columns, model), self.classes, strict=True)
         return [with_left(m, left, classes, columns.bias) for m, left, classes in each]
 

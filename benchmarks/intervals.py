@@ -1,0 +1,155 @@
+"""Intervals: how often 95 % intervals hold, of counts and of a regression."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from _figures import FIGURES, apart, figure, show
+from _panels import PANELS
+
+import understudy as us
+from understudy.evaluate import read_private
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from understudy.evaluate import Coded
+    from understudy.schema import Schema
+
+    Floats = NDArray[np.float64]
+
+REPEATS = int(os.environ.get("UNDERSTUDY_BENCH_REPEATS", "40"))
+REGRESSIONS = int(os.environ.get("UNDERSTUDY_BENCH_REGRESSIONS", "10"))
+REPLICATES = 50
+EPSILONS = (1.0, 10.0)
+TABLES = ("planes", "chicago", "adult", "clinic")
+LEAST, MOST = 0.93, 0.98
+LONGEST = 1.5
+REGRESSED = 0.9
+OUTCOME = "income>50K"
+FEATURES = ("age", "education-num", "hours-per-week", "sex")
+
+
+def released(name: str, epsilon: float) -> tuple[us.Release, Coded, Schema]:
+    """Make a release of a table without a public one, and give the real table too."""
+    panel = PANELS[name]()
+    with tempfile.TemporaryDirectory() as folder:
+        release = us.open(
+            private=panel.data,
+            schema=panel.schema,
+            unit=panel.unit,
+            bounding=us.Weights(1) if panel.unit.is_row else us.Norm(),
+            budget=us.Budget(epsilon=epsilon, delta=1e-6),
+            ledger=Path(folder) / "bench.ledger",
+        ).run(us.Auto())
+    real = read_private(panel.data, schema=panel.schema, unit=panel.unit)
+    return release, real, panel.schema
+
+
+def truth(found: us.Estimate, real: Coded, schema: Schema) -> Floats:
+    """Count the real rows of every cell of an estimate."""
+    sizes, places = [], []
+    for name, labels in found.labels.items():
+        own = {label: code for code, label in enumerate(schema[name].labels())}
+        groups = (found.groups or {}).get(name, {})
+        numbers = {label: i for i, label in enumerate(dict.fromkeys(labels))}
+        part = np.full(schema.domain[name] + 1, -1)
+        for label, number in numbers.items():
+            part[[own[value] for value in groups.get(label, (label,))]] = number
+        sizes.append(len(numbers))
+        places.append((part[real.codes[name]], np.array([numbers[label] for label in labels])))
+    inside = np.logical_and.reduce([rows >= 0 for rows, _ in places])
+    rows = np.ravel_multi_index([rows[inside] for rows, _ in places], sizes)
+    cells = np.ravel_multi_index([cells for _, cells in places], sizes)
+    return np.bincount(rows, minlength=int(np.prod(sizes)))[cells].astype(np.float64)
+
+
+def covered(name: str, epsilon: float) -> list[dict[str, Any]]:
+    """Give how many intervals of one-way and two-way counts hold, over all runs."""
+    hits: dict[int, list[bool]] = {1: [], 2: []}
+    lengths: list[float] = []
+    for _ in range(REPEATS):
+        release, real, schema = released(name, epsilon)
+        for clique in {m.clique for m in release.measurements}:
+            found = release.estimate(*clique)
+            true = truth(found, real, schema)
+            hits[len(clique)] += ((found.low <= true) & (true <= found.high)).tolist()
+            lengths.append(_longer(release, found, clique))
+    for ways, each in hits.items():
+        share = float(np.mean(each))
+        figure(
+            f"{name}, epsilon {epsilon:g}: {ways}-way counts in their interval, {len(each):,}",
+            share,
+            f"{LEAST} to {MOST}",
+            meets=LEAST <= share <= MOST,
+        )
+    if not any(m.bias for m in release.measurements):
+        ratio = float(np.mean(lengths))
+        work = f"{name}, epsilon {epsilon:g}: length of intervals to the best by noise alone"
+        figure(work, ratio, f"<= {LONGEST}", meets=ratio <= LONGEST)
+    return list(FIGURES)
+
+
+def _longer(release: us.Release, found: us.Estimate, clique: tuple[str, ...]) -> float:
+    """Give a standard error over that of all measurements of the very clique, joined."""
+    same = [m for m in release.measurements if m.clique == clique]
+    best = math.sqrt(1 / sum(m.scale**-2.0 for m in same))
+    return float(np.median(found.standard_error)) / best
+
+
+def logistic(table: Mapping[str, Any], centre: Floats, scale: Floats) -> Floats:
+    """Fit a logistic regression by Newton's method."""
+    raw = np.column_stack([np.asarray(table[n], dtype=np.float64) for n in FEATURES])
+    features = np.column_stack([np.ones(len(raw)), (raw - centre) / scale])
+    outcome = (np.asarray(table[OUTCOME], dtype=np.float64) > 0).astype(np.float64)
+    found = np.zeros(features.shape[1])
+    for _ in range(30):
+        chance = 1 / (1 + np.exp(-features @ found))
+        bend = (features * (chance * (1 - chance))[:, None]).T @ features
+        step = np.linalg.solve(bend, features.T @ (outcome - chance))
+        found += step
+        if np.abs(step).max() < 1e-9:
+            break
+    return found
+
+
+def regressed() -> list[dict[str, Any]]:
+    """Give how many coefficients on Adult lie in the interval that replicates give."""
+    panel = PANELS["adult"]()
+    raw = np.column_stack([panel.data[n] for n in FEATURES]).astype(np.float64)
+    centre, scale = raw.mean(axis=0), raw.std(axis=0)
+    true, hits = logistic(panel.data, centre, scale), []
+    for run in range(REGRESSIONS):
+        release, _, _ = released("adult", 1.0)
+        tables = release.replicates(REPLICATES, seed=run)
+        found = us.combine([logistic(table, centre, scale) for table in tables])
+        hits.append((found.low <= true) & (true <= found.high))
+    for name, share in zip(("(constant)", *FEATURES), np.mean(hits, axis=0), strict=True):
+        figure(f"adult, epsilon 1: coefficient of {name} in its interval", float(share))
+    share = float(np.mean(hits))
+    work = f"adult, epsilon 1: coefficients in their intervals, {REPLICATES} replicates"
+    figure(work, share, f">= {REGRESSED}", meets=share >= REGRESSED)
+    return list(FIGURES)
+
+
+def main() -> None:
+    """Measure the tables named, or all of them and a regression."""
+    named = sys.argv[1:] or [*TABLES, "regression"]
+    for name, epsilon in itertools.product((n for n in named if n in TABLES), EPSILONS):
+        FIGURES.extend(apart(covered, name, epsilon))
+    if "regression" in named:
+        FIGURES.extend(apart(regressed))
+    show()
+
+
+if __name__ == "__main__":
+    main()

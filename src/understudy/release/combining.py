@@ -1,0 +1,84 @@
+"""Combining: one estimate and its interval, from the same analysis of every replicate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from understudy.errors import UsageError
+from understudy.release.estimates import NORMAL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+FEWEST = 2
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Combined:
+    """What replicates say together: 95 % intervals around their mean."""
+
+    estimate: Floats
+    standard_error: Floats
+    low: Floats
+    high: Floats
+    replicates: int
+    """How many there were."""
+
+    def __repr__(self) -> str:
+        """Show every number with its interval."""
+        lines = [
+            f"{estimate:.4g} (95 % interval {low:.4g} to {high:.4g})"
+            for estimate, low, high in zip(
+                *map(np.atleast_1d, (self.estimate, self.low, self.high)), strict=True
+            )
+        ]
+        return "\n".join([f"Combined from {self.replicates} replicates", *lines])
+
+
+def combine(estimates: Iterable[Any], variances: Iterable[Any] | None = None) -> Combined:
+    """Combine what an analysis gave on each replicate: numbers, or arrays of one shape.
+
+    The replicates vary as the release would if everything were measured again, so their standard
+    deviation is the estimate's standard error.  It says nothing of the people who happen to be in
+    the private table; ``variances``, the squared standard errors that the analysis gave itself,
+    add that, for statements about the population they were sampled from.
+
+    >>> combine([1.0, 2.0, 3.0]).estimate
+    array(2.)
+    """
+    found = _stacked("estimates", estimates)
+    count = len(found)
+    variance = found.var(axis=0, ddof=1)
+    if variances is not None:
+        own = _stacked("variances", variances)
+        if own.shape != found.shape or (own < 0).any():
+            raise UsageError(
+                "variances must be non-negative, one for each estimate",
+                got=f"shape {own.shape}",
+                allowed=f"shape {found.shape}",
+            )
+        variance = variance + own.mean(axis=0)
+    mean, error = np.asarray(found.mean(axis=0)), np.asarray(np.sqrt(variance))
+    # Student's quantile for as many degrees of freedom, to the first order.
+    reach = error * (NORMAL + (NORMAL**3 + NORMAL) / (4 * (count - 1)))
+    return Combined(mean, error, mean - reach, mean + reach, count)
+
+
+def _stacked(what: str, given: Iterable[Any]) -> Floats:
+    try:
+        found = np.array([np.asarray(each, dtype=np.float64) for each in given])
+    except (TypeError, ValueError):
+        found = np.zeros(0)
+    if len(found) < FEWEST or not np.isfinite(found).all():
+        raise UsageError(
+            f"{what} must be two or more finite numbers, or arrays of one shape",
+            hint="give what the same analysis gave on every table of release.replicates()",
+        )
+    return found

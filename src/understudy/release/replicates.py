@@ -1,0 +1,140 @@
+"""Replicates: tables as they would come out if everything were measured again.
+
+A parametric bootstrap of what was measured.  The release's model is taken for the truth: each
+answer is what the model says plus new noise of the same scale, a model is fitted to these answers,
+and rows are drawn from it.  An analysis that is run on every replicate varies as much as noise, fit
+and sampling make it vary; `combine` turns that into intervals.  What no replicate can show is what
+the model leaves out: correlations that were not measured.  Everything used is public, so it costs
+nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from understudy.door import Rows
+from understudy.errors import UsageError
+from understudy.graph import Zeros, estimate, totals
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from understudy.door import Measurement
+    from understudy.graph import Model
+    from understudy.release.contents import Contents
+
+    Ints = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+
+MOST_ITERATIONS = 200
+DROWNED = 1e-6
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Replica:
+    """What the model says of every answer, and how noisy the answers are."""
+
+    model: Model
+    asked: tuple[Measurement, ...]
+    """The measurements over the model's cells; their values are what the model says."""
+    rows: float
+    rows_error: float
+    laplace: bool
+
+    @classmethod
+    def of(cls, release: Contents) -> Replica:
+        """Take the answers that a release's model was fitted to."""
+        if release.model is None:
+            raise UsageError(
+                "this release has no model to fit again",
+                got=f"the mechanism {release.manifest['mechanism']['name']}",
+                hint="replicates need rows drawn from a model, such as by Pairs, MST or AIM; "
+                "release.estimate gives intervals of what was measured",
+            )
+        model, rows = release.model, max(1.0, release.model.total)
+        counted = [m for m in release.measurements if m.counted == "rows"]
+        over = [r for r in (_over_model(m, release) for m in counted) if r is not None]
+        read = totals(model.tree.domain, [m for m in over if m.group is not None])
+        factors = {g: max(DROWNED, found / rows) for g, found in read.items()}
+        tables = model.marginals({m.clique for m in over})
+        asked = []
+        for m in over:
+            table, factor = tables[m.clique].reshape(-1), factors.get(m.group, 1.0)
+            said = table if m.rows is None else m.matrix(table.size).forward(table)
+            asked.append(replace(m, values=factor * said))
+        crowd = release.manifest["mechanism"].get("crowd", {})
+        return cls(
+            model=model,
+            asked=tuple(asked),
+            rows=rows,
+            rows_error=float(crowd.get("rows_standard_error", 0.0)),
+            laplace=release.manifest["guarantee"]["delta"] == 0,
+        )
+
+    def fitted(self, rng: np.random.Generator) -> Model:
+        """Fit a model to answers with new noise."""
+        noise = rng.laplace if self.laplace else rng.normal
+        answers = [
+            replace(m, values=m.values + noise(0.0, m.scale, len(m.values))) for m in self.asked
+        ]
+        total = self.rows + (rng.normal(0.0, self.rows_error) if self.rows_error else 0.0)
+        return estimate(
+            self.model.tree.domain,
+            answers,
+            total=max(1.0, total),
+            zeros=[
+                Zeros(clique=c, cells=np.flatnonzero(t.reshape(-1) == 0))
+                for c, t in self.model.tables.items()
+            ],
+            start=self.model,
+            most=MOST_ITERATIONS,
+        ).model
+
+
+def replicas(release: Contents, count: int, rng: np.random.Generator) -> Iterator[Contents]:
+    """Return releases whose models were fitted to new noise, one after the other."""
+    replica = Replica.of(release)
+    return (replace(release, model=replica.fitted(rng)) for _ in range(count))
+
+
+def _over_model(m: Measurement, release: Contents) -> Measurement | None:
+    """Restate a measurement over the model's cells; None if it says nothing of them alone.
+
+    A sum of k answers has √k times their noise, and is weighted by 1/√k.
+    """
+    finer = [n for n in m.clique if n in release.merged and n not in m.merged]
+    if m.left is not None:
+        m = _weighted(m, m.left)
+    if not finer:
+        return replace(m, merged={}, left=None)
+    if len(m.clique) > 1 or (m.rows is not None and len(m.rows.cells) > m.rows.count):
+        return None
+    codes = release.merged[m.clique[0]]
+    held = codes if m.rows is None else codes[m.rows.cells]
+    count = np.bincount(held, minlength=int(codes.max()) + 1)
+    if (count == 0).any():
+        return None
+    roots, cells = np.sqrt(count), np.arange(len(count))
+    weights = np.ones(len(held)) if m.weights is None else m.weights
+    # What is left is the same for all codes that are merged.
+    each = np.bincount(held, weights=weights) / count
+    return replace(
+        m,
+        values=np.bincount(held, weights=m.values) / roots,
+        rows=Rows(np.arange(len(count) + 1), cells),
+        weights=each / roots,
+        merged={},
+        left=None,
+    )
+
+
+def _weighted(m: Measurement, left: Floats) -> Measurement:
+    """Return a measurement whose rows count only what bounding left of them."""
+    rows = m.rows or Rows(np.arange(len(left) + 1), np.arange(len(left)))
+    weights = np.repeat(left, np.diff(rows.starts))
+    return replace(m, rows=rows, weights=weights * (1.0 if m.weights is None else m.weights))
