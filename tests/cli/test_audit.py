@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -60,9 +61,9 @@ def test_discovery_is_audited_too(
     assert "Discovery told values of 0.0" in capsys.readouterr().out
     monkeypatch.setattr(discovery, "value_weight", lambda _: 2**16)
     assert main(["audit", "--statistical", "--runs", "400"]) == 17
-    assert "discovery tells values of one person alone more than it claims" in (
-        capsys.readouterr().err
-    )
+    # Either figure may be the one that 400 runs are certain of.
+    broken = r"discovery (tells values of one person alone more often|loses more privacy) than it"
+    assert re.search(broken, capsys.readouterr().err)
 
 
 @pytest.mark.parametrize("wrong", [["--pairs", "0"], ["--runs", "1"], ["--mechanism", "none"]])

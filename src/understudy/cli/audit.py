@@ -93,12 +93,12 @@ def _discovered(runs: int, progress: Progress) -> dict[str, Any]:
     progress(f"discovering values of {runs:,} people", 0)
     told, loss = measure_discovery(runs=runs)
     for kept, what, least, claim in (
-        (told.kept, "tells values of one person alone", told.certain, told.claim),
+        (told.kept, "tells values of one person alone more often", told.certain, told.claim),
         (loss.kept, "loses more privacy", loss.certain, loss.claim),
     ):
         if not kept:
             raise AuditError(
-                f"discovery {what} more than it claims",
+                f"discovery {what} than it claims",
                 got=f"at least {least:.4f}",
                 allowed=f"{claim:.4f}",
             )

@@ -211,13 +211,13 @@ def _table(table: Mapping[str, Sequence[Any]], caption: str) -> str:
 
 
 def _cell(cell: object) -> str:
-    plain = _plain(cell)
-    kind = ' class="number"' if isinstance(plain, (int, float)) else ""
-    return f"<td{kind}>{escape(_shown(plain))}</td>"
+    kind = ' class="number"' if isinstance(_plain(cell), (int, float)) else ""
+    return f"<td{kind}>{escape(_shown(cell))}</td>"
 
 
 def _shown(value: object) -> str:
     plain = _plain(value)
-    if isinstance(plain, float):
-        return f"{plain:,.4g}" if abs(plain) < 1000 else f"{plain:,.0f}"
+    if isinstance(plain, float) and isinstance(value, (float, np.floating)):
+        # Of the value itself: what is rounded twice may end on the other side.
+        return f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.0f}"
     return f"{plain:,}" if isinstance(plain, int) else "" if plain is None else plain
