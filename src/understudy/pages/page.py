@@ -216,8 +216,7 @@ def _cell(cell: object) -> str:
 
 
 def _shown(value: object) -> str:
-    plain = _plain(value)
-    if isinstance(plain, float) and isinstance(value, (float, np.floating)):
-        # Of the value itself: what is rounded twice may end on the other side.
+    if isinstance(value, (float, np.floating)) and np.isfinite(value):
         return f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.0f}"
-    return f"{plain:,}" if isinstance(plain, int) else "" if plain is None else plain
+    plain = _plain(value)
+    return f"{plain:,}" if isinstance(plain, int) else str(plain or "")
