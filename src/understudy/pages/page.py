@@ -216,7 +216,8 @@ def _cell(cell: object) -> str:
 
 
 def _shown(value: object) -> str:
-    if isinstance(value, (float, np.floating)) and np.isfinite(value):
-        return f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.0f}"
     plain = _plain(value)
-    return f"{plain:,}" if isinstance(plain, int) else str(plain or "")
+    if isinstance(plain, float):
+        number = value if isinstance(value, float) else plain  # rounded once
+        return f"{number:,.4g}" if abs(number) < 1000 else f"{number:,.0f}"
+    return f"{plain:,}" if isinstance(plain, int) else "" if plain is None else plain
