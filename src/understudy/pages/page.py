@@ -217,7 +217,7 @@ def _cell(cell: object) -> str:
 
 def _shown(value: object) -> str:
     plain = _plain(value)
-    if isinstance(plain, float) and isinstance(value, (float, np.floating)):
-        # Of the value itself: what is rounded twice may end on the other side.
-        return f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.0f}"
+    if isinstance(plain, float):
+        number = value if isinstance(value, float) else plain  # rounded once
+        return f"{number:,.4g}" if abs(number) < 1000 else f"{number:,.0f}"
     return f"{plain:,}" if isinstance(plain, int) else "" if plain is None else plain
