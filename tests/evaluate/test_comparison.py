@@ -159,7 +159,7 @@ def test_scores_of_raw_values_are_made_of_every_table() -> None:
     assert scores[1] < 1000
     for figure in ("excerpt score", "census score", "  triples", "  conjunctions", "  wages"):
         line = next(li for li in found.table().splitlines() if li.startswith(figure))
-        assert line.split()[-4:] == [f"{d.summary()[figure]:.1f}" for d in each]
+        assert line.split()[-4:] == [f"{d.summary()[figure]:,.1f}" for d in each]
     # The other metrics are what they are without raw values.
     without = compare(REAL, MADE, seed=3)
     assert [d["pairs"] for d in each] == [

@@ -45,6 +45,9 @@ def table(seed: int, *, rows: int = 900, sizes: dict[str, int] | None = None) ->
         people=rng.integers(0, 60, rows),
         own=tuple(name for name in (EVIL, "a.b[0]") if name in sizes),
         ordering=tuple(name for name in ("hour",) if name in sizes),
+        numbers={f"{QUOTED} miles": rng.gamma(2, 600, rows), "hour": codes["hour"] + 0.0}
+        if "hour" in sizes
+        else {},
     )
 
 
@@ -144,12 +147,15 @@ def test_every_part_is_there_with_the_figures_that_were_found(
         "triples, and the mean of all",
         "Train on synthetic rows, test on real ones",
         "most frequent value",
+        "standard deviations, mean error",
+        "Quantiles of each column",
     ):
         assert part in seen, part
     for run in several["runs"]:
         made = run["comparison"]["synthetic"]
         for found in (made["summary"]["pairs, mean"], made["trips"]["score"]):
             assert f"{found:,.4g}" in seen
+        assert f"{made['numbers']['hour']['synthetic']['mean']:.4g}" in seen
         for each in run["comparison"]["predictions"]:
             assert f"{each['synthetic']:.4g}" in seen
 

@@ -262,4 +262,6 @@ def _figure(value: float | None) -> str:
         return "–"
     if isinstance(value, int):
         return f"{value:,}"
-    return f"{value:.1f}" if value >= 10 else f"{value:.5f}"
+    if abs(value) < 10:
+        return f"{value:.5f}"
+    return f"{value:,.1f}" if abs(value) < 1e8 else f"{value:.6g}"

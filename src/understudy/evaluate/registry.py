@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from understudy.evaluate.constraints import CONSTRAINTS
 from understudy.evaluate.marginals import COLUMNS, PAIRS, TRIPLES
+from understudy.evaluate.numbers import NUMBERS
 from understudy.evaluate.people import PEOPLE
 from understudy.evaluate.prediction import PREDICTIONS
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from understudy.evaluate.metric import Metric
 
 METRICS: dict[str, Metric[Any]] = {
-    metric.name: metric for metric in (COLUMNS, PAIRS, TRIPLES, PEOPLE, CONSTRAINTS, PREDICTIONS)
+    metric.name: metric
+    for metric in (COLUMNS, NUMBERS, PAIRS, TRIPLES, PEOPLE, CONSTRAINTS, PREDICTIONS)
 }
 """Metrics by their names, in the order in which results are shown."""

@@ -106,6 +106,48 @@ def beside(title: str, about: str, data: Table, *, of: str, colours: Mapping[str
     )
 
 
+def boxes(title: str, about: str, data: Table, *, colours: Mapping[str, str]) -> Chart:
+    """Draw from which quantile to which the numbers of each table lie, and their mean.
+
+    The table has ``table``, which is one of these colours, ``mean``, ``5 %``, ``25 %``, ``50 %``,
+    ``75 %`` and ``95 %``.
+    """
+    axis = {"labelLimit": 280}
+    told = dict.fromkeys((name for name in data if name != "table"), ",.4~r")
+    ink = {"color": {"value": "$ink"}}
+    across = {"type": "quantitative", "title": title, "scale": {"zero": False, "padding": 12}}
+    marks: list[tuple[dict[str, Any], dict[str, Any]]] = [
+        ({"type": "rule", "strokeWidth": 2}, _from_to("5 %", "95 %")),
+        ({"type": "bar", "height": BAR, "opacity": 0.75}, _from_to("25 %", "75 %")),
+        ({"type": "tick", "thickness": 3, "size": BAR + 8}, {"x": {"field": "50 %"}} | ink),
+        (
+            {"type": "point", "shape": "diamond", "filled": True, "size": 60},
+            {"x": {"field": "mean"}} | ink,
+        ),
+    ]
+    return Chart(
+        title=title,
+        about=about,
+        data=data,
+        spec={
+            "width": WIDE - 100,
+            "height": {"step": 2 * BAR + 9},
+            "encoding": {
+                "y": {"field": "table", "type": "nominal", "title": None, "axis": axis, **ORDER},
+                "color": _kinds("table", colours, list(colours.values())) | {"legend": None},
+                "tooltip": _tooltip({"table": None, **told}),
+            },
+            "layer": [
+                {"mark": mark, "encoding": how | {"x": how["x"] | across}} for mark, how in marks
+            ],
+        },
+    )
+
+
+def _from_to(first: str, last: str) -> dict[str, Any]:
+    return {"x": {"field": first}, "x2": {"field": last}}
+
+
 def frontier(
     title: str, about: str, data: Table, *, y: str, zero: bool, colours: Mapping[str, str]
 ) -> Chart:

@@ -269,7 +269,32 @@ def _classes(page: Page, part: Mapping[str, Any], _facts: Facts, runs: Mapping[s
     page.chart(_bars(part["title"], part, list(runs), of=part["of"]))
 
 
-_PARTS = {"dots": _dots, "listing": _listing, "histograms": _histograms, "bars": _classes}
+def _boxes(page: Page, part: Mapping[str, Any], _facts: Facts, runs: Mapping[str, Run]) -> None:
+    page.heading(part["title"])
+    page.choice("Column", [_box(each, runs) for each in part["boxes"]])
+
+
+def _box(each: Mapping[str, Any], runs: Mapping[str, Run]) -> Chart:
+    real, greys = each["others"][REAL], {k: v for k, v in each["others"].items() if k != REAL}
+    sides = {REAL: real, **dict(zip(runs, each["runs"], strict=True)), **greys}
+    table: Table = {"table": list(sides)}
+    table |= {name: [side[name] for side in sides.values()] for name in real}
+    return contrasts.boxes(
+        each["name"],
+        f"Half of the numbers of {each['name']} lie within the bar, 90 % within the line; the "
+        "stroke is the median, the diamond the mean.",
+        table,
+        colours={REAL: "$noisy"} | _colours(runs, greys),
+    )
+
+
+_PARTS = {
+    "dots": _dots,
+    "listing": _listing,
+    "histograms": _histograms,
+    "bars": _classes,
+    "boxes": _boxes,
+}
 """The functions that draw the parts of a metric's section, by kind."""
 
 
