@@ -45,7 +45,10 @@ def table(seed: int, *, rows: int = 900, sizes: dict[str, int] | None = None) ->
         people=rng.integers(0, 60, rows),
         own=tuple(name for name in (EVIL, "a.b[0]") if name in sizes),
         ordering=tuple(name for name in ("hour",) if name in sizes),
-        numbers={f"{QUOTED} miles": rng.gamma(2, 600, rows), "hour": codes["hour"] + 0.0}
+        numbers={
+            f"{QUOTED} miles": rng.gamma(2, 600, rows),
+            "hour": codes["hour"].astype(np.float64),
+        }
         if "hour" in sizes
         else {},
     )
@@ -149,6 +152,7 @@ def test_every_part_is_there_with_the_figures_that_were_found(
         "most frequent value",
         "standard deviations, mean error",
         "Quantiles of each column",
+        "associations of pairs (Cramér's V), mean error",
     ):
         assert part in seen, part
     for run in several["runs"]:
@@ -171,6 +175,26 @@ def test_parts_that_were_not_asked_for_are_not_there() -> None:
     two = visible(custodian_page(facts(("one", None), sizes={"a": 3, "b": 2})).html())
     assert "The worst pairs" in two
     assert "triples, and the mean" not in two
+
+
+def test_associations_are_drawn_both_ways_round_beside_their_difference(
+    several: dict[str, Any],
+) -> None:
+    charts = [c["spec"] for c in custodian_page(several)._charts if "hconcat" in c["spec"]]
+    assert len(charts) == len(several["runs"])
+    for spec, run in zip(charts, several["runs"], strict=True):
+        assert [view["title"] for view in spec["hconcat"]] == ["real", "synthetic", "difference"]
+        scales = [view["encoding"]["color"]["scale"]["domain"] for view in spec["hconcat"]]
+        assert scales[0] == scales[1] == [0, 1]
+        assert scales[2][0] == -scales[2][1]
+        cells = {(c["down"], c["across"]): c for c in spec["data"]["values"]}
+        assert len(cells) == len(SIZES) * (len(SIZES) - 1)
+        for each in run["comparison"]["synthetic"]["associations"]:
+            a, b = each["columns"]
+            for cell in (cells[a, b], cells[b, a]):
+                assert cell["real"] == pytest.approx(each["real"], rel=1e-5)
+                told = cell["real"] + cell["difference"]
+                assert told == pytest.approx(each["synthetic"], abs=1e-5)
 
 
 def test_the_worst_columns_come_first_with_counts_of_both_tables(several: dict[str, Any]) -> None:

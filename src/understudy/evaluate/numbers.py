@@ -38,10 +38,11 @@ MOST_DRAWN = 24
 """The most columns with a chart of their own."""
 
 GROUP = Group(
-    title="Numbers in short",
+    title="Statistics in short",
     about="How far means, standard deviations and quantiles are off, in standard deviations of the "
-    "real column, averaged over columns. 0 is the same.",
-    caption="Differences from the real numbers, in standard deviations",
+    "real column, averaged over columns; and how far associations of columns are off. 0 is the "
+    "same.",
+    caption="Differences from the statistics of the real table",
     label="figure",
 )
 

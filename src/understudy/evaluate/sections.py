@@ -139,6 +139,20 @@ class Bars:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Matrices:
+    """A matrix of all pairs of columns: real, synthetic, and their difference, for each run."""
+
+    title: str
+    columns: Sequence[str]
+    """In the order in which they are drawn."""
+    pairs: Sequence[tuple[str, str]]
+    real: Sequence[float]
+    """A value from 0 to 1 for each pair."""
+    runs: Sequence[Sequence[float]]
+    kind: str = field(default="matrices", init=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Histograms:
     """Bars of the real and the synthetic counts of a few columns, the first that were counted."""
 
@@ -153,4 +167,4 @@ class Section:
 
     title: str
     paragraphs: Sequence[str]
-    parts: Sequence[Dots | Listing | Bars | Boxes | Histograms]
+    parts: Sequence[Dots | Listing | Bars | Boxes | Matrices | Histograms]

@@ -13,6 +13,7 @@ import numpy as np
 from understudy.errors import UsageError
 from understudy.pages import contrasts
 from understudy.pages.frontiers import add_frontiers, promise_of
+from understudy.pages.matrices import matrices
 from understudy.pages.page import MOST_ROWS, Page
 from understudy.release import MANIFEST, check_target, new_file
 
@@ -288,12 +289,31 @@ def _box(each: Mapping[str, Any], runs: Mapping[str, Run]) -> Chart:
     )
 
 
+def _matrices(page: Page, part: Mapping[str, Any], _facts: Facts, runs: Mapping[str, Run]) -> None:
+    drawn = []
+    for name, values in zip(runs, part["runs"], strict=True):
+        table: Table = {
+            "column": [a for a, _ in part["pairs"]],
+            "and": [b for _, b in part["pairs"]],
+            "real": list(part["real"]),
+            "synthetic": list(values),
+            "difference": [b - a for a, b in zip(part["real"], values, strict=True)],
+        }
+        about = (
+            f"{part['title']} of every pair of columns in the real table and in {name}, and the "
+            "difference: orange is too strong, blue too weak. The table has the worst first."
+        )
+        drawn.append(matrices(f"{part['title']}: {name}", about, table, columns=part["columns"]))
+    page.choice("Run", drawn)
+
+
 _PARTS = {
     "dots": _dots,
     "listing": _listing,
     "histograms": _histograms,
     "bars": _classes,
     "boxes": _boxes,
+    "matrices": _matrices,
 }
 """The functions that draw the parts of a metric's section, by kind."""
 

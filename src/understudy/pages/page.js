@@ -10,7 +10,7 @@
     return {
       background: "transparent",
       font: "system-ui, sans-serif",
-      axis: { labelColor: soft, titleColor: ink, gridColor: line, domainColor: line, tickColor: line, labelLimit: room < NARROW ? 90 : 160 },
+      axis: { labelColor: soft, titleColor: ink, gridColor: line, domainColor: line, tickColor: line, labelLimit: room < NARROW ? 110 : 160, labelFlush: false },
       legend: { labelColor: ink, titleColor: ink, labelLimit: 320, ...(room < NARROW && { columns: 1 }) },
       header: { labelColor: ink, titleColor: ink },
       title: { color: ink },
@@ -32,6 +32,14 @@
       key === "labelLimit" ? Math.min(value, 110) : key === "legend" && value && value.columns ? { ...value, columns: 2 } : value
     ));
     if (typeof fit.width === "number") fit.width = Math.min(fit.width, Math.max(160, room - LABELS));
+    if (fit.hconcat) {
+      fit.vconcat = fit.hconcat.map((view) => {
+        const side = Math.min(view.width, Math.max(160, room - LABELS));
+        const y = { ...view.encoding.y, axis: { ...view.encoding.y.axis, labels: true, ticks: true } };
+        return { ...view, width: side, height: side, encoding: { ...view.encoding, y } };
+      });
+      delete fit.hconcat;
+    }
     if (fit.facet && fit.facet.column) { fit.facet = { ...fit.facet, row: fit.facet.column }; delete fit.facet.column; }
     return fit;
   }
