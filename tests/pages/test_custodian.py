@@ -94,7 +94,8 @@ def promised(epsilon: float, name: str = "mst") -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def several() -> dict[str, Any]:
     runs = (("one", promised(1)), (QUOTED, promised(1, "aim")), ("column", promised(8)))
-    return facts(*runs, ("file.csv", None), **ROLES, targets=[EVIL, "hour"])
+    asked = {"targets": [EVIL, "hour"], "classifier": True}
+    return facts(*runs, ("file.csv", None), **ROLES, **asked)
 
 
 @pytest.fixture(scope="module")
@@ -153,6 +154,8 @@ def test_every_part_is_there_with_the_figures_that_were_found(
         "standard deviations, mean error",
         "Quantiles of each column",
         "associations of pairs (Cramér's V), mean error",
+        "Can real and synthetic rows be told apart?",
+        "What gives them away",
     ):
         assert part in seen, part
     for run in several["runs"]:
@@ -160,6 +163,7 @@ def test_every_part_is_there_with_the_figures_that_were_found(
         for found in (made["summary"]["pairs, mean"], made["trips"]["score"]):
             assert f"{found:,.4g}" in seen
         assert f"{made['numbers']['hour']['synthetic']['mean']:.4g}" in seen
+        assert f"{run['comparison']['classifier']['synthetic']:.4g}" in seen
         for each in run["comparison"]["predictions"]:
             assert f"{each['synthetic']:.4g}" in seen
 

@@ -215,7 +215,7 @@ class _Measuring:
         for name, metric in self.metrics.items():
             settings = self.asked[name]
             if not metric.yardsticks and settings is not None:
-                if settings:
+                if metric.options:
                     self.progress(metric.title, 0.0)
                 results[name] = metric.compute(tables, **settings)
         return {name: found for name, found in results.items() if found is not None}

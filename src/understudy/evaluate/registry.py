@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from understudy.evaluate.association import ASSOCIATIONS
+from understudy.evaluate.classifier import CLASSIFIER
 from understudy.evaluate.constraints import CONSTRAINTS
 from understudy.evaluate.marginals import COLUMNS, PAIRS, TRIPLES
 from understudy.evaluate.numbers import NUMBERS
@@ -20,6 +21,16 @@ if TYPE_CHECKING:
 
 METRICS: dict[str, Metric[Any]] = {
     metric.name: metric
-    for metric in (COLUMNS, NUMBERS, ASSOCIATIONS, PAIRS, TRIPLES, PEOPLE, CONSTRAINTS, PREDICTIONS)
+    for metric in (
+        COLUMNS,
+        NUMBERS,
+        ASSOCIATIONS,
+        PAIRS,
+        TRIPLES,
+        PEOPLE,
+        CLASSIFIER,
+        CONSTRAINTS,
+        PREDICTIONS,
+    )
 }
 """Metrics by their names, in the order in which results are shown."""
