@@ -94,7 +94,7 @@ def promised(epsilon: float, name: str = "mst") -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def several() -> dict[str, Any]:
     runs = (("one", promised(1)), (QUOTED, promised(1, "aim")), ("column", promised(8)))
-    asked = {"targets": [EVIL, "hour"], "classifier": True}
+    asked = {"targets": [EVIL, "hour"], "classifier": True, "outcomes": ["hour"]}
     return facts(*runs, ("file.csv", None), **ROLES, **asked)
 
 
@@ -156,6 +156,7 @@ def test_every_part_is_there_with_the_figures_that_were_found(
         "associations of pairs (Cramér's V), mean error",
         "Can real and synthetic rows be told apart?",
         "What gives them away",
+        "Regressions on real and on synthetic rows",
     ):
         assert part in seen, part
     for run in several["runs"]:

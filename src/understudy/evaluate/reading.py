@@ -201,7 +201,7 @@ def _read(data: object, schema: Schema, unit: AnyUnit, *, without: str | None = 
     parts = {c.name: c.modelled[0].name for c in schema.released_columns}
     said = [c for c in schema.constraints if isinstance(c, (Order, Sum))]
     needed = {name: parts[name] for c in said for name in c.columns}
-    numeric = _numeric(schema)
+    numeric = number_columns(schema)
     with closing(engine_for(data)) as engine:
         also = {*needed.values(), *(part.name for part in numeric.values())}
         table = CodedTable(engine, data, schema=free, unit=unit, also=also)
@@ -235,7 +235,7 @@ def _read(data: object, schema: Schema, unit: AnyUnit, *, without: str | None = 
     )
 
 
-def _numeric(schema: Schema) -> dict[str, Column]:
+def number_columns(schema: Schema) -> dict[str, Column]:
     """Return the columns of numbers, each with the part that has its codes, or the first ones."""
     parts = {c.name: c.modelled[0] for c in schema.unconstrained.released_columns}
     return {n: p for n, p in parts.items() if p.span is not None and p.date_part is None}

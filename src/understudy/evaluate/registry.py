@@ -15,6 +15,7 @@ from understudy.evaluate.marginals import COLUMNS, PAIRS, TRIPLES
 from understudy.evaluate.numbers import NUMBERS
 from understudy.evaluate.people import PEOPLE
 from understudy.evaluate.prediction import PREDICTIONS
+from understudy.evaluate.regression import REGRESSIONS
 
 if TYPE_CHECKING:
     from understudy.evaluate.metric import Metric
@@ -31,6 +32,7 @@ METRICS: dict[str, Metric[Any]] = {
         CLASSIFIER,
         CONSTRAINTS,
         PREDICTIONS,
+        REGRESSIONS,
     )
 }
 """Metrics by their names, in the order in which results are shown."""
