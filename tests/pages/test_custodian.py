@@ -354,6 +354,29 @@ def test_its_banner_stays_in_sight_and_is_on_every_sheet_that_is_printed(seen: O
     assert all(BANNER in sheet for sheet in sheets)
 
 
+@needs_browser
+@pytest.mark.parametrize("width", [1300, 400])
+def test_nothing_is_cut_off_on_a_screen_a_phone_or_paper(
+    several: dict[str, Any], tmp_path: Path, width: int
+) -> None:
+    path = custodian_report(several, tmp_path / "report.html")
+    with browser() as driver:
+        Opened(driver).at(width)
+        page = opened(driver, path)
+        assert page.beyond() == []
+        assert page.run("return document.documentElement.scrollWidth") <= width
+        matrices = page.run(
+            "return [...document.querySelectorAll('.chart')].map(c => "
+            "[...c.querySelectorAll('text')].map(t => t.textContent))"
+            ".filter(t => t.includes('difference')).length"
+        )
+        assert matrices == 1
+        page.printed()
+        page.at(700, media="print")
+        assert page.beyond() == []
+        assert page.complaints() == []
+
+
 def test_one_figure_says_how_much_of_the_real_rows_a_run_is_worth(several: dict[str, Any]) -> None:
     def with_pairs(distance: float) -> dict[str, Any]:
         summaries = {"1 % of rows": 0.4, "10 % of rows": 0.1, "resample": 0.025}

@@ -291,8 +291,11 @@ def _check(schema: Schema, settings: Mapping[str, Any]) -> None:
         )
 
 
-def _suggest(real: Coded, _schema: Schema) -> dict[str, object]:
+def _suggest(real: Coded, schema: Schema) -> dict[str, object]:
     varied = [name for name, values in real.numbers.items() if _varies(values)]
+    # Whole numbers that are not binned may be codes, as those of areas.
+    columns = number_columns(schema)
+    varied.sort(key=lambda name: name in columns and not columns[name].is_binned)
     return {"outcomes": varied[:MOST_OUTCOMES]} if len(varied) > 1 else {}
 
 

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
     from understudy.pages.page import Table
 
+FIGURE = ",.4~r"
+"""Four digits, and never an exponent."""
 BEST, BEATEN = "not beaten by another run", "beaten by another run"
 COLOURS = ("$synthetic", "#9a5fb5", "#c08a1e", "#2f9e94", "#cf5b8a", "#7a9a3a")
 STANDINGS = {BEST: "circle", BEATEN: "cross"}
@@ -113,7 +115,7 @@ def boxes(title: str, about: str, data: Table, *, colours: Mapping[str, str]) ->
     ``75 %`` and ``95 %``.
     """
     axis = {"labelLimit": 280}
-    told = dict.fromkeys((name for name in data if name != "table"), ",.4~r")
+    told = dict.fromkeys((name for name in data if name != "table"), FIGURE)
     ink = {"color": {"value": "$ink"}}
     across = {"type": "quantitative", "title": title, "scale": {"zero": False, "padding": 12}}
     marks: list[tuple[dict[str, Any], dict[str, Any]]] = [
@@ -160,7 +162,7 @@ def frontier(
     right = {"orient": "right", "columns": 1}
     run = _kinds("run", colours, list(colours.values()))
     standing = _kinds("standing", STANDINGS, list(STANDINGS.values()))
-    tips = {"run": None, "standing": None, "epsilon": ".3g", y: ".4g"}
+    tips = {"run": None, "standing": None, "epsilon": FIGURE, y: FIGURE}
     return Chart(
         title=title,
         about=about,

@@ -12,8 +12,9 @@ if TYPE_CHECKING:
 
     from understudy.pages.page import Table
 
-SIDE, LARGEST_CELL, SMALLEST_CELL = 250, 30, 9
+SIDE, LARGEST_CELL, SMALLEST_CELL = 270, 34, 9
 """The width of a matrix, and the largest and the smallest width of a cell, in pixels."""
+LABEL = 130
 FAINTEST = 0.1
 """A difference of this size has the full colour, unless a larger one is there."""
 FIGURE = ".2f"
@@ -64,8 +65,12 @@ def _matrix(
         "height": side,
         "mark": {"type": "rect"},
         "encoding": {
-            "x": {"field": "across", "axis": {"labelAngle": -90}, **axis},
-            "y": {"field": "down", "axis": {"labels": labels, "ticks": labels}, **axis},
+            "x": {"field": "across", "axis": {"labelAngle": -90, "labelLimit": LABEL}, **axis},
+            "y": {
+                "field": "down",
+                "axis": {"labels": labels, "ticks": labels, "labelLimit": LABEL},
+                **axis,
+            },
             "color": {"field": kind, "type": "quantitative", "scale": scale, "legend": legend},
             "tooltip": _tooltip(
                 {"down": None, "across": None}
