@@ -199,7 +199,10 @@ def _plain(cell: object) -> Cell:
 
 
 def _table(table: Mapping[str, Sequence[Any]], caption: str) -> str:
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in table)
+    head = "".join(
+        f'<th scope="col"{_aligned(next(iter(cells), None))}>{escape(name)}</th>'
+        for name, cells in table.items()
+    )
     rows = "".join(
         f"<tr>{''.join(_cell(cell) for cell in row)}</tr>"
         for row in zip(*table.values(), strict=True)
@@ -211,8 +214,12 @@ def _table(table: Mapping[str, Sequence[Any]], caption: str) -> str:
 
 
 def _cell(cell: object) -> str:
-    kind = ' class="number"' if isinstance(_plain(cell), (int, float)) else ""
-    return f"<td{kind}>{escape(_shown(cell))}</td>"
+    return f"<td{_aligned(cell)}>{escape(_shown(cell))}</td>"
+
+
+def _aligned(cell: object) -> str:
+    """Return the class of a cell that has a number, or of such a column's heading."""
+    return ' class="number"' if isinstance(_plain(cell), (int, float)) else ""
 
 
 def figure(value: float, digits: int = 4) -> str:
