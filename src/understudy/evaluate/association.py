@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from understudy.evaluate.variation import Pair
 
 WORST_LINES = 10
-MOST_COLUMNS = 30
+MOST_COLUMNS = 24
 """The most columns of a matrix that can be read."""
 
 

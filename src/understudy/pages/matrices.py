@@ -47,6 +47,7 @@ def matrices(title: str, about: str, data: Table, *, columns: Sequence[str]) -> 
         data=data,
         spec={
             "data": {"values": records(mirrored)},
+            "usermeta": {"across": len(columns)},
             "hconcat": views,
             "spacing": 16,
             "resolve": {"scale": {"color": "independent"}},

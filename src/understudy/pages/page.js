@@ -51,9 +51,10 @@
     const fit = JSON.parse(JSON.stringify(wide), (key, value) => (key === "labelLimit" ? Math.min(value, 175) : value));
     if (fit.hconcat) {
       fit.vconcat = fit.hconcat.map((view) => {
-        const side = Math.min(view.width, Math.max(160, room - LABELS));
-        const y = { ...view.encoding.y, axis: { ...view.encoding.y.axis, labels: true, ticks: true } };
-        return { ...view, width: side, height: side, encoding: { ...view.encoding, y } };
+        const side = Math.min(view.width, Math.max(160, room - LABELS)), { x, y } = view.encoding;
+        const size = { labelFontSize: Math.max(6, Math.min(10, side / fit.usermeta.across - 1)) };
+        const axes = { x: { ...x, axis: { ...x.axis, ...size } }, y: { ...y, axis: { ...y.axis, ...size, labels: true, ticks: true } } };
+        return { ...view, width: side, height: side, encoding: { ...view.encoding, ...axes } };
       });
       delete fit.hconcat;
     }
