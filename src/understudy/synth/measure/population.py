@@ -137,7 +137,7 @@ class Crowd:
             return EACH_ITS_OWN
         each = self.each(rows, door, public=public, most=most)
         if public is None or public.people is None:
-            return dealt(each)
+            return dealt(each, door.schema.own)
         return Donors(public, by, rng).given(each)
 
     def each(
