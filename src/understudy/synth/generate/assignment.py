@@ -106,15 +106,32 @@ class InTurn:
         return first, np.diff(ends, prepend=start)
 
 
-def dealt(sizes: Ints) -> Given:
-    """Assign rows to people of these sizes, regardless of the rows' values."""
+def dealt(sizes: Ints, own: Sequence[str] = ()) -> Given:
+    """Assign rows to people of about these sizes, regardless of the rows' values.
+
+    Only what is a person's ``own`` counts: rows that agree in it go together, and nobody gets more
+    rows than the largest size.
+    """
 
     def begin() -> Give:
         in_turn = InTurn(sizes)
 
         def give(codes: Mapping[str, Codes], rng: np.random.Generator) -> People:
             first, each = in_turn.take(_length(codes))
-            return rng.permutation(first + np.repeat(np.arange(len(each)), each))
+            if not own or not len(each):
+                return rng.permutation(first + np.repeat(np.arange(len(each)), each))
+            keys: list[Ints] = [rng.permutation(_length(codes)), *(codes[name] for name in own)]
+            line = np.lexsort(keys)
+            groups = np.zeros(len(line), dtype=np.int64)
+            for name in own:
+                groups[1:] |= codes[name][line][1:] != codes[name][line][:-1]
+            # A person who spans several batches gets no more rows in this one.
+            most = np.where(each < sizes[first : first + len(each)], each, sizes.max())
+            whose = rng.permutation(len(each))
+            cut = cut_at_borders(each[whose], np.cumsum(groups), most[whose])
+            people = np.empty(len(line), dtype=np.int64)
+            people[line] = first + np.repeat(whose, cut)
+            return people
 
         return give
 
