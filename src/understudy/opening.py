@@ -199,9 +199,12 @@ def dangers(budget: Budget, *, people: int | None) -> Iterator[str]:
             f"revealed entirely. Choose delta below {NEAR_ONE / people:.0e}."
         )
     if budget.epsilon > WEAK:
+        likelier = f"{math.exp(min(budget.epsilon, 700)):.3g}"
+        if budget.epsilon < MEANINGLESS:
+            likelier = f"{float(likelier):,.0f}"
         yield (
             f"epsilon {budget.epsilon:g} is a weak promise: one person's rows may make an outcome "
-            f"{math.exp(min(budget.epsilon, 700)):.3g} times as likely."
+            f"{likelier} times as likely."
         )
 
 

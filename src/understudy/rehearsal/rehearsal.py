@@ -24,6 +24,7 @@ from understudy.errors import BudgetError
 from understudy.evaluate import METRICS, compare, read_private, read_synthetic
 from understudy.ledger import Ledger, describe_left
 from understudy.opening import I_KNOW, bounding_words, dangers, refuse
+from understudy.pages.page import figure
 from understudy.public import moved
 from understudy.rehearsal.stage import Stage
 from understudy.release.guarantee import delta_words, whole_person, whole_person_words
@@ -235,7 +236,7 @@ def _lines(facts: dict[str, Any], session: Session) -> list[str]:
         (
             " × ".join(m["columns"]) or "(all)",
             f"{m['cells']:,}",
-            f"{m['standard_error']:,.3g}",
+            figure(m["standard_error"], 3),
             f"{100 * m['error_by_noise']:.1f} %",
         )
         for m in facts["marginals"]
