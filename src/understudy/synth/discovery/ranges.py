@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 STANDS_OUT = 4.0
 """A cell stands out of its noise if it weighs this many times as much."""
-WIDTHS = (1, 2, 4, 8, 16, 32)
+WIDTHS = (1, 2, 4, 8, 16, 32, 64, 128)
 """Where no cell stands out alone, this many neighbours may do so together."""
 MOST_TOGETHER, BESIDE = 4, 2.5
 """Beside a range, as many cells are looked at together, and belong to it if they weigh this many
@@ -36,7 +36,7 @@ MOST_HALVES = 5
 """A cell is cut in halves at most so many times: 32 parts."""
 MOST_CELLS = 600
 """As many cells are asked about at most; a long range has coarser ones."""
-YEARS = range(1900, 2101)
+YEARS = range(1700, 2201)
 DAY = 86400.0
 CERTAIN = 3.0
 """Days weigh something if together they have as many times their noise."""
