@@ -277,6 +277,18 @@ def test_where_people_are_few_unclear_columns_are_asked_about_again(tmp_path: Pa
         assert kinds[name].count(kind) >= 3, kinds
 
 
+def test_years_of_few_people_are_years_and_no_bin_of_two_centuries(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    data = {"id": np.repeat(np.arange(800), 5), "year": rng.integers(2000, 2020, 4000)}
+    schema = Schema("clinic", (Id(name="id"), Text(name="year")))
+    budget = Budget(epsilon=0.2, delta=1e-6, failure=2e-7)
+    with door_onto(data, tmp_path / "l", budget, schema) as door:
+        found = Discovery().run(door, progress=lambda *_: None)
+    (year,) = (finding.column for finding in found.findings)
+    assert isinstance(year, Integer)
+    assert (1990 <= year.min <= 2005, 2014 <= year.max <= 2029) == (True, True)
+
+
 def test_dates_of_another_century_are_a_range(tmp_path: Path) -> None:
     schema = Schema("clinic", (Id(name="id"), Text(name="founded")))
     with door_onto(firms(), tmp_path / "l", schema=schema) as door:

@@ -133,6 +133,16 @@ def test_where_everybody_has_one_row_noise_says_so(people: int) -> None:
     assert sum(most > 1 for most in found) <= 1
 
 
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_a_cap_of_few_rows_leaves_few_classes(most: int) -> None:
+    starts = class_starts(most)
+    counts = np.linspace(50.0, -5.0, len(starts))
+    classes = Classes(starts, counts, 12.0, Noisy(60.0, 20.0), Currency.GDP)
+    sizes = classes.sizes(Noisy(70.0, 2.0), cap=most)
+    assert 1 <= len(sizes.people) <= most + 1
+    assert sizes.people.sum() == pytest.approx(60, abs=25)
+
+
 def test_the_estimate_is_that_of_a_library() -> None:
     rng = np.random.default_rng(3)
     for _ in range(20):

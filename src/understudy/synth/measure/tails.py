@@ -93,7 +93,7 @@ def expected(
     gain -= curves[1] * solved[0] * solved[1]
     rows = means[0] * solved[0] + (several @ means[1:]) * solved[1]
     sizes = np.maximum(1.0, rows / np.maximum(1.0, solved[0] + solved[1]))
-    gain[:-1] -= LARGER * np.log(sizes[:-1]) + alone + math.log(len(several) - 1)
+    gain[:-1] -= LARGER * np.log(sizes[:-1]) + alone + math.log(max(1, len(several) - 1))
     likely = _middle(np.exp(gain - gain.max()), rows)
     return np.append(likely @ solved[0], (likely * solved[1]) @ several)
 
