@@ -270,10 +270,13 @@ def test_a_report_holds_what_was_found_and_nothing_else_does(place: Place) -> No
     assert stat.S_IMODE(page.stat().st_mode) == 0o600
     text = html.unescape(page.read_text(encoding="utf-8"))
     assert '<p class="banner">Contains private information: do not publish.</p>' in text
-    for part in ("weak · independent", "strong · independent", "mean pie score", "real people"):
+    apart = "Can real and synthetic rows be told apart?"
+    for part in ("weak · independent", "strong · independent", "mean pie score", apart):
         assert part in text
-    found = place.facts(*evaluate(place, "weak", "strong", **pie, target="colour,hour"))
+    asked = evaluate(place, "weak", "strong", **pie, target="colour,hour")
+    found = place.facts(*asked, "--classifier")
     for each in found:
+        assert f'<td class="number">{each["classifier"]["synthetic"]:.4g}</td>' in text
         for figure in ("pairs, mean", "columns, largest"):
             assert f'<td class="number">{each["synthetic"]["summary"][figure]:.4g}</td>' in text
         for told in each["predictions"]:

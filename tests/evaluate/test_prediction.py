@@ -87,7 +87,7 @@ def test_good_synthetic_rows_teach_as_much_as_real_ones_and_bad_ones_nothing() -
 @pytest.mark.parametrize("people", [80, None])
 def test_half_of_the_people_are_held_out_with_all_of_their_rows(people: int | None) -> None:
     real = depending(0, people=people)
-    taught, tested = room._halves(real, np.random.default_rng(0))
+    taught, tested = room.halves(real, np.random.default_rng(0))
     assert taught.rows + tested.rows == real.rows
     if people is None:
         assert taught.rows == tested.rows

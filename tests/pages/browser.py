@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pypdf import PdfReader
 from selenium import webdriver
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
@@ -34,6 +37,26 @@ _SWITCHES = (
 )
 
 
+BEYOND = """
+const found = [], width = document.documentElement.clientWidth;
+const right = (e) => e.getBoundingClientRect().right;
+const seen = (e) => e.getBoundingClientRect().width > 0;
+for (const table of document.querySelectorAll("table")) {
+  const box = table.closest(".wide");
+  const scrolls = getComputedStyle(box).overflowX === "auto" && right(box) <= width;
+  if (seen(table) && !scrolls && right(table) > width + 1) found.push(table.caption.textContent);
+}
+for (const svg of document.querySelectorAll(".chart svg")) {
+  if (!seen(svg)) continue;
+  if (right(svg) > width + 1) found.push(svg.closest("figure").querySelector("h4").textContent);
+  for (const text of svg.querySelectorAll("text"))
+    if (seen(text) && right(text) > right(svg) + 2) found.push(text.textContent);
+}
+return found;
+"""
+"""What is cut off at the right: tables that do not scroll, charts, and words of charts."""
+
+
 @dataclass
 class Opened:
     """A page that was opened and has drawn its charts."""
@@ -47,6 +70,21 @@ class Opened:
     def run(self, script: str, *arguments: Any) -> Any:
         """Run a script in the page."""
         return self.driver.execute_script(script, *arguments)
+
+    def at(self, width: int, *, media: str = "") -> None:
+        """Give the page a width, and draw it as on a screen or on paper."""
+        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media})
+
+    def printed(self) -> str:
+        """Print it, and give the words on paper."""
+        paper = PdfReader(io.BytesIO(base64.b64decode(self.driver.print_page())))
+        return " ".join(" ".join(sheet.extract_text() for sheet in paper.pages).split())
+
+    def beyond(self) -> list[str]:
+        """Name what is cut off."""
+        return list(self.run(BEYOND))
 
     def complaints(self) -> list[str]:
         """Give all that the browser's console has said."""

@@ -45,6 +45,12 @@ def table(seed: int, *, rows: int = 900, sizes: dict[str, int] | None = None) ->
         people=rng.integers(0, 60, rows),
         own=tuple(name for name in (EVIL, "a.b[0]") if name in sizes),
         ordering=tuple(name for name in ("hour",) if name in sizes),
+        numbers={
+            f"{QUOTED} miles": rng.gamma(2, 600, rows),
+            "hour": codes["hour"].astype(np.float64),
+        }
+        if "hour" in sizes
+        else {},
     )
 
 
@@ -88,7 +94,8 @@ def promised(epsilon: float, name: str = "mst") -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def several() -> dict[str, Any]:
     runs = (("one", promised(1)), (QUOTED, promised(1, "aim")), ("column", promised(8)))
-    return facts(*runs, ("file.csv", None), **ROLES, targets=[EVIL, "hour"])
+    asked = {"targets": [EVIL, "hour"], "classifier": True, "outcomes": ["hour"]}
+    return facts(*runs, ("file.csv", None), **ROLES, **asked)
 
 
 @pytest.fixture(scope="module")
@@ -144,12 +151,20 @@ def test_every_part_is_there_with_the_figures_that_were_found(
         "triples, and the mean of all",
         "Train on synthetic rows, test on real ones",
         "most frequent value",
+        "standard deviations, mean error",
+        "Quantiles of each column",
+        "associations of pairs (Cramér's V), mean error",
+        "Can real and synthetic rows be told apart?",
+        "What gives them away",
+        "Regressions on real and on synthetic rows",
     ):
         assert part in seen, part
     for run in several["runs"]:
         made = run["comparison"]["synthetic"]
         for found in (made["summary"]["pairs, mean"], made["trips"]["score"]):
             assert f"{found:,.4g}" in seen
+        assert f"{made['numbers']['hour']['synthetic']['mean']:.4g}" in seen
+        assert f"{run['comparison']['classifier']['synthetic']:.4g}" in seen
         for each in run["comparison"]["predictions"]:
             assert f"{each['synthetic']:.4g}" in seen
 
@@ -165,6 +180,26 @@ def test_parts_that_were_not_asked_for_are_not_there() -> None:
     two = visible(custodian_page(facts(("one", None), sizes={"a": 3, "b": 2})).html())
     assert "The worst pairs" in two
     assert "triples, and the mean" not in two
+
+
+def test_associations_are_drawn_both_ways_round_beside_their_difference(
+    several: dict[str, Any],
+) -> None:
+    charts = [c["spec"] for c in custodian_page(several)._charts if "hconcat" in c["spec"]]
+    assert len(charts) == len(several["runs"])
+    for spec, run in zip(charts, several["runs"], strict=True):
+        assert [view["title"] for view in spec["hconcat"]] == ["real", "synthetic", "difference"]
+        scales = [view["encoding"]["color"]["scale"]["domain"] for view in spec["hconcat"]]
+        assert scales[0] == scales[1] == [0, 1]
+        assert scales[2][0] == -scales[2][1]
+        cells = {(c["down"], c["across"]): c for c in spec["data"]["values"]}
+        assert len(cells) == len(SIZES) * (len(SIZES) - 1)
+        for each in run["comparison"]["synthetic"]["associations"]:
+            a, b = each["columns"]
+            for cell in (cells[a, b], cells[b, a]):
+                assert cell["real"] == pytest.approx(each["real"], rel=1e-5)
+                told = cell["real"] + cell["difference"]
+                assert told == pytest.approx(each["synthetic"], abs=1e-5)
 
 
 def test_the_worst_columns_come_first_with_counts_of_both_tables(several: dict[str, Any]) -> None:
@@ -289,6 +324,7 @@ def test_it_never_lies_in_a_release(several: dict[str, Any], tmp_path: Path) -> 
 def seen(several: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opened]:
     path = custodian_report(several, tmp_path_factory.mktemp("custodian") / "report.html")
     with browser() as driver:
+        Opened(driver).at(1300)
         yield opened(driver, path)
 
 
@@ -302,6 +338,7 @@ def test_charts_are_drawn_whatever_columns_are_called_and_nothing_is_loaded(seen
     )
     assert len(drawn) > 3
     assert set(drawn) == {1}
+    assert seen.beyond() == []
 
 
 @needs_browser
@@ -317,6 +354,28 @@ def test_its_banner_stays_in_sight_and_is_on_every_sheet_that_is_printed(seen: O
     sheets = [" ".join(page.extract_text().split()) for page in printed.pages]
     assert len(sheets) > 2
     assert all(BANNER in sheet for sheet in sheets)
+    # Every chart is on paper, also those that a page shows one at a time, and no column is cut off.
+    assert seen.run("return document.querySelectorAll('.chart:not(:has(svg))').length") == 0
+    seen.at(700, media="print")
+    assert seen.beyond() == []
+    seen.at(1300)
+
+
+@needs_browser
+def test_nothing_is_cut_off_on_a_phone(several: dict[str, Any], tmp_path: Path) -> None:
+    path = custodian_report(several, tmp_path / "report.html")
+    with browser() as driver:
+        Opened(driver).at(400)
+        page = opened(driver, path)
+        assert page.beyond() == []
+        assert page.run("return document.documentElement.scrollWidth") <= 400
+        matrices = page.run(
+            "return [...document.querySelectorAll('.chart')].map(c => "
+            "[...c.querySelectorAll('text')].map(t => t.textContent))"
+            ".filter(t => ['real', 'synthetic', 'difference'].every(w => t.includes(w))).length"
+        )
+        assert matrices == 1
+        assert page.complaints() == []
 
 
 def test_one_figure_says_how_much_of_the_real_rows_a_run_is_worth(several: dict[str, Any]) -> None:

@@ -204,8 +204,12 @@ def test_the_slider_goes_through_time(page: Opened) -> None:
     (slider,) = page.find("#s4 ~ .chosen input[type=range], #s4 ~ figure input[type=range]")[:1]
     title = "return arguments[0].closest('.chart').querySelector('.role-title text').textContent"
     before = page.run(title, slider)
+    told = "const t = arguments[0].parentElement.querySelector('output'); return t.textContent"
+    assert page.run(told, slider) == slider.get_attribute("aria-valuetext") == "0"
+    assert before == "hour: 0"
     slider.send_keys("\ue014")
     assert page.run(title, slider) != before
+    assert page.run(told, slider) == slider.get_attribute("aria-valuetext") == "1"
 
 
 @needs_browser
@@ -261,6 +265,35 @@ def test_an_installation_without_the_drawing_program_says_so(
         release_page(release).html()
 
 
+@needs_browser
+def test_charts_use_the_width_they_have(page: Opened) -> None:
+    shares = page.run(
+        "return [...document.querySelectorAll('.chart')].filter(c => c.offsetParent !== null)"
+        ".map(c => c.querySelector('svg').getBoundingClientRect().width / c.clientWidth)"
+    )
+    assert max(shares) <= 1
+    # Maps and curves keep their proportions.
+    assert sum(share > 0.9 for share in shares) >= 3
+
+
+@needs_browser
+def test_paper_holds_every_column_and_every_pair(written: Path) -> None:
+    with browser() as driver:
+        page = opened(driver, written)
+        names = [e.get_attribute("textContent") for e in page.find(".choice option")]
+        words = page.printed()
+        for name in names:
+            assert " ".join(name.split()) in words
+        # Not only their titles: the labels of a column that was never chosen.
+        assert {"red", "blue"} <= {*words.split()}
+        assert page.run("return document.querySelectorAll('.chart:not(:has(svg))').length") == 0
+        page.at(700, media="print")
+        assert page.beyond() == []
+        # Back on the screen, one of several is seen again.
+        page.at(1300)
+        assert len(page.find(".chosen > [hidden]")) == len(names) - len(page.find(".choice"))
+
+
 # On a phone
 
 PHONE = {"width": 400, "height": 900, "deviceScaleFactor": 1, "mobile": True}
@@ -291,6 +324,9 @@ def test_nothing_is_cut_off_on_a_phone(phone: Opened) -> None:
         assert beyond <= 1
     # Drawn for a phone, and not only shrunk until nobody can read it.
     assert min(phone.run(SCALES)) > 0.6
+    phone.run("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+    assert phone.beyond() == []
+    assert phone.run("return document.documentElement.scrollWidth") <= 400
 
 
 @needs_browser

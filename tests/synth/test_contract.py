@@ -112,8 +112,8 @@ def test_people_of_many_rows(tmp_path: Path, name: str, case: str) -> None:
     often = np.bincount(release.columns["who"])
     assert 1 < often.max() <= 12
     assert release.manifest["notes"] == [
-        "Standard errors cover the added noise, not the bias of contribution bounding "
-        f"({held.bounding})."
+        "Standard errors of measurements cover the added noise, not the bias of contribution "
+        f"bounding ({held.bounding}); those of `estimate` cover both, or say that they do not."
     ]
 
 

@@ -234,6 +234,7 @@ def _facts(evaluation: _Evaluation, real: _Counted, runs: list[_Run]) -> dict[st
                 "labels": schema.unconstrained[name].readable(),
                 "real": counts,
                 "runs": [run.counted.columns[name] for run in runs],
+                "ordered": schema.unconstrained[name].ordered_count,
             }
             for name, counts in real.columns.items()
         },

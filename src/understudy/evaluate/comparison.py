@@ -215,7 +215,7 @@ class _Measuring:
         for name, metric in self.metrics.items():
             settings = self.asked[name]
             if not metric.yardsticks and settings is not None:
-                if settings:
+                if metric.options:
                     self.progress(metric.title, 0.0)
                 results[name] = metric.compute(tables, **settings)
         return {name: found for name, found in results.items() if found is not None}
@@ -262,4 +262,6 @@ def _figure(value: float | None) -> str:
         return "–"
     if isinstance(value, int):
         return f"{value:,}"
-    return f"{value:.1f}" if value >= 10 else f"{value:.5f}"
+    if abs(value) < 10:
+        return f"{value:.5f}"
+    return f"{value:,.1f}" if abs(value) < 1e8 else f"{value:.6g}"

@@ -133,7 +133,7 @@ def predictions(
     column has no features: there are no predictions then.
     """
     check_alike(real, synthetic)
-    taught, tested = _halves(real, np.random.default_rng(seed))
+    taught, tested = halves(real, np.random.default_rng(seed))
     if not taught.rows or not tested.rows or len(real.sizes) < 2:
         return []
     found = []
@@ -157,7 +157,7 @@ def _right(teacher: Coded, tested: Coded, target: str) -> float:
     return float(np.mean(said == tested.codes[target]))
 
 
-def _halves(real: Coded, rng: np.random.Generator) -> tuple[Coded, Coded]:
+def halves(real: Coded, rng: np.random.Generator) -> tuple[Coded, Coded]:
     """Split people in two halves: rows to train on, and a limited number of rows to test on."""
     owners = np.arange(real.rows)
     if real.people is not None:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from understudy.budget import AnyUnit
     from understudy.engine import Engine
     from understudy.schema import Array, Schema
+    from understudy.schema.columns import Column
 
 EPSILON = "epsilon"
 """The column of a submission that distinguishes its runs."""
@@ -200,8 +201,10 @@ def _read(data: object, schema: Schema, unit: AnyUnit, *, without: str | None = 
     parts = {c.name: c.modelled[0].name for c in schema.released_columns}
     said = [c for c in schema.constraints if isinstance(c, (Order, Sum))]
     needed = {name: parts[name] for c in said for name in c.columns}
+    numeric = number_columns(schema)
     with closing(engine_for(data)) as engine:
-        table = CodedTable(engine, data, schema=free, unit=unit, also=needed.values())
+        also = {*needed.values(), *(part.name for part in numeric.values())}
+        table = CodedTable(engine, data, schema=free, unit=unit, also=also)
         kept = {name: code for name, code in table.code.items() if name != without}
         codes = ", ".join((*kept.values(), *table.number.values()))
         # Rows sorted by value, so that figures do not depend on a file's order.
@@ -225,7 +228,23 @@ def _read(data: object, schema: Schema, unit: AnyUnit, *, without: str | None = 
         own=free.own,
         ordering=free.ordering,
         broken=broken | ({} if people is None else broken_among(schema, each, people)),
+        numbers={
+            name: _numbers(found[table.number[part.name]], each[part.name] < part.ordered_count)
+            for name, part in numeric.items()
+        },
     )
+
+
+def number_columns(schema: Schema) -> dict[str, Column]:
+    """Return the columns of numbers, each with the part that has its codes, or the first ones."""
+    parts = {c.name: c.modelled[0] for c in schema.unconstrained.released_columns}
+    return {n: p for n, p in parts.items() if p.span is not None and p.date_part is None}
+
+
+def _numbers(values: Array, ordered: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return numbers, NaN where a code is of a missing or a special value, as 9999 may be."""
+    found = values.astype(np.float64)
+    return np.where(ordered & np.isfinite(found), found, np.nan)
 
 
 def _moments(seconds: Array) -> Array:

@@ -102,9 +102,27 @@ class Listing:
     caption: str
     label: str
     labels: Sequence[str]
-    runs: Sequence[Sequence[float]]
+    runs: Sequence[Sequence[float | None]]
     others: Sequence[Series]
     kind: str = field(default="listing", init=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Box:
+    """A column's mean and quantiles, by their names, in each run and in each other table."""
+
+    name: str
+    runs: Sequence[Mapping[str, float | None]]
+    others: Mapping[str, Mapping[str, float | None]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Boxes:
+    """A chart for each of some columns: from which quantile to which its numbers lie."""
+
+    title: str
+    boxes: Sequence[Box]
+    kind: str = field(default="boxes", init=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +136,20 @@ class Bars:
     of: str
     """What is counted, such as people."""
     kind: str = field(default="bars", init=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matrices:
+    """A matrix of all pairs of columns: real, synthetic, and their difference, for each run."""
+
+    title: str
+    columns: Sequence[str]
+    """In the order in which they are drawn."""
+    pairs: Sequence[tuple[str, str]]
+    real: Sequence[float]
+    """A value from 0 to 1 for each pair."""
+    runs: Sequence[Sequence[float]]
+    kind: str = field(default="matrices", init=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,4 +167,4 @@ class Section:
 
     title: str
     paragraphs: Sequence[str]
-    parts: Sequence[Dots | Listing | Bars | Histograms]
+    parts: Sequence[Dots | Listing | Bars | Boxes | Matrices | Histograms]

@@ -47,6 +47,8 @@ class Coded:
     """The columns by whose codes a person's rows are ordered, the first one first."""
     broken: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
     """Which rows break each of the schema's constraints."""
+    numbers: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    """The numbers themselves of columns that have any, NaN where a row has none."""
 
     def __post_init__(self) -> None:
         """Raise if columns do not match, or codes are outside their column's domain."""
@@ -153,6 +155,7 @@ class Coded:
             codes={name: codes[index] for name, codes in self.codes.items()},
             people=None if self.people is None else self.people[index],
             broken={name: rows[index] for name, rows in self.broken.items()},
+            numbers={name: values[index] for name, values in self.numbers.items()},
         )
 
 

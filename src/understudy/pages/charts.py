@@ -25,6 +25,10 @@ HUES = ("#007fcb", "#cd5502", "#008d3d", "#9f5dca", "#8b7a00", "#ca4c86", "#0088
 """A colour for each shape, of the same luminance, which is seen by day and by night."""
 RAMP = ("#008889", "#0081bf", "#636fe0", "#9f5dca", "#c24e9e", "#d04b60", "#cd5502")
 """The same for what has an order."""
+EMPTY = {"test": "datum.rows == 0", "value": "transparent"}
+"""The colour of a place without rows."""
+SQUARE = 380
+"""The width of a heat map in pixels, unless its cells are many."""
 LINE = 13
 """The height of a line of words, in pixels."""
 
@@ -37,6 +41,7 @@ def lines(title: str, about: str, data: Table, *, x: str, y: str, by: str) -> Ch
         about=about,
         data=data,
         spec={
+            "usermeta": {"fixed": True},
             "width": 420,
             "height": 300,
             "mark": {"type": "line", "strokeWidth": 2.5},
@@ -45,58 +50,6 @@ def lines(title: str, about: str, data: Table, *, x: str, y: str, by: str) -> Ch
                 "y": {"field": _field(y), "type": "quantitative", "title": y, **unit},
                 "color": {"field": _field(by), "type": "nominal", "title": None, **ORDER},
                 "strokeDash": {"field": _field(by), "type": "nominal", "title": None, **ORDER},
-            },
-        },
-    )
-
-
-def shares(title: str, about: str, data: Table, *, label: str, share: str) -> Chart:
-    """Draw a bar for every part of a whole."""
-    return Chart(
-        title=title,
-        about=about,
-        data=data,
-        spec={
-            "width": WIDE - 200,
-            "height": {"step": BAR + 7},
-            "mark": {"type": "bar", "color": "$synthetic"},
-            "encoding": {
-                "y": {"field": _field(label), "type": "nominal", "title": None, **ORDER},
-                "x": {
-                    "field": _field(share),
-                    "type": "quantitative",
-                    "title": share,
-                    "axis": {"format": ".0%"},
-                },
-                "tooltip": [
-                    {"field": _field(label), "type": "nominal", "title": label},
-                    {"field": _field(share), "type": "quantitative", "format": ".1%"},
-                ],
-            },
-        },
-    )
-
-
-def bars(title: str, about: str, data: Table, *, label: str, count: str) -> Chart:
-    """Draw a bar for every count."""
-    return Chart(
-        title=title,
-        about=about,
-        data=data,
-        spec={
-            "width": WIDE,
-            "height": 220,
-            "mark": {"type": "bar", "color": "$synthetic"},
-            "encoding": {
-                "x": {
-                    "field": _field(label),
-                    "type": "nominal",
-                    "title": label,
-                    "axis": {"labelAngle": -40, "labelOverlap": True},
-                    **ORDER,
-                },
-                "y": {"field": _field(count), "type": "quantitative", "title": count},
-                "tooltip": _tooltip({label: None, count: COUNT}),
             },
         },
     )
@@ -153,12 +106,13 @@ def pair(title: str, about: str, data: Table, *, columns: tuple[str, str]) -> Ch
     """
     down, across = columns
     sizes = [len(set(data[name])) for name in columns]
-    step = [max(9, min(26, 330 // size)) for size in sizes]
+    step = [max(9, min(32, SQUARE // size)) for size in sizes]
     return Chart(
         title=title,
         about=about,
         data=data,
         spec={
+            "usermeta": {"across": sizes[1]},
             "facet": {"column": {"field": "kind", "type": "nominal", "title": None, **ORDER}},
             "spec": {
                 "width": {"step": step[1]},
@@ -188,6 +142,7 @@ def tiles(title: str, about: str, data: Table, *, place: str, time: str | None) 
     """
     position: dict[str, Any] = {"type": "ordinal", "axis": None}
     spec: dict[str, Any] = {
+        "usermeta": {"fixed": True},
         "width": (max(data["across"]) + 1) * TILE,
         "height": (max(data["down"]) + 1) * TILE,
         "encoding": {
@@ -198,7 +153,8 @@ def tiles(title: str, about: str, data: Table, *, place: str, time: str | None) 
         "layer": _tile(place, max(data["rows"]) or 1),
     }
     if time is not None:
-        spec |= _slider(data, time)
+        slider = _slider(data, time)
+        spec |= slider | {"usermeta": spec["usermeta"] | slider["usermeta"]}
     return Chart(title=title, about=about, data=data, spec=spec)
 
 
@@ -209,6 +165,8 @@ def _slider(data: Table, time: str) -> dict[str, Any]:
     names = dict(zip(data["step"], data[time], strict=True))
     listed = json.dumps([f"{time}: {names[i]}" for i in range(last + 1)])
     return {
+        # The page writes them beside the slider.
+        "usermeta": {"labels": [str(names[i]) for i in range(last + 1)]},
         "params": [{"name": "step", "value": 0, "bind": bind}],
         "transform": [{"filter": "datum.step == step"}],
         "title": {"text": {"expr": f"{listed}[step]"}, "anchor": "start"},
@@ -233,7 +191,7 @@ def outlined(chart: Chart, outlines: Mapping[str, Any], *, place: str, time: str
         "mark": {"type": "geoshape", "stroke": "$soft", "strokeWidth": 0.5},
         "encoding": {
             "shape": {"field": "~outline", "type": "geojson"},
-            "color": {**_number("rows"), "scale": blues},
+            "color": {"condition": EMPTY, **_number("rows"), "scale": blues},
             "tooltip": _tooltip({place: None, "rows": COUNT} | ({time: None} if time else {})),
         },
     }
@@ -330,14 +288,17 @@ def _tile(place: str, most: int) -> list[dict[str, Any]]:
     return [
         {
             "mark": {"type": "rect", "cornerRadius": 3, "stroke": "$soft", "strokeWidth": 0.5},
-            "encoding": {"color": {**_number("rows"), "scale": blues}},
+            "encoding": {"color": {"condition": EMPTY, **_number("rows"), "scale": blues}},
         },
         {
             "mark": {"type": "text", "fontSize": 9, "limit": TILE - 2},
             "encoding": {
                 "text": {"field": _field(place)},
                 "color": {
-                    "condition": {"test": f"datum.rows > {0.55 * most}", "value": "white"},
+                    "condition": [
+                        {"test": f"datum.rows > {0.55 * most}", "value": "white"},
+                        {"test": "datum.rows == 0", "value": "$soft"},
+                    ],
                     "value": "#1c2430",
                 },
             },

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
     from understudy.pages.page import Table
 
+FIGURE = ",.4~r"
+"""Four digits, and never an exponent."""
 BEST, BEATEN = "not beaten by another run", "beaten by another run"
 COLOURS = ("$synthetic", "#9a5fb5", "#c08a1e", "#2f9e94", "#cf5b8a", "#7a9a3a")
 STANDINGS = {BEST: "circle", BEATEN: "cross"}
@@ -106,6 +108,48 @@ def beside(title: str, about: str, data: Table, *, of: str, colours: Mapping[str
     )
 
 
+def boxes(title: str, about: str, data: Table, *, colours: Mapping[str, str]) -> Chart:
+    """Draw from which quantile to which the numbers of each table lie, and their mean.
+
+    The table has ``table``, which is one of these colours, ``mean``, ``5 %``, ``25 %``, ``50 %``,
+    ``75 %`` and ``95 %``.
+    """
+    axis = {"labelLimit": 280}
+    told = dict.fromkeys((name for name in data if name != "table"), FIGURE)
+    ink = {"color": {"value": "$ink"}}
+    across = {"type": "quantitative", "title": title, "scale": {"zero": False, "padding": 12}}
+    marks: list[tuple[dict[str, Any], dict[str, Any]]] = [
+        ({"type": "rule", "strokeWidth": 2}, _from_to("5 %", "95 %")),
+        ({"type": "bar", "height": BAR, "opacity": 0.75}, _from_to("25 %", "75 %")),
+        ({"type": "tick", "thickness": 3, "size": BAR + 8}, {"x": {"field": "50 %"}} | ink),
+        (
+            {"type": "point", "shape": "diamond", "filled": True, "size": 60},
+            {"x": {"field": "mean"}} | ink,
+        ),
+    ]
+    return Chart(
+        title=title,
+        about=about,
+        data=data,
+        spec={
+            "width": WIDE - 100,
+            "height": {"step": 2 * BAR + 9},
+            "encoding": {
+                "y": {"field": "table", "type": "nominal", "title": None, "axis": axis, **ORDER},
+                "color": _kinds("table", colours, list(colours.values())) | {"legend": None},
+                "tooltip": _tooltip({"table": None, **told}),
+            },
+            "layer": [
+                {"mark": mark, "encoding": how | {"x": how["x"] | across}} for mark, how in marks
+            ],
+        },
+    )
+
+
+def _from_to(first: str, last: str) -> dict[str, Any]:
+    return {"x": {"field": first}, "x2": {"field": last}}
+
+
 def frontier(
     title: str, about: str, data: Table, *, y: str, zero: bool, colours: Mapping[str, str]
 ) -> Chart:
@@ -118,7 +162,7 @@ def frontier(
     right = {"orient": "right", "columns": 1}
     run = _kinds("run", colours, list(colours.values()))
     standing = _kinds("standing", STANDINGS, list(STANDINGS.values()))
-    tips = {"run": None, "standing": None, "epsilon": ".3g", y: ".4g"}
+    tips = {"run": None, "standing": None, "epsilon": FIGURE, y: FIGURE}
     return Chart(
         title=title,
         about=about,

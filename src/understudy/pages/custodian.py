@@ -13,7 +13,9 @@ import numpy as np
 from understudy.errors import UsageError
 from understudy.pages import contrasts
 from understudy.pages.frontiers import add_frontiers, promise_of
-from understudy.pages.page import MOST_ROWS, Page
+from understudy.pages.histograms import histogram
+from understudy.pages.matrices import matrices
+from understudy.pages.page import Page, figure
 from understudy.release import MANIFEST, check_target, new_file
 
 if TYPE_CHECKING:
@@ -26,9 +28,8 @@ if TYPE_CHECKING:
 
 BANNER = "Contains private information: do not publish."
 OWNER_ONLY = 0o600
-MOST_COUNTED = 6
+MOST_COUNTED = 24
 """The most columns whose counts are drawn."""
-MOST_BARS = 24
 REAL, OF_BEST, AT_BEST = "real", "share of the best score", "at best"
 _TAKEN = {"which", REAL, OF_BEST, AT_BEST}
 """Names that the tables use already: a run with such a name is shown by its file."""
@@ -40,7 +41,8 @@ def custodian_report(facts: Facts, path: str | Path) -> Path:
 
     The facts are what was compared (``private``, ``schema``, ``unit``, ``rows``, ``people``), the
     ``runs`` (each with ``name``, ``file``, ``people``, ``manifest`` and ``comparison``), and the
-    ``counts`` of every column (``labels``, ``real``, and ``runs``, in their order).  What metrics
+    ``counts`` of every column (``labels``, ``real``, ``runs``, in their order, and how many of the
+    labels are ``ordered``, the first ones).  What metrics
     show is in ``metrics``, as `understudy.evaluate.page_facts` returns it: ``frontiers``,
     ``groups`` of figures, and ``sections``.
     """
@@ -185,7 +187,7 @@ def overall(runs: Mapping[str, Run]) -> Iterator[str]:
         if not distance:
             continue
         log = np.interp(np.log(distance), np.log(distances), np.log(sizes))
-        worth = f"about {100 * np.exp(log):.2g} %"
+        worth = f"about {figure(100 * np.exp(log), 2)} %"
         if distance >= distances[-1]:
             worth = "less than 1 %"
         elif distance <= distances[0]:
@@ -262,38 +264,59 @@ def _listing(page: Page, part: Mapping[str, Any], _facts: Facts, runs: Mapping[s
 def _histograms(page: Page, part: Mapping[str, Any], facts: Facts, runs: Mapping[str, Run]) -> None:
     counted = [name for name in part["columns"] if name in facts["counts"]][:MOST_COUNTED]
     page.heading(part["title"])
-    page.choice("Column", [_bars(n, facts["counts"][n], list(runs)) for n in counted])
+    colours = {REAL: "$noisy"} | _colours(runs)
+    page.choice("Column", [histogram(n, facts["counts"][n], colours) for n in counted])
 
 
 def _classes(page: Page, part: Mapping[str, Any], _facts: Facts, runs: Mapping[str, Run]) -> None:
-    page.chart(_bars(part["title"], part, list(runs), of=part["of"]))
+    counts = {**part, "ordered": len(part["labels"])}
+    colours = {REAL: "$noisy"} | _colours(runs)
+    page.chart(histogram(part["title"], counts, colours, of=part["of"]))
 
 
-_PARTS = {"dots": _dots, "listing": _listing, "histograms": _histograms, "bars": _classes}
-"""The functions that draw the parts of a metric's section, by kind."""
+def _boxes(page: Page, part: Mapping[str, Any], _facts: Facts, runs: Mapping[str, Run]) -> None:
+    page.heading(part["title"])
+    page.choice("Column", [_box(each, runs) for each in part["boxes"]])
 
 
-def _bars(name: str, counts: Mapping[str, Any], runs: list[str], *, of: str = "rows") -> Chart:
-    """Draw a column's most frequent values, in the real table and in every run."""
-    rows = {REAL: counts["real"], **dict(zip(runs, counts["runs"], strict=True))}
-    counted = {kind: np.asarray(each, dtype=np.int64) for kind, each in rows.items()}
-    shares = {kind: each / max(each.sum(), 1) for kind, each in counted.items()}
-    most = np.max(list(shares.values()), axis=0)
-    there = int(np.count_nonzero(most))
-    bars = min(there, MOST_BARS, max(1, MOST_ROWS // len(counted)))
-    shown = np.sort(np.argsort(-most, kind="stable")[:bars])
-    data: Table = {
-        "value": [counts["labels"][i] for i in shown for _ in counted],
-        "table": [kind for _ in shown for kind in counted],
-        of: [int(each[i]) for i in shown for each in counted.values()],
-        "share": [float(each[i]) for i in shown for each in shares.values()],
-    }
-    left = f" The {bars} values with the largest shares, of {there:,}." * (there > bars)
-    return contrasts.beside(
-        name,
-        f"Shares of the {of} by {name}, in the real table and in synthetic ones, whose "
-        f"numbers of {of} may differ.{left}",
-        data,
-        of=of,
-        colours={REAL: "$noisy"} | _colours(runs),
+def _box(each: Mapping[str, Any], runs: Mapping[str, Run]) -> Chart:
+    real, greys = each["others"][REAL], {k: v for k, v in each["others"].items() if k != REAL}
+    sides = {REAL: real, **dict(zip(runs, each["runs"], strict=True)), **greys}
+    table: Table = {"table": list(sides)}
+    table |= {name: [side[name] for side in sides.values()] for name in real}
+    return contrasts.boxes(
+        each["name"],
+        f"Half of the numbers of {each['name']} lie within the bar, 90 % within the line; the "
+        "stroke is the median, the diamond the mean.",
+        table,
+        colours={REAL: "$noisy"} | _colours(runs, greys),
     )
+
+
+def _matrices(page: Page, part: Mapping[str, Any], _facts: Facts, runs: Mapping[str, Run]) -> None:
+    drawn = []
+    for name, values in zip(runs, part["runs"], strict=True):
+        table: Table = {
+            "column": [a for a, _ in part["pairs"]],
+            "and": [b for _, b in part["pairs"]],
+            "real": list(part["real"]),
+            "synthetic": list(values),
+            "difference": [b - a for a, b in zip(part["real"], values, strict=True)],
+        }
+        about = (
+            f"{part['title']} of every pair of columns in the real table and in {name}, and the "
+            "difference: orange is too strong, blue too weak. The table has the worst first."
+        )
+        drawn.append(matrices(f"{part['title']}: {name}", about, table, columns=part["columns"]))
+    page.choice("Run", drawn)
+
+
+_PARTS = {
+    "dots": _dots,
+    "listing": _listing,
+    "histograms": _histograms,
+    "bars": _classes,
+    "boxes": _boxes,
+    "matrices": _matrices,
+}
+"""The functions that draw the parts of a metric's section, by kind."""

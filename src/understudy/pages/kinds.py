@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from understudy.pages import charts
+from understudy.pages.bars import bars
+from understudy.pages.page import figure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,10 +30,10 @@ def add_kinds(page: Page, told: dict[str, Any]) -> None:
         "follows from the public table.",
     )
     page.chart(
-        charts.bars(
+        bars(
             "People by kind",
             "Noisy numbers of people of the private table. Each has a standard error of about "
-            f"{told['standard_error']:,.3g} people.",
+            f"{figure(told['standard_error'], 3)} people.",
             {"kind": [k["name"] for k in kinds], "people": [k["people"] for k in kinds]},
             label="kind",
             count="people",
@@ -107,4 +108,4 @@ def _few(values: dict[str, float], times: float) -> str:
     """Return the first few values as text."""
     unit = " %" if times != 1 else ""
     first = list(values.items())[:MOST_VALUES]
-    return "; ".join(f"{name} {share * times:.3g}{unit}" for name, share in first)
+    return "; ".join(f"{name} {figure(share * times, 3)}{unit}" for name, share in first)

@@ -126,7 +126,7 @@ class Page:
             f'</h4><div class="chart" id="{name}" tabindex="0" role="group" '
             f'aria-label="{escape(chart.about)}"></div><figcaption>{escape(chart.about)}'
             f"</figcaption><details><summary>The same as a table{more}</summary>"
-            f"{_table(first, chart.title)}</details></figure>"
+            f'<div class="wide" tabindex="0">{_table(first, chart.title)}</div></details></figure>'
         )
 
     def html(self) -> str:
@@ -199,25 +199,41 @@ def _plain(cell: object) -> Cell:
 
 
 def _table(table: Mapping[str, Sequence[Any]], caption: str) -> str:
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in table)
+    head = "".join(
+        f'<th scope="col"{_aligned(next(iter(cells), None))}>{escape(name)}</th>'
+        for name, cells in table.items()
+    )
     rows = "".join(
         f"<tr>{''.join(_cell(cell) for cell in row)}</tr>"
         for row in zip(*table.values(), strict=True)
     )
     return (
-        f"<table><caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead>"
+        f"<table><caption><span>{escape(caption)}</span></caption><thead><tr>{head}</tr></thead>"
         f"<tbody>{rows}</tbody></table>"
     )
 
 
 def _cell(cell: object) -> str:
-    kind = ' class="number"' if isinstance(_plain(cell), (int, float)) else ""
-    return f"<td{kind}>{escape(_shown(cell))}</td>"
+    return f"<td{_aligned(cell)}>{escape(_shown(cell))}</td>"
+
+
+def _aligned(cell: object) -> str:
+    """Return the class of a cell that has a number, or of such a column's heading."""
+    return ' class="number"' if isinstance(_plain(cell), (int, float)) else ""
+
+
+def figure(value: float, digits: int = 4) -> str:
+    """Return a number as people write it, without an exponent unless it is very small.
+
+    >>> figure(1160.4, 3), figure(999.7, 3), figure(0.01234, 3), figure(1e-9)
+    ('1,160', '1,000', '0.0123', '1e-09')
+    """
+    short = f"{value:,.{digits}g}"
+    return f"{value:,.0f}" if abs(value) >= 1000 or "e+" in short else short
 
 
 def _shown(value: object) -> str:
     plain = _plain(value)
     if isinstance(plain, float):
-        number = value if isinstance(value, float) else plain  # rounded once
-        return f"{number:,.4g}" if abs(number) < 1000 else f"{number:,.0f}"
+        return figure(value if isinstance(value, float) else plain)  # rounded once
     return f"{plain:,}" if isinstance(plain, int) else "" if plain is None else plain

@@ -92,8 +92,8 @@ def _tiles(release: Release, counted: Counted, place: str, time: str | None = No
         data[time] = [steps[i] for i in data["step"]]
     return charts.tiles(
         place if time is None else f"{place} by {time}",
-        f"Synthetic rows by {place}, one tile each"
-        + (f"; the slider selects {time}, from {steps[0]} to {steps[-1]}." if time else "."),
+        f"Synthetic rows by {place}, one tile each; a tile without colour has no rows"
+        + (f". The slider selects {time}, from {steps[0]} to {steps[-1]}." if time else "."),
         data,
         place=place,
         time=time,

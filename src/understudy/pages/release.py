@@ -18,11 +18,12 @@ from understudy.door import Rows
 from understudy.errors import UsageError
 from understudy.pages import charts
 from understudy.pages.accuracy import add_accuracy
+from understudy.pages.bars import bars, shares
 from understudy.pages.counts import Counted
 from understudy.pages.declared import add_declared
 from understudy.pages.kinds import ARCHETYPES, add_kinds
 from understudy.pages.lives import add_lives
-from understudy.pages.page import Page
+from understudy.pages.page import Page, figure
 from understudy.pages.places import maps, place_charts
 from understudy.pages.promise import add_promise
 from understudy.release import Release, new_file
@@ -37,7 +38,8 @@ if TYPE_CHECKING:
 
 MOST_PAIRS = 24
 """The most pairs of columns that are shown."""
-MOST_BARS = 30
+MOST_BARS, MOST_STEPS = 30, 60
+"""The most values of a column that are shown; the latter where they have an order."""
 MOST_CELLS = 1600
 
 
@@ -121,7 +123,7 @@ def _questions(page: Page, manifest: dict[str, Any]) -> None:
         page.text(f"It chose {mechanism['chosen']['name']}. {mechanism['why']}")
     if charges:
         page.chart(
-            charts.shares(
+            shares(
                 "Shares of the run's budget",
                 "How much of the budget each query took. Shares add up to 100 % or less.",
                 {
@@ -197,17 +199,18 @@ def _columns(page: Page, release: Release, counted: Counted) -> None:
             unmeasured.append(name)
             continue
         table = counted.beside(found)
-        order = np.argsort(-np.asarray(table["synthetic"]), kind="stable")[:MOST_BARS]
-        left = f" Shown are the {MOST_BARS} most frequent of {len(found):,} values." * (
-            len(found) > MOST_BARS
-        )
+        # What is empty among ordered values is to be seen as empty.
+        most = MOST_STEPS if release.schema.unconstrained[name].ordered_count else MOST_BARS
+        order = np.argsort(-np.asarray(table["synthetic"]), kind="stable")[:most]
+        left = f" Shown are the {most} most frequent of {len(found):,} values."
+        left *= len(found) > most
         kept = {k: [v[i] for i in sorted(order)] for k, v in table.items()}
         error = float(np.median(found.standard_error))
         drawn.append(
             charts.measured(
                 name,
                 f"Rows by {name}, measured and synthetic. A count's standard error is about "
-                f"{f'{error:.3g}' if error < 1000 else f'{error:,.0f}'} rows.{left}",
+                f"{figure(error, 3)} rows.{left}",
                 kept,
                 label=name,
             )
@@ -281,11 +284,11 @@ def _people(page: Page, release: Release) -> None:
         order = np.argsort(-measured.values, kind="stable")[:MOST_BARS]
         names = _cells(release, measured)
         page.chart(
-            charts.bars(
+            bars(
                 f"Counted: {measured.counted}",
                 f"Noisy counts of {measured.counted}, by {' × '.join(measured.clique)}; the "
                 f"{len(order)} largest of {len(measured.values):,}. Each has a standard error of "
-                f"about {measured.scale:,.3g} people.",
+                f"about {figure(measured.scale, 3)} people.",
                 {
                     "which": [names[i] for i in order],
                     "people": [float(measured.values[i]) for i in order],
@@ -343,7 +346,7 @@ def _rows_each(release: Release, ids: Array) -> Chart:
     counts, _ = np.histogram(sizes, bins=edges)
     names = [f"{a:,}" if b - a == 1 else f"{a:,} to {b - 1:,}" for a, b in pairwise(edges)]
     none = release.manifest["people"] - len(sizes) if release.two_tables else 0
-    return charts.bars(
+    return bars(
         "Rows per person",
         f"{len(sizes):,} synthetic people have {len(release):,} rows, "
         f"{len(release) / max(len(sizes), 1):.1f} on average."

@@ -24,7 +24,6 @@ from understudy.synth.generate.assignment import (
     Give,
     InTurn,
     Numbering,
-    cut_at_borders,
     dealt,
     evenly,
 )
@@ -216,23 +215,6 @@ def test_all_people_have_rows_about_as_many_as_wanted_and_none_more_than_the_lar
         assert held.tolist() == sizes
 
 
-@given(st.lists(st.tuples(st.integers(1, 9), st.integers(0, 4)), min_size=1), st.integers(0, 2**32))
-def test_cuts_move_to_borders_and_leave_everyone_rows_within_the_limit(
-    people: list[tuple[int, int]], seed: int
-) -> None:
-    sizes, slack = np.array(people).T
-    groups = np.sort(rng(seed).integers(0, 4, sizes.sum()))
-    found = cut_at_borders(sizes, groups, sizes + slack)
-    assert found.sum() == sizes.sum()
-    assert (found >= 1).all()
-    assert (found <= sizes + slack).all()
-    if len(sizes) > 1 and slack.min() == 4:
-        free = cut_at_borders(sizes, groups, np.full(len(sizes), sizes.sum()))
-        ends = set(np.cumsum(free).tolist())
-        borders = np.flatnonzero(np.diff(groups)) + 1
-        assert len(borders) == 0 or ends & {*borders.tolist(), *np.cumsum(sizes).tolist()}
-
-
 @given(st.lists(st.integers(1, 9), max_size=40), cuts)
 def test_people_in_turn_get_all_of_their_rows_whatever_is_taken(
     sizes: list[int], places: list[float]
@@ -331,6 +313,35 @@ def test_people_of_noisy_sizes_have_their_rows_in_one_batch_each_but_for_those_b
     for part in np.split(found, 4):
         assert np.count_nonzero(np.bincount(part) == 1) == pytest.approx(2_500, abs=10)
         assert np.mean(part[1:] == part[:-1]) < 0.01
+
+
+@given(st.integers(1, 300), st.integers(1, 40), st.integers(1, 9), cuts, st.integers(0, 2**32))
+def test_rows_that_agree_in_what_is_a_persons_own_go_together(
+    rows: int, people: int, kinds: int, places: list[float], seed: int
+) -> None:
+    """All rows are given and nobody has too many, however many kinds of people there are."""
+    people = min(people, rows)
+    sizes = 1 + rng(seed).multinomial(rows - people, np.full(people, 1 / people))
+    luck = rng(seed)
+    codes = {name: luck.integers(kinds, size=rows).astype(np.int32) for name in "ab"}
+    way = dealt(sizes, ("a", "b"))
+    found = in_batches(way.begin(), codes, cut(rows, places), seed)
+    assert found.min() >= 0
+    assert np.bincount(found, minlength=people).max() <= sizes.max()
+    assert found.max() < people
+
+
+def test_people_are_of_one_kind_where_there_are_many_of_each() -> None:
+    sizes, rows = np.tile([3, 5, 8], 500), 8_000
+    luck = rng(1)
+    codes = {name: luck.integers(4, size=rows).astype(np.int32) for name in "abc"}
+    found = in_batches(dealt(sizes, ("a", "b")).begin(), codes, [5_000, 3_000], 2)
+    kinds = np.unique(np.stack([found, codes["a"], codes["b"]]), axis=1)
+    # But for the one who has rows of both batches, and where nobody may have more rows.
+    assert kinds.shape[1] <= 1_500 + 15
+    assert np.abs(np.bincount(found) - sizes).sum() < 200
+    values = np.bincount(4 * found + codes["c"], minlength=4 * 1_500).reshape(-1, 4)
+    assert (values > 0).sum(axis=1).mean() > 2
 
 
 def test_whoever_begins_again_begins_anew() -> None:

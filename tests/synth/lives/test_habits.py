@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from understudy.door.views import DIFFERENCES_OF, SHARES_OF
-from understudy.synth.lives.habits import Habit, agreeing, differing
+from understudy.door.views import DIFFERENCES_OF
+from understudy.synth.lives.habits import SHARES, Habit, agreeing, differing
 
 
 @given(st.lists(st.lists(st.integers(0, 5), min_size=1, max_size=7), min_size=1, max_size=6))
@@ -46,7 +46,7 @@ def test_habits_of_rows_are_those_of_the_obvious_version(people: list[list[int]]
 
 
 def test_a_habit_is_read_from_counts_of_people() -> None:
-    counts = np.zeros(len(SHARES_OF) + 1)
+    counts = np.zeros(len(SHARES) + 1)
     counts[[0, -2, -1]] = 30, 10, 1000
     assert Habit.of([counts, counts], ordered=False).step == pytest.approx(0.75)
     counts = np.zeros(len(DIFFERENCES_OF) + 1)

@@ -717,8 +717,8 @@ def test_people_of_several_rows_are_bounded_and_given_rows_again(
     if not isinstance(bounding, us.Norm):
         assert often.max() <= 10
     assert release.manifest["notes"] == [
-        "Standard errors cover the added noise, not the bias of contribution bounding "
-        f"({bounding})."
+        "Standard errors of measurements cover the added noise, not the bias of contribution "
+        f"bounding ({bounding}); those of `estimate` cover both, or say that they do not."
     ]
 
 

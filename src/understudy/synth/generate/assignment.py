@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from understudy.public import Batch, Batches
 from understudy.schema import Codes
+from understudy.synth.generate.borders import cut_at_borders
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,15 +107,32 @@ class InTurn:
         return first, np.diff(ends, prepend=start)
 
 
-def dealt(sizes: Ints) -> Given:
-    """Assign rows to people of these sizes, regardless of the rows' values."""
+def dealt(sizes: Ints, own: Sequence[str] = ()) -> Given:
+    """Assign rows to people of about these sizes, regardless of the rows' values.
+
+    Only what is a person's ``own`` counts: rows that agree in it go together, and nobody gets more
+    rows than the largest size.
+    """
 
     def begin() -> Give:
         in_turn = InTurn(sizes)
 
         def give(codes: Mapping[str, Codes], rng: np.random.Generator) -> People:
             first, each = in_turn.take(_length(codes))
-            return rng.permutation(first + np.repeat(np.arange(len(each)), each))
+            if not own or not len(each):
+                return rng.permutation(first + np.repeat(np.arange(len(each)), each))
+            keys: list[Ints] = [rng.permutation(_length(codes)), *(codes[name] for name in own)]
+            line = np.lexsort(keys)
+            groups = np.zeros(len(line), dtype=np.int64)
+            for name in own:
+                groups[1:] |= codes[name][line][1:] != codes[name][line][:-1]
+            # A person who spans several batches gets no more rows in this one.
+            most = np.where(each < sizes[first : first + len(each)], each, sizes.max())
+            whose = rng.permutation(len(each))
+            cut = cut_at_borders(each[whose], np.cumsum(groups), most[whose])
+            people = np.empty(len(line), dtype=np.int64)
+            people[line] = first + np.repeat(whose, cut)
+            return people
 
         return give
 
@@ -262,38 +280,6 @@ class Donors:
         keys = (donors * PARTS + part.astype(np.int64)) * len(rows) + np.arange(len(rows))
         line = np.argsort(keys)
         return rows[line], donors[line]
-
-
-def cut_at_borders(sizes: Ints, groups: Ints, most: Ints) -> Ints:
-    """Cut a line of rows into people of about these sizes, at borders of groups where possible.
-
-    The nearest cut is moved to each border, or else the next one, unless that gives somebody more
-    than ``most`` rows; people stay in order, and everybody gets at least one row.
-
-    >>> groups = np.repeat([0, 1, 2], [5, 3, 7])
-    >>> cut_at_borders(np.array([4, 4, 4, 3]), groups, np.array([9, 9, 9, 9])).tolist()
-    [5, 3, 4, 3]
-    """
-    cuts = np.concatenate(([0], np.cumsum(sizes)))
-    borders = np.flatnonzero(np.diff(groups)) + 1
-    right = np.searchsorted(cuts, borders)
-    nearest = right - (borders - cuts[right - 1] < cuts[right] - borders)
-    # A cut that is nearest to several borders goes to the nearest of them.
-    order = np.argsort(-np.abs(borders - cuts[nearest]), kind="stable")
-    found = _moved(cuts, nearest[order], borders[order], most)
-    left = borders[found[nearest] == cuts[nearest]]
-    return np.diff(_moved(found, np.searchsorted(found, left), left, most))
-
-
-def _moved(cuts: Ints, which: Ints, borders: Ints, most: Ints) -> Ints:
-    """Move some cuts to borders, except at both ends and where somebody would get too many rows."""
-    moved = cuts.copy()
-    moved[which] = borders
-    moved[[0, -1]] = cuts[[0, -1]]
-    while (over := np.diff(moved) > most).any():
-        for side in (slice(None, -1), slice(1, None)):
-            moved[side][over] = cuts[side][over]
-    return moved
 
 
 def _commonest(people: Ints, cells: Ints) -> Ints:

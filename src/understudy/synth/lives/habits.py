@@ -6,14 +6,15 @@ hundred even where noise drowns rows.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from understudy.budget import Weights
-from understudy.door import Derived, View, ViewDoor
-from understudy.door.views import DIFFERENCES_OF, SHARES_OF
+from understudy.door import Derived, Merge, MergedDoor, View, ViewDoor
+from understudy.door.views import DIFFERENCES, DIFFERENCES_OF, SHARES_OF
 from understudy.synth.generate.rounding import rescaled
 from understudy.synth.measure.population import Crowd
 from understudy.synth.measure.weighted_round import WeightedMarginal, weighted_round
@@ -32,6 +33,10 @@ if TYPE_CHECKING:
 
 NEVER = 0.05
 """Rows that agree in time no more often than this are of distinct times."""
+FEWER = np.array([0, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 4, 5])
+"""Classes of shares that are measured together, the last one of people with a single row: an
+average over fewer classes has less noise."""
+SHARES = np.bincount(FEWER[:-1], weights=SHARES_OF) / np.bincount(FEWER[:-1])
 ONCE, ONCE_WEIGHT = "(agreement in time)", 8.0
 
 
@@ -47,6 +52,8 @@ class Habit:
     apart: float
     step: float | None
     """None where rows have no order."""
+    noise: float = 0.0
+    """The standard error of how far apart they are."""
 
     @classmethod
     def derived(cls, schema: Schema, name: str) -> tuple[Derived, ...]:
@@ -60,20 +67,22 @@ class Habit:
         )
 
     @classmethod
-    def of(cls, counts: Sequence[Floats], *, ordered: bool) -> Habit:
-        """Average over people with several rows, from noisy counts of people by class.
+    def of(cls, counts: Sequence[Floats], *, ordered: bool, noise: float = 0.0) -> Habit:
+        """Average over people with several rows, from counts of people by class and their noise.
 
-        >>> habit = Habit.of([np.array([1.0, *[0.0] * 10, 3.0, 9.0])], ordered=False)
+        >>> habit = Habit.of([np.array([1.0, 0.0, 0.0, 0.0, 3.0, 9.0])], ordered=False)
         >>> habit.apart, habit.step
         (0.25, None)
         """
-        values, means = np.array(DIFFERENCES_OF if ordered else SHARES_OF), []
+        values, means, errors = np.array(DIFFERENCES_OF) if ordered else SHARES, [], []
         for each in counts:
             # Noise alone puts somebody into every class, and as many below none: those are nobody.
             several = rescaled(each, total=max(1.0, float(each.sum())))[: len(values)]
             mean = float(several @ values / several.sum()) if several.sum() > 0 else 0.0
             means.append(mean if ordered else 1 - mean)
-        return cls(ordered, means[0], means[1] if len(means) > 1 else None)
+            spread = math.sqrt(float(((values - mean) ** 2).sum()))
+            errors.append(noise * spread / max(1.0, float(several.sum())))
+        return cls(ordered, means[0], means[1] if len(means) > 1 else None, errors[0])
 
     def of_rows(self, first: Bools, codes: NDArray[Any], size: int) -> Habit:
         """Return the habit of rows that are drawn."""
@@ -103,8 +112,10 @@ class Habits:
         asked = {n: Habit.derived(schema, n) for n in schema.domain if n not in schema.own}
         once = [Derived(name=ONCE, kind="agreement", column=n) for n in schema.ordering[:1]]
         derived = (*(each for both in asked.values() for each in both), *once)
+        view = ViewDoor(door, View(derived=derived, people=True))
+        shares = [Merge(column=d.name, codes=FEWER) for d in derived if d.kind not in DIFFERENCES]
         measured = weighted_round(
-            ViewDoor(door, View(derived=derived, people=True)),
+            MergedDoor(view, shares),
             [
                 WeightedMarginal(clique=(each.name,), weight=ONCE_WEIGHT if each in once else 1.0)
                 for each in derived
@@ -113,13 +124,17 @@ class Habits:
             crowd=Crowd(rows=None, sizes=None, typical=1, bounding=Weights(1)),
             public=None,
         )
-        answers = {each.name: m.values for each, m in zip(derived, measured, strict=True)}
+        answers = {each.name: m for each, m in zip(derived, measured, strict=True)}
         found = {
-            name: Habit.of([answers[e.name] for e in both], ordered=is_ordered(schema, name))
+            name: Habit.of(
+                [answers[e.name].values for e in both],
+                ordered=is_ordered(schema, name),
+                noise=door.currency.deviation(answers[both[0].name].scale),
+            )
             for name, both in asked.items()
         }
-        shares = [answers[each.name][: len(SHARES_OF)] for each in once]
-        distinct = any(s @ np.array(SHARES_OF) < NEVER * max(1.0, s.sum()) for s in shares)
+        agreed = [answers[each.name].values[: len(SHARES)] for each in once]
+        distinct = any(each @ SHARES < NEVER * max(1.0, each.sum()) for each in agreed)
         return cls(found, distinct)
 
     def to_dict(self) -> dict[str, Any]:

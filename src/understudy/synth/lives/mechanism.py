@@ -66,7 +66,7 @@ class Lives(Pairs):
 
     persons_share: float = 0.12
     """The share of the budget for the model of people."""
-    habits_share: float = 0.04
+    habits_share: float = 0.06
     """The share of the budget for how often rows of a person agree."""
     transitions_share: float = 0.15
     """The share of the budget for what follows what, where rows have an order."""

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from understudy.synth.lives.mending import SWEEPS, Mending, Rows, Wanted
 from understudy.synth.lives.walks import parts, shared_luck
 
 if TYPE_CHECKING:
@@ -35,10 +36,10 @@ if TYPE_CHECKING:
     Weights = NDArray[np.float32]
     Ints = NDArray[np.int64]
 
-TRIALS, MORE_TRIALS = 20, 6
+TRIALS, MORE_TRIALS = 8, 4
 """How often a column is drawn for the first people, and for others, with the factors found."""
 MOST_ROWS, TRIED_ROWS = 100_000, 2_000_000
-"""How many rows are drawn at once, and how many in all by more trials than one."""
+"""How many rows are drawn at once, and how many in all are drawn again or offered codes."""
 HELD = 0.3
 """Rows that are added to counts before they are compared: a cell of few rows says little."""
 MOST_STEP = 4.0
@@ -48,8 +49,9 @@ MOST_FACTOR = 1e3
 DAMPED = 1.5
 """The power of what was wanted over what came out, shared by all pairs of a column."""
 MOST_LUCK = 0.95
-URN_STEP = 5.0
-"""How fast the urn grows with the share of rows of a person that should agree and do not."""
+URN_STEP, CALMER = 5.0, 0.5
+"""The first gain of the urn, and what it is multiplied by when the urn was too much or too little
+by turns: how much a code is likelier depends on all other factors."""
 FINEST = 0.01
 """Differences of ordered codes are compared in proportion, and to no less than this."""
 SMOOTH = 1e-9
@@ -68,6 +70,10 @@ class Factors:
     """How much likelier codes are that the person had before."""
     luck: float = 0.0
     """The share of a row's luck that is the person's."""
+    gain: float = URN_STEP
+    """How fast the urn grows with the share of rows of a person that should agree and do not."""
+    far: float = 0.0
+    """How much too far apart rows of a person were at last."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -91,11 +97,13 @@ class Raked:
         """Draw merged codes and codes for the rows of people, given the columns before."""
         rows, factors, base = int(sizes.sum()), None, self._base()
         trials = max(1, min(MORE_TRIALS, TRIED_ROWS // max(1, rows)))
+        sweeps = min(SWEEPS, TRIED_ROWS / max(1, rows))
         merged, codes = np.empty((2, rows), dtype=np.int32)
         for _, here, walk in parts(sizes, self.table.shape[1], MOST_ROWS):
             before = [each[here].astype(np.int64) for each in given]
             some = Some(self, base, walk, before, rng)
             factors, drawn = _fitted(some, factors, trials)
+            drawn = some.mended(factors, drawn, rng, sweeps)
             merged[here], codes[here] = drawn, self._placed(walk, drawn, rng)
         return merged, codes
 
@@ -172,16 +180,44 @@ class Some:
 
     def begun(self) -> Factors:
         """Return the factors that are tried first."""
-        ordered, lifts = self._column.habit.ordered, None
+        ordered, lifts, urn = self._column.habit.ordered, None, 0.0
+        if not ordered:
+            chance = float(self._common @ self._common)
+            more = (1 - self._column.habit.apart - chance) / max(1e-9, 1 - chance)
+            urn = min(MOST_LUCK, max(0.0, more))
+            urn /= 1 - urn
         if self._steps is not None:
             shares = self._steps / np.maximum(self._steps.sum(axis=1, keepdims=True), 1e-9)
             lifts = shares / self._common
+            codes = np.arange(len(self._common))
+            lifts[codes, codes] = shares[codes, codes] / (self._common + urn)
         return Factors(
             pairs=tuple(np.ones_like(each) for each in self._wanted),
             lifts=lifts,
-            urn=0.0 if ordered or lifts is not None else 0.5,
+            urn=urn,
             luck=0.2 if ordered else 0.0,
         )
+
+    def mended(
+        self, factors: Factors, drawn: Ints, rng: np.random.Generator, sweeps: float
+    ) -> Ints:
+        """Return codes with which counts are closer to what is wanted."""
+        column, codes = self._column, np.arange(len(self._common), dtype=np.int32)
+        places = column.support.placed(codes, np.full(len(codes), 0.5)).astype(np.float64)
+        far = np.abs(places[:, None] - places) / max(1, column.size - 1)
+        if not column.habit.ordered:
+            far = 1.0 - np.eye(len(codes))
+        wanted = Wanted(
+            pairs=self._wanted,
+            steps=self._steps,
+            apart=column.habit.apart,
+            noise=column.habit.noise,
+            distances=far,
+            ordered=column.habit.ordered,
+        )
+        lifts = None if factors.lifts is None else factors.lifts.astype(np.float32)
+        rows = Rows(self._walk, self._given, self._own, lifts)
+        return Mending(wanted, rows, drawn).run(rng, sweeps=sweeps)
 
     def drawn(self, factors: Factors) -> Ints:
         """Draw a code for every row."""
@@ -223,8 +259,9 @@ def _shared(factors: Factors, habit: Habit, far: float) -> Factors:
     if habit.ordered:
         luck = factors.luck + 0.8 * far / max(habit.apart, FINEST)
         return replace(factors, luck=min(MOST_LUCK, max(0.0, luck)))
-    more = factors.urn * (1 + URN_STEP * far) + URN_STEP * max(0.0, far)
-    return replace(factors, urn=max(0.0, more))
+    gain = factors.gain * (CALMER if far * factors.far < 0 else 1.0)
+    more = factors.urn * (1 + max(gain * far, -MOST_LUCK)) + gain * max(0.0, far)
+    return replace(factors, urn=more, gain=gain, far=far)
 
 
 def _apart(got: NDArray[Any], wanted: Floats) -> float:

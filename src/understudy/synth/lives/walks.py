@@ -99,7 +99,7 @@ class Part(NamedTuple):
 
 
 def parts(sizes: Ints, codes: int, most: int | None = None) -> Iterator[Part]:
-    """Give people in parts, so that weights of their rows by codes are about a block.
+    """Give people in parts of about as many rows, whose weights by codes are about a block.
 
     No part but that of one person has more than ``most`` rows.
     """
@@ -107,7 +107,9 @@ def parts(sizes: Ints, codes: int, most: int | None = None) -> Iterator[Part]:
     rows = max(1, min(BLOCK_CELLS // codes, most or BLOCK_CELLS))
     while begun < len(ends):
         low = int(ends[begun] - sizes[begun])
-        end = max(begun + 1, int(np.searchsorted(ends, low + rows, side="right")))
+        left = int(ends[-1]) - low
+        end = int(np.searchsorted(ends, low + left / math.ceil(left / rows), side="right"))
+        end = max(begun + 1, end)
         yield Part(slice(begun, end), slice(low, int(ends[end - 1])), Walk(sizes[begun:end]))
         begun = end
 

@@ -137,7 +137,7 @@ class Crowd:
             return EACH_ITS_OWN
         each = self.each(rows, door, public=public, most=most)
         if public is None or public.people is None:
-            return dealt(each)
+            return dealt(each, door.schema.own)
         return Donors(public, by, rng).given(each)
 
     def each(
@@ -183,8 +183,10 @@ def bound_notes(door: Door) -> tuple[str, ...]:
     """Return a note on what standard errors do not cover."""
     if door.unit.is_row:
         return ()
-    told = "Standard errors cover the added noise, not the bias of contribution bounding"
-    return (f"{told} ({door.bounding}).",)
+    return (
+        "Standard errors of measurements cover the added noise, not the bias of contribution "
+        f"bounding ({door.bounding}); those of `estimate` cover both, or say that they do not.",
+    )
 
 
 def check_public(public: PublicTable | None, settings: PopulationSettings) -> None:

@@ -1,0 +1,230 @@
+"""Mending: drawn rows take other codes, a few rows at a time, while counts come closer by it.
+
+What is drawn has the noise of drawing, and rows of a person that depend on one another have more of
+it than rows alone.  So after factors have done what they can (`lives.raking`), some rows at random
+are offered another code: one that the model would draw there, between the row before and the row
+after, or one that another row of the same person has.  A row takes it if all counts together come
+closer to what is wanted: of pairs with the columns drawn before, of consecutive rows, and how far
+apart rows of a person are.
+
+Rows that are offered codes at once do not know of each other, so a cell counts for less the more of
+them could set it right; they become fewer with time, until each decides nearly alone.
+
+Only noisy answers enter.  Tied by ``tests/synth/lives/test_mending.py``.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from understudy.synth.lives.walks import Walk
+
+    Floats = NDArray[np.float64]
+    Weights = NDArray[np.float32]
+    Ints = NDArray[np.int64]
+    Cell = tuple[Ints, Ints]
+
+SWEEPS = 8.0
+"""How often a row is offered another code, on average."""
+FIRST, LAST = 0.02, 0.002
+"""The share of rows that are offered a code at once, at first and at last."""
+LEAST = 300
+"""About the fewest rows at once: fewer take as long."""
+OF_PERSON = 0.5
+"""The share of offers that are codes of the same person."""
+RARE = 1e-3
+"""How likely such a code must be there by the model, against elsewhere."""
+CLOSE = 0.003
+"""Where rows of a person are as far apart as wanted but for this, that counts for less."""
+
+
+class Wanted(NamedTuple):
+    """What counts of a column's rows should be."""
+
+    pairs: Sequence[Floats]
+    """With each column drawn before: a line for every code of it."""
+    steps: Floats | None
+    """Of (previous, this) code, first rows in the last line; None where rows have no order."""
+    apart: float
+    """How far apart two rows of a person are, averaged over people."""
+    noise: float
+    """The standard error of that."""
+    distances: Floats
+    """How far apart codes are."""
+    ordered: bool
+    """Whether codes are numbers, so that rows of a person are close rather than the same."""
+
+
+class Rows(NamedTuple):
+    """The rows of some people, as far as one column is concerned."""
+
+    walk: Walk
+    given: Sequence[Ints]
+    """Their codes of the columns drawn before."""
+    own: Weights
+    """The model's distribution of every row."""
+    lifts: Weights | None
+    """How much likelier a code is after each, first rows in the last line."""
+
+
+class Mending:
+    """The codes of one column of some rows, which are brought closer to what is wanted."""
+
+    def __init__(self, wanted: Wanted, rows: Rows, codes: Ints) -> None:
+        """Count what there is."""
+        self._wanted, self._rows, self.codes = wanted, rows, codes.copy()
+        sizes, count = rows.walk.sizes, rows.own.shape[1]
+        self._sizes, self._starts = sizes, np.cumsum(sizes) - sizes
+        self._who = np.repeat(np.arange(len(sizes)), sizes)
+        nth = np.arange(len(codes)) - self._starts[self._who]
+        self._first, self._last = nth == 0, nth == sizes[self._who] - 1
+        self._turns = np.flatnonzero(nth % 2 == 0), np.flatnonzero(nth % 2)
+        """Rows that are offered codes by turns: no two of them are consecutive."""
+        self._common = rows.own.mean(axis=0)
+        self._pairs = [
+            Cells(table, given, codes)
+            for table, given in zip(wanted.pairs, rows.given, strict=True)
+        ]
+        self._steps = None
+        if wanted.steps is not None:
+            self._steps = Cells(wanted.steps, self._before(np.arange(len(codes))), codes)
+        self._had = np.zeros((len(sizes), count), dtype=np.float32)
+        np.add.at(self._had, (self._who, codes), 1)
+        self._far = wanted.distances.astype(np.float32)
+        self._weight = (sizes > 1) * 2.0 / np.maximum(1, sizes * (sizes - 1))
+        self._weight /= max(1, int((sizes > 1).sum()))
+        within = ((self._had @ self._far) * self._had).sum(axis=1, dtype=np.float64)
+        self._apart = float(within @ self._weight) / 2
+
+    def run(self, rng: np.random.Generator, *, sweeps: float = SWEEPS) -> Ints:
+        """Offer rows other codes; return what they have in the end."""
+        offers, made = sweeps * len(self.codes), 0
+        last = min(FIRST, max(LAST, LEAST / max(1, len(self.codes))))
+        while made < offers:
+            share = FIRST * (last / FIRST) ** (made / offers)
+            for rows in self._turns:
+                size = math.ceil(share * len(rows))
+                if size:
+                    some = np.unique(rows[rng.integers(len(rows), size=size)])
+                    self._offer(some, share, rng)
+                made += size
+        return self.codes
+
+    def _offer(self, some: Ints, share: float, rng: np.random.Generator) -> None:
+        new = self._offers(some, rng)
+        other = new != self.codes[some]
+        some, new = some[other], new[other]
+        takes = self._more(some, new, share) < 0
+        self._move(some[takes], new[takes])
+
+    def _offers(self, some: Ints, rng: np.random.Generator) -> Ints:
+        """Return a code for each row: the model's, or one of the person's."""
+        rows, weights = self._rows, self._rows.own[some]
+        if rows.lifts is not None:
+            weights = weights * rows.lifts[self._before(some)]
+            follows = ~self._last[some]
+            weights[follows] *= rows.lifts.T[self.codes[some[follows] + 1], :-1]
+        ends = np.cumsum(weights, axis=1)
+        luck = rng.random(len(some), dtype=np.float32) * ends[:, -1]
+        drawn: Ints = np.minimum((ends <= luck[:, None]).sum(axis=1), ends.shape[1] - 1)
+        if self._wanted.ordered:
+            return drawn
+        who = self._who[some]
+        held = self.codes[self._starts[who] + rng.integers(self._sizes[who])]
+        likely = rows.own[some, held] > RARE * self._common[held]
+        found: Ints = np.where(likely & (rng.random(len(some)) < OF_PERSON), held, drawn)
+        return found
+
+    def _more(self, some: Ints, new: Ints, share: float) -> Floats:
+        """Return by how much more counts would be off if rows took other codes."""
+        old, found = self.codes[some], np.zeros(len(some))
+        for cells, given in zip(self._pairs, self._rows.given, strict=True):
+            found += cells.more((given[some], old), (given[some], new), share)
+        # A column's own counts are part of all its pairs.
+        found /= math.sqrt(len(self._pairs))
+        if self._steps is not None:
+            before = self._before(some)
+            found += self._steps.more((before, old), (before, new), share)
+            follows = ~self._last[some]
+            after = self.codes[some[follows] + 1]
+            left, came = (old[follows], after), (new[follows], after)
+            found[follows] += self._steps.more(left, came, share)
+            off = self._steps.off(self._wanted.distances) / CLOSE
+            found += 2 * min(1.0, max(-1.0, off)) * self._stepping(some, new)
+        off = (self._apart - self._wanted.apart) / max(CLOSE, self._wanted.noise)
+        strength = 2 * len(self.codes) * min(1.0, max(-1.0, off))
+        return found + strength * self._further(some, new)
+
+    def _stepping(self, some: Ints, new: Ints) -> Floats:
+        """Return by how much further rows would be from those before and after them."""
+        old, far, follows = self.codes[some], self._wanted.distances, ~self._last[some]
+        before = self.codes[some - 1]
+        found = np.where(self._first[some], 0.0, far[before, new] - far[before, old])
+        after = self.codes[some[follows] + 1]
+        found[follows] += far[new[follows], after] - far[old[follows], after]
+        return found
+
+    def _further(self, some: Ints, new: Ints) -> Floats:
+        """Return by how much further apart rows of people would be, averaged over people."""
+        who, old, far = self._who[some], self.codes[some], self._far
+        others = (self._had[who] * (far[new] - far[old])).sum(axis=1) - far[new, old]
+        found: Floats = others * self._weight[who]
+        return found
+
+    def _before(self, some: Ints) -> Ints:
+        """Return the codes of the rows before, first rows having one of their own."""
+        found: Ints = np.where(self._first[some], self._rows.own.shape[1], self.codes[some - 1])
+        return found
+
+    def _move(self, some: Ints, new: Ints) -> None:
+        old, who = self.codes[some], self._who[some]
+        self._apart += float(self._further(some, new).sum())
+        for cells, given in zip(self._pairs, self._rows.given, strict=True):
+            cells.move((given[some], old), (given[some], new))
+        if self._steps is not None:
+            before, follows = self._before(some), ~self._last[some]
+            after = self.codes[some[follows] + 1]
+            self._steps.move((before, old), (before, new))
+            self._steps.move((old[follows], after), (new[follows], after))
+        np.add.at(self._had, (who, old), -1)
+        np.add.at(self._had, (who, new), 1)
+        self.codes[some] = new
+
+
+class Cells:
+    """A table of counts, and by how much each is too many."""
+
+    def __init__(self, wanted: Floats, lines: Ints, codes: Ints) -> None:
+        """Count rows by line and code."""
+        count = wanted.shape[1]
+        got = np.bincount(lines * count + codes, minlength=wanted.size)
+        self._wanted, self._over = wanted, got.reshape(wanted.shape) - wanted
+
+    def more(self, left: Cell, came: Cell, share: float) -> Floats:
+        """Return by how much more counts would be off if rows went from a cell to another.
+
+        A share of rows is asked at once; cells that these could set right count for less.
+        """
+        less = (self._over[left] - 0.5) / (0.5 + share * self._wanted[left])
+        more = (self._over[came] + 0.5) / (0.5 + share * self._wanted[came])
+        found: Floats = np.clip(more, -1, 1) - np.clip(less, -1, 1)
+        return found
+
+    def off(self, distances: Floats) -> float:
+        """Return by how much lines and codes are too far from each other, averaged over rows."""
+        later = self._over[:-1]
+        rows = max(1.0, float(self._wanted[:-1].sum()))
+        return float((later * distances).sum()) / rows
+
+    def move(self, left: Cell, came: Cell) -> None:
+        """Move rows from cells to others."""
+        np.add.at(self._over, left, -1)
+        np.add.at(self._over, came, 1)

@@ -1,0 +1,112 @@
+"""Mending: counts come closer to what is wanted, and are kept up to date row by row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from understudy.synth.lives.habits import agreeing
+from understudy.synth.lives.mending import Mending, Rows, Wanted
+from understudy.synth.lives.walks import Walk
+
+CODES, PLACES = 4, 3
+
+
+def column(seed: int, sizes: Any, *, ordered: bool, steps: bool) -> tuple[Wanted, Rows, Any]:
+    """Rows drawn at random, of which other counts are wanted than they have."""
+    rng = np.random.default_rng(seed)
+    rows, codes = int(sizes.sum()), np.arange(CODES)
+    own = rng.dirichlet(np.ones(CODES), size=PLACES)
+    place = rng.integers(PLACES, size=rows)
+    far = np.abs(codes[:, None] - codes) / (CODES - 1) if ordered else 1.0 - np.eye(CODES)
+    follows = rng.dirichlet(np.ones(CODES), size=CODES + 1)
+    counts = np.append(np.full(CODES, (rows - len(sizes)) / CODES), len(sizes))
+    wanted = Wanted(
+        pairs=[np.bincount(place, minlength=PLACES)[:, None] * own],
+        steps=follows * counts[:, None] if steps else None,
+        apart=0.3,
+        noise=0.0,
+        distances=far,
+        ordered=ordered,
+    )
+    lifts = (CODES * follows).astype(np.float32) if steps else None
+    drawn = rng.integers(CODES, size=rows)
+    return wanted, Rows(Walk(sizes), [place], own[place].astype(np.float32), lifts), drawn
+
+
+def counted(wanted: Wanted, rows: Rows, codes: Any) -> tuple[list[Any], float]:
+    """Count everything anew: by how much cells are too many, and how far apart rows are."""
+    first = rows.walk.first
+    tables = [(wanted.pairs[0], rows.given[0])]
+    if wanted.steps is not None:
+        tables.append((wanted.steps, np.where(first, CODES, np.roll(codes, 1))))
+    over = []
+    for table, lines in tables:
+        got = np.zeros(table.shape)
+        np.add.at(got, (lines, codes), 1)
+        over.append(got - table)
+    sizes, starts = rows.walk.sizes, np.flatnonzero(first)
+    apart = [
+        np.mean([wanted.distances[a, b] for i, a in enumerate(own) for b in own[:i]])
+        for own in (codes[s : s + n].tolist() for s, n in zip(starts, sizes, strict=True))
+        if len(own) > 1
+    ]
+    return over, float(np.mean(apart)) if apart else 0.0
+
+
+@given(st.integers(0, 2**32), st.booleans(), st.booleans())
+def test_what_is_counted_step_by_step_is_what_there_is(
+    seed: int, ordered: bool, steps: bool
+) -> None:
+    sizes = np.random.default_rng(seed).integers(1, 6, size=12)
+    wanted, rows, drawn = column(seed, sizes, ordered=ordered, steps=steps)
+    mending = Mending(wanted, rows, drawn)
+    codes = mending.run(np.random.default_rng(seed), sweeps=2)
+    over, apart = counted(wanted, rows, codes)
+    told = [*mending._pairs, *([] if mending._steps is None else [mending._steps])]
+    for cells, each in zip(told, over, strict=True):
+        assert cells._over == pytest.approx(each)
+    assert mending._apart == pytest.approx(apart, abs=1e-5)
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+@pytest.mark.parametrize("steps", [False, True])
+def test_counts_come_closer(ordered: bool, steps: bool) -> None:
+    wanted, rows, drawn = column(5, np.full(600, 5), ordered=ordered, steps=steps)
+    before, _ = counted(wanted, rows, drawn)
+    after, apart = counted(wanted, rows, Mending(wanted, rows, drawn).run(np.random.default_rng(6)))
+    for was, now in zip(before, after, strict=True):
+        # With steps, what is wanted of pairs and of consecutive rows cannot both be.
+        assert np.abs(now).sum() < (0.7 if steps else 0.05) * np.abs(was).sum()
+    assert steps or apart == pytest.approx(wanted.apart, abs=0.005)
+
+
+def test_a_code_that_cannot_be_is_never_taken() -> None:
+    """Two places share people but no code, whatever agreement is wanted."""
+    sizes = np.full(500, 4)
+    place = np.tile([0, 1], 1000)
+    own = np.array([[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.5, 0.5]])
+    wanted = Wanted(
+        pairs=[1000 * own],
+        steps=None,
+        apart=0.0,
+        noise=0.0,
+        distances=1.0 - np.eye(CODES),
+        ordered=False,
+    )
+    rows = Rows(Walk(sizes), [place], own[place].astype(np.float32), None)
+    drawn = 2 * place + np.random.default_rng(0).integers(2, size=2000)
+    codes = Mending(wanted, rows, drawn).run(np.random.default_rng(1))
+    assert (codes // 2).tolist() == place.tolist()
+    assert agreeing(rows.walk.first, codes)[0] > 0.3
+
+
+def test_people_of_one_row_are_mended_too() -> None:
+    wanted, rows, drawn = column(7, np.ones(900, dtype=np.int64), ordered=False, steps=False)
+    codes = Mending(wanted, rows, drawn).run(np.random.default_rng(8))
+    before, after = (np.abs(counted(wanted, rows, each)[0][0]).sum() for each in (drawn, codes))
+    assert after < before / 2
