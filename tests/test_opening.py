@@ -103,9 +103,9 @@ def test_numbers_as_text_are_shown_as_text() -> None:
 
 
 def test_a_schema_is_drafted_from_a_table_and_a_single_id() -> None:
-    assert us.Schema.from_public(ROWS, name="t", ids="who").ids == (Id(name="who"),)  # type: ignore[arg-type]
+    assert us.Schema.from_public(ROWS, name="t", ids="who").ids == (Id(name="who"),)
     with pytest.raises(SchemaError, match="from_public takes a table, not a path"):
-        us.Schema.from_public("rows.csv", name="t")  # type: ignore[arg-type]
+        us.Schema.from_public("rows.csv", name="t")
 
 
 # Budgets that hardly protect anyone

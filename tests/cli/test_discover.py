@@ -180,6 +180,18 @@ def test_prefixes_of_a_partial_schema_are_asked_for_and_rows_keep_them(there: Pl
     assert Schema.read(out / "schema.toml")["code"] == code
 
 
+def test_a_file_in_latin_1_is_read_so_if_it_is_said(there: Place) -> None:
+    with (there / "visits.csv").open("w", newline="", encoding="latin-1") as file:
+        out = csv.writer(file)
+        out.writerow(["patient", "größe"])
+        out.writerows([f"p{i}", "Köln" if i % 2 else "Düren"] for i in range(400))
+    assert there.say(*command(there)).code == 4
+    there.fine(*command(there, encoding="latin-1"))
+    schema = Schema.read(there / "drafted" / "schema.toml")
+    assert schema.encoding == "latin-1"
+    assert schema["größe"] == Categorical(name="größe", values=("Düren", "Köln"))
+
+
 def test_dates_of_another_format_are_mentioned_and_can_be_declared(there: Place) -> None:
     with (there / "visits.csv").open("w", newline="", encoding="utf-8") as file:
         out = csv.writer(file, delimiter=";")

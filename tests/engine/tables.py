@@ -181,6 +181,7 @@ FORMS: dict[str, tuple[Schema, Callable[[Rows, Path], Any]]] = {
     ),
     "objects": (schema(), lambda t, _: objects(t)),
     "lists": (schema(), lambda t, _: columns(t)),
+    "lazy frame of polars": (schema(), lambda t, _: pl.DataFrame(columns(t), strict=False).lazy()),
     "mapping of polars": (schema(), lambda t, _: pl.DataFrame(columns(t), strict=False).to_dict()),
     "mapping of pandas": (schema(), lambda t, _: dict(pd.DataFrame(columns(t)).items())),
     "mapping of arrow": (schema(), lambda t, _: {n: arrow(t)[n] for n in NAMES}),

@@ -13,12 +13,13 @@ import duckdb
 import numpy as np
 import pytest
 
+from tests.release.made import released
 from tests.release.releases import SCHEMA, made
 from understudy.door import Measurement, Rows
 from understudy.errors import MissingPackageError, OutputExistsError, StorageError, UsageError
 from understudy.public import batches
 from understudy.release import release
-from understudy.schema import Schema
+from understudy.schema import Id, Integer, Schema, Text
 
 
 @pytest.mark.parametrize("form", ["parquet", "csv"])
@@ -156,6 +157,20 @@ def test_a_delta_too_large_for_so_many_people_is_told(
 ) -> None:
     notes = made(delta=delta, people=people).manifest["notes"]
     assert any("given away" in note for note in notes) == warned
+
+
+def test_columns_that_are_not_released_and_units_that_are_modelled_are_told() -> None:
+    """Nothing is lost silently: neither a column, nor who has which rows."""
+    rng, codes = np.random.default_rng(0), {"hour": np.arange(6)}
+    hour, text = Integer(name="hour", min=0, max=23), Text(name="reason")
+    schema = Schema("t", (Id(name="who"), hour, text))
+    (note,) = released(codes, np.arange(6), schema, rng).manifest["notes"]
+    assert "Not released" in note
+    assert "reason" in note
+    who = Integer(name="who", min=0, max=9)
+    both = {**codes, "who": np.arange(6)}
+    (note,) = released(both, np.arange(6), Schema("t", (who, hour)), rng).manifest["notes"]
+    assert "do not tell which of them belong to one person" in note
 
 
 def test_the_manifest_holds_no_clock() -> None:

@@ -17,6 +17,7 @@ from understudy.schema import (
     Integer,
     Numeric,
     Schema,
+    Text,
 )
 
 if TYPE_CHECKING:
@@ -37,6 +38,14 @@ def test_columns_by_name() -> None:
             schema[name]
         assert caught.value.what == f"no modelled column {name!r}"
         assert caught.value.allowed == "hour"
+
+
+def test_a_schema_of_nothing_to_model_says_what_it_has() -> None:
+    """As discovery writes it of a few people."""
+    schema = Schema("t", (Id(name="who"), Text(name="age"), Text(name="city")))
+    with pytest.raises(SchemaError, match="no column that could be modelled") as caught:
+        _ = schema.domain
+    assert caught.value.got == "kind text: age, city"
 
 
 def test_with_columns() -> None:

@@ -55,6 +55,7 @@ def run(options: argparse.Namespace) -> None:
             schema=None if options.schema is None else Schema.read(options.schema),
             total=total,
             delimiter=options.delimiter,
+            encoding=options.encoding,
             progress=progress,
         )
     with closing(Ledger(ledger)) as held:

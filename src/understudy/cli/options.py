@@ -102,6 +102,9 @@ def add_discover(discover: argparse.ArgumentParser) -> None:
         "--delimiter", metavar="CHARACTER", help="what separates columns of CSV files (default: ,)"
     )
     discover.add_argument(
+        "--encoding", choices=("utf-8", "latin-1"), help="of CSV files (default: utf-8)"
+    )
+    discover.add_argument(
         "--out", default=".", metavar="FOLDER", help="where to write both files (default: here)"
     )
     add_output(discover)

@@ -162,5 +162,8 @@ def _hint(missing: Sequence[str], declared: Sequence[str]) -> str:
     named = [nearest(name, others) for name in missing if name not in declared]
     meant = [hint for hint in named if hint is not None]
     return (
-        meant[0] if meant else "names must match exactly; check that the first line is the header"
+        meant[0]
+        if meant
+        else "names must match exactly; check that the first line is the header, and that no name "
+        "is in a data frame's index (reset_index() makes columns of it)"
     )

@@ -79,6 +79,7 @@ def build(
             *synthesis.notes,
             *_warnings(people, promised or budget),
             *_discovered(discoveries),
+            *_left_out(schema, person),
             *([ONLY_WITH_ROWS] if two_tables and synthesis.people is None else []),
         ],
         "ledger": ledger,
@@ -133,6 +134,23 @@ def _discovered(runs: Sequence[int]) -> list[str]:
         f"The schema may hold what run {numbers} of the ledger discovered: the promise is that of "
         "this run and that one together, and is more than this run's own budget."
     ]
+
+
+def _left_out(schema: Schema, unit: ResolvedUnit) -> list[str]:
+    """Say which declared columns are not in the rows, and if people are not numbered in them."""
+    notes = []
+    if schema.texts:
+        names = ", ".join(column.name for column in schema.texts)
+        notes.append(
+            f"Not released, since the schema declares no values of them (kind text): {names}."
+        )
+    if unit.parts and not ids_of(schema, unit):
+        names = ", ".join(part.column for part in unit.parts)
+        notes.append(
+            f'The unit ({names}) is modelled like other columns, since none of it has kind = "id": '
+            "rows do not tell which of them belong to one person."
+        )
+    return notes
 
 
 def _warnings(people: int, budget: Budget) -> list[str]:

@@ -20,7 +20,7 @@ from understudy.schema.columns import Id, Released, Screened, Text, Timestamp
 from understudy.schema.constraints import ConstantPerPerson, Keeper
 from understudy.schema.constraints import files as plain_constraints
 from understudy.schema.domain import Domain
-from understudy.schema.importers.draft import draft
+from understudy.schema.importers.draft import columns_of, draft
 from understudy.schema.importers.files import read_schema, write_toml
 from understudy.schema.plain import from_plain, to_plain
 
@@ -234,6 +234,13 @@ class Schema:
     @cached_property
     def domain(self) -> Domain:
         """The number of codes of every modelled column."""
+        if not self.modelled:
+            raise SchemaError(
+                "the schema declares no column that could be modelled",
+                got="kind text: " + ", ".join(column.name for column in self.texts),
+                allowed="one column or more that is not an id, ignored, or text",
+                hint="declare their kinds and values, or discover them with a larger epsilon",
+            )
         return Domain({c.name: c.size for c in self.modelled})
 
     def __getitem__(self, name: str) -> Column:
@@ -328,13 +335,15 @@ class Schema:
     @classmethod
     def from_public(
         cls,
-        table: Mapping[str, Array],
+        table: Mapping[str, Array] | object,
         *,
         name: str,
         ids: str | Iterable[str] = (),
         days: tuple[str, str] | None = None,
     ) -> Self:
         """Draft a schema from a table that anyone may see: column name → array, or a data frame.
+
+        A data frame may be one of pandas, polars or Arrow.
 
         The schema then holds what is in this table, which is not protected: drafting from the
         private table itself would reveal its values, at no cost and without a trace.
@@ -349,7 +358,7 @@ class Schema:
             )
         _say_what_public_means()
         named = (ids,) if isinstance(ids, str) else tuple(ids)
-        return cls(name, draft(table, ids=named, days=days))
+        return cls(name, draft(columns_of(table), ids=named, days=days))
 
     def to_toml(self) -> str:
         """Write the schema as a TOML file."""

@@ -36,12 +36,14 @@ def discover(
     total: Budget | None = None,
     settings: Discovery | None = None,
     delimiter: str | None = None,
+    encoding: str | None = None,
 ) -> Schema:
     """Discover a schema from a private table, under a ledger's promise.
 
     The table is all that `understudy.open` takes, two tables of people and rows included.
     Column names are public; nothing else is.  Columns that ``schema`` declares are not asked about.
-    A ``delimiter`` is that of CSV files, where it is neither a comma nor the schema's.
+    A ``delimiter`` and an ``encoding`` are those of CSV files, where they are neither a comma and
+    UTF-8 nor the schema's.
     The budget needs a share for failure probabilities: ``us.Budget(epsilon=0.2, delta=1e-7,
     failure=5e-8)``.  A ledger that does not exist is created with ``total``, which other runs
     will share.  A discovery that was interrupted is continued by the same call.
@@ -65,6 +67,7 @@ def discover(
         total=total,
         settings=settings,
         delimiter=delimiter,
+        encoding=encoding,
     ).schema
 
 
@@ -80,6 +83,7 @@ def discovered(
     total: Budget | None = None,
     settings: Discovery | None = None,
     delimiter: str | None = None,
+    encoding: str | None = None,
     progress: Progress = silent,
 ) -> Discovered:
     """Discover a schema, and return it with a reason and a cost for each column."""
@@ -87,8 +91,8 @@ def discovered(
     _check(path, total)
     known = Schema.read(schema) if isinstance(schema, (str, Path)) else schema
     progress("reading the private table's header", 0)
-    marks = (known.delimiter, known.quote) if known is not None else (",", '"')
-    marks = (delimiter or marks[0], marks[1])
+    csv = (",", '"', "utf-8") if known is None else (known.delimiter, known.quote, known.encoding)
+    marks = (delimiter or csv[0], csv[1], encoding or csv[2])
     with closing(engine_for(private)) as engine:
         headers = _headers(engine, private, marks)
     session = Session(
@@ -122,14 +126,18 @@ def _check(path: Path, total: Budget | None) -> None:
 
 
 @sealed
-def _headers(engine: Engine, private: object, marks: tuple[str, str]) -> dict[Of, list[str]]:
+def _headers(engine: Engine, private: object, marks: tuple[str, str, str]) -> dict[Of, list[str]]:
     """Return the names of the private table's columns, which are public; of two tables, of both."""
-    both = two_tables(private)
+    both, (mark, quote, written) = two_tables(private), marks
     tables: dict[Of, object] = {"row": private}
     if both is not None:
         tables = {"person": both.people, "row": both.rows}
     return {
-        of: list(engine.attach(table, name=f"of_{of}", delimiter=marks[0], quote_mark=marks[1]))
+        of: list(
+            engine.attach(
+                table, name=f"of_{of}", delimiter=mark, quote_mark=quote, encoding=written
+            )
+        )
         for of, table in tables.items()
     }
 
@@ -140,7 +148,7 @@ def _with_texts(
     unit: AnyUnit,
     *,
     name: str,
-    marks: tuple[str, str],
+    marks: tuple[str, str, str],
 ) -> Schema:
     """Declare the columns of headers as text that are neither declared nor the unit's."""
     own = [part.partition(":")[0] for part in unit.columns if not unit.is_row]
@@ -171,7 +179,7 @@ def _with_texts(
     columns = (*ids, *declared, *texts)
     if known is None:
         return Schema(name, columns, *marks)
-    return replace(known, name=name, columns=columns, delimiter=marks[0])
+    return replace(known, name=name, columns=columns, delimiter=marks[0], encoding=marks[2])
 
 
 def _apart(name: str, others: list[str]) -> str:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -35,6 +38,7 @@ def drafted(values: Array) -> Any:
         (["01/25/2024", "12/01/2023", ""], "%m/%d/%Y"),
         (["25/01/2024 20:37", "01/12/2023 01:00"], "%d/%m/%Y %H:%M"),
         (["25.01.2024", "01.12.2023"], "%d.%m.%Y"),
+        (["20240125", "20231201"], "%Y%m%d"),
         (["2024-01-25 20:37:06", "2023-12-01 00:00:00"], None),
     ],
 )
@@ -125,6 +129,28 @@ def test_numbers_as_far_as_they_go() -> None:
     near = drafted(np.array([2**60, 2**60 + 1024]))
     assert isinstance(near, Numeric)
     assert near.whole
+
+
+def test_digits_that_begin_with_a_zero_are_codes() -> None:
+    """As numbers, zip codes would come out without it, and between those that exist."""
+    assert drafted(objects("02139", "10001", None)) == Categorical(
+        name="x", values=("02139", "10001")
+    )
+    assert isinstance(drafted(objects("0", "10", "0.5")), Numeric)
+
+
+def test_a_public_table_may_be_a_data_frame_of_any_library() -> None:
+    held = {"age": [30, 40, None], "day": np.array(["2024-01-01"] * 3, dtype="M8[us]")}
+    frame = pd.DataFrame(held)
+    frame["day"] = frame["day"].dt.tz_localize("Europe/Berlin")
+    wanted = Schema.from_public(frame, name="t")
+    assert wanted.timestamps[0].zone == "Europe/Berlin"
+    arrow = pa.Table.from_pandas(frame, preserve_index=False)
+    for table in (arrow, pl.from_arrow(arrow), pl.DataFrame(arrow).lazy(), arrow.to_pandas()):
+        assert Schema.from_public(table, name="t") == wanted
+    assert Schema.from_public(pd.DataFrame({7: [1, 2]}), name="t").columns[0].name == "7"
+    with pytest.raises(SchemaError, match="must have named columns"):
+        Schema.from_public([{"age": 30}], name="t")
 
 
 def test_booleans_and_texts_are_lists() -> None:

@@ -243,6 +243,62 @@ def test_a_column_of_which_nothing_was_told_keeps_its_prefixes(tmp_path: Path) -
     assert "no prefix of length 3 reaches" in found.findings[0].reason
 
 
+def firms(people: int = 800) -> Columns:
+    """Simulate a small panel: a firm has a row a year."""
+    rng = np.random.default_rng(3)
+    person = np.repeat(np.arange(people), rng.integers(1, 12, people))
+    count = len(person)
+    return {
+        "id": person,
+        "sector": np.array(["mfg", "svc", "agri", "fin"], dtype=object)[person % 4],
+        "country": np.array(["DE", "FR", "IT"], dtype=object)[person % 3],
+        "staff": np.ceil(np.exp(rng.normal(4, 1.5, people)))[person].astype(np.int64),
+        "revenue": np.round(np.exp(rng.normal(8, 1, count)), 1),
+        "founded": np.array([f"{1850 + i % 40}-03-01" for i in person], dtype=object),
+    }
+
+
+def test_where_people_are_few_unclear_columns_are_asked_about_again(tmp_path: Path) -> None:
+    """One question at 6 % of the budget leaves most columns of 800 people open, and loses them."""
+    data = firms()
+    names = ("sector", "country", "staff", "revenue")
+    schema = Schema("clinic", (Id(name="id"), *(Text(name=name) for name in names)))
+    budget = Budget(epsilon=0.5, delta=1e-6, failure=2e-7)
+    kinds: dict[str, list[type]] = {name: [] for name in names}
+    for i in range(4):
+        with door_onto(data, tmp_path / f"{i}", budget, schema) as door:
+            found = Discovery().run(door, progress=lambda *_: None)
+        for finding in found.findings:
+            kinds[finding.column.name].append(type(finding.column))
+    wanted = {"sector": Categorical, "country": Categorical, "revenue": Numeric}
+    lost = [name for name, told in kinds.items() for kind in told if kind is Text]
+    assert len(lost) <= 2, kinds
+    for name, kind in wanted.items():
+        assert kinds[name].count(kind) >= 3, kinds
+
+
+def test_years_of_few_people_are_years_and_no_bin_of_two_centuries(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    data = {"id": np.repeat(np.arange(800), 5), "year": rng.integers(2000, 2020, 4000)}
+    schema = Schema("clinic", (Id(name="id"), Text(name="year")))
+    budget = Budget(epsilon=0.2, delta=1e-6, failure=2e-7)
+    with door_onto(data, tmp_path / "l", budget, schema) as door:
+        found = Discovery().run(door, progress=lambda *_: None)
+    (year,) = (finding.column for finding in found.findings)
+    assert isinstance(year, Integer)
+    assert (1990 <= year.min <= 2005, 2014 <= year.max <= 2029) == (True, True)
+
+
+def test_dates_of_another_century_are_a_range(tmp_path: Path) -> None:
+    schema = Schema("clinic", (Id(name="id"), Text(name="founded")))
+    with door_onto(firms(), tmp_path / "l", schema=schema) as door:
+        found = Discovery().run(door, progress=lambda *_: None)
+    (column,) = (finding.column for finding in found.findings)
+    assert isinstance(column, Timestamp)
+    assert "1848" <= column.min <= "1850-03-01"
+    assert "1889-03-01" <= column.max <= "1892"
+
+
 def test_where_everything_is_noise_everything_is_left_out(tmp_path: Path) -> None:
     few = {name: column[:3] for name, column in clinic().items()}
     with door_onto(few, tmp_path / "l", Budget(epsilon=0.1, delta=2e-6, failure=1e-6)) as door:

@@ -36,7 +36,7 @@ def test_the_coarse_grid_is_fixed_and_has_every_number(whole: bool) -> None:
     assert len(edges) <= 200
     assert not whole or all(edge.is_integer() for edge in edges)
     assert increasing(ranges.years())
-    assert len(ranges.years()) == 201
+    assert len(ranges.years()) == 501
 
 
 @given(st.data(), scales, st.booleans())

@@ -75,6 +75,8 @@ def in_memory(data: object) -> InMemory | Any:  # noqa: ANN401  an Arrow table D
     if _is_of("pandas", data) and hasattr(data, "columns"):
         frame: Any = data
         return _named((n, _pandas(frame[n])) for n in frame.columns)
+    if _is_of("polars", data) and hasattr(data, "collect"):
+        return data.collect()
     if hasattr(data, "__arrow_c_stream__"):
         if read_once(data):
             _spend(data)

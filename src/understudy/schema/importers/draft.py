@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from zoneinfo import available_timezones
 
 import numpy as np
 
-from understudy.errors import MissingColumnError
+from understudy.errors import MissingColumnError, SchemaError
 from understudy.schema.columns import (
     LARGEST,
     NULLS,
@@ -24,8 +25,6 @@ from understudy.schema.columns.timestamp import RESOLUTIONS
 from understudy.schema.encoding import reading
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from understudy.schema.columns import Declaration
     from understudy.schema.encoding.reading import Array
 
@@ -38,12 +37,16 @@ DAYS = ("%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y", "%Y/%m/%d", "%m-%d-%Y")
 TIMES = ("", " %H:%M:%S", " %H:%M", " %I:%M:%S %p", " %I:%M %p")
 WRITTEN = tuple(day + time for day in DAYS for time in TIMES)
 """Common formats of moments besides ISO 8601; American dates before British ones."""
+NUMBERED = "%Y%m%d"
+"""The format of dates that are whole numbers."""
 LOOKED_AT = 1000
 """How many values are examined to find the format of all."""
 ROW_NAME = re.compile(
     r"(?i:(?:^|[\W_])(?:id|uuid|guid|key|index|rowid|row|rownames?)$|^unnamed: 0$)|[a-z]I[dD]$"
 )
 """The names of columns that tell rows apart, where their values do so too."""
+CODE = re.compile("0[0-9]+")
+"""A text of digits that loses some of them if it is read as a number."""
 CALENDAR = {"month": (1, 12), "day": (1, 31), "hour": (0, 23), "minute": (0, 59)}
 """The ranges of integer columns with these names."""
 
@@ -80,17 +83,43 @@ def draft(
     return tuple(
         Id(name=name)
         if name in ids
-        else _zoned(_column(name, np.asarray(values), known), getattr(values, "dtype", None))
+        else _zoned(_column(name, np.asarray(values), known), _type_of(values))
         for name, values in table.items()
     )
 
 
+def columns_of(table: object) -> dict[str, Array]:
+    """Return the columns of a public table: a mapping, or a data frame of any library.
+
+    >>> list(columns_of({"age": np.arange(3), 7: np.arange(3)}))
+    ['age', '7']
+    """
+    if hasattr(table, "collect"):
+        table = table.collect()  # a lazy frame of polars
+    names = list(table) if isinstance(table, Mapping) else None
+    for listing in ("column_names", "columns"):
+        names = getattr(table, listing, None) if names is None else names
+    if names is None or not hasattr(table, "__getitem__"):
+        raise SchemaError(
+            "a public table must have named columns",
+            got=type(table).__name__,
+            allowed="a mapping of arrays, or a data frame of pandas, polars or Arrow",
+        )
+    return {str(name): table[name] for name in names}
+
+
 def _zoned(column: Declaration, dtype: object) -> Declaration:
     """Give a date-time the time zone of a data frame's type, if that has a name."""
-    zone = str(getattr(dtype, "tz", None))
+    zone = str(getattr(dtype, "tz", None) or getattr(dtype, "time_zone", None))
     if not isinstance(column, Timestamp) or zone not in available_timezones():
         return column
     return replace(column, zone=zone)
+
+
+def _type_of(values: object) -> object:
+    """Return the type that a column of a data frame has in its own library."""
+    dtype = getattr(values, "dtype", getattr(values, "type", None))
+    return getattr(dtype, "pyarrow_dtype", dtype)
 
 
 def _apart(column: Timestamp, taken: frozenset[str]) -> Timestamp:
@@ -112,7 +141,7 @@ def _column(name: str, values: Array, known: _Known) -> Declaration:
     texts = reading.texts(values)
     if kind is None and {*texts.tolist()} - {None, *NULLS} <= {*reading.TRUE, *reading.FALSE}:
         return _truth(name, texts)
-    if kind != "categorical":
+    if kind != "categorical" and not _are_codes(texts):
         read, absent = reading.numbers(values, NULLS)
         if _mostly(read, absent):
             present = read[~absent & np.isfinite(read)]
@@ -129,6 +158,15 @@ def _column(name: str, values: Array, known: _Known) -> Declaration:
     return Categorical(name=name, values=tuple(sorted(common)))
 
 
+def _are_codes(texts: Array) -> bool:
+    """Whether digits are codes, such as zip codes: some begin with a 0 that a number has not.
+
+    >>> [_are_codes(np.array(texts)) for texts in (["02139", "10001"], ["0", "0.5", "10"])]
+    [True, False]
+    """
+    return any(text is not None and CODE.fullmatch(text) for text in texts.tolist())
+
+
 def _truth(name: str, texts: Array) -> Declaration:
     """Draft a column of nothing but true and false, or of nothing at all."""
     empty = all(text is None or text in NULLS for text in texts.tolist())
@@ -142,7 +180,9 @@ def _written(values: Array) -> str | None:
     '%m/%d/%Y %I:%M:%S %p'
     """
     first = values[:LOOKED_AT]
-    fits = (w for w in (None, *WRITTEN) if _mostly(*reading.seconds(first, w, NULLS)))
+    texts = [text for text in reading.texts(first).tolist() if text is not None]
+    numbers = [NUMBERED] if all(len(text) == len("20240131") for text in texts) else []
+    fits = (w for w in (None, *WRITTEN, *numbers) if _mostly(*reading.seconds(first, w, NULLS)))
     return next(fits, None)
 
 

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
     from understudy.schema import Declaration
 
-SURE = 10.0
-"""People with several rows must be as many times more than the noise."""
+SURE, SEEN = 10.0, 5.0
+"""People with several rows must be as many times more than the noise for anything to be said of
+them, and for asking again."""
 MOST_VARIED = 0.15
 """The largest share of people with several values in a column that is their own."""
 BY_CHANCE = 0.25
@@ -47,6 +48,11 @@ class Repeats:
     def known(self) -> bool:
         """Whether enough people have several rows for anything to be said."""
         return self.again >= max(FEWEST, SURE * self.scale, OFTEN * self.people)
+
+    @property
+    def open(self) -> bool:
+        """Whether enough people seem to have several rows, but too few to say more of them."""
+        return not self.known and self.again >= max(FEWEST, SEEN * self.scale, OFTEN * self.people)
 
     @property
     def varied(self) -> float:

@@ -6,13 +6,15 @@ one value in all of their rows; then, for every column by its kind, either for t
 numbers or moments (a fixed public grid, then finer where weights are large; of moments also within
 their day), or in rounds for its values, where values that are told leave the weight of people to
 others.  Where prefixes are declared, those of values that were not told are asked for after that,
-the longest first.  A seventeenth of the budget is for kinds; the rest is shared by columns, of
-which those of codes, whose lists may be long, have nine times as much as others.  These shares are
-the best of those tried in ``benchmarks/discovery.py``.
+the longest first.  A seventeenth of the budget is for kinds, and four times as much for those
+columns that noise then leaves open, as it does where people are few or columns many; the rest is
+shared by columns, of which those of codes, whose lists may be long, have nine times as much as
+others.  These shares are the best of those tried in ``benchmarks/discovery.py``.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import chain
@@ -33,7 +35,7 @@ from understudy.errors import BudgetError, UsageError
 from understudy.schema import Categorical, Integer, Numeric, Released, Text, Timestamp
 from understudy.synth.discovery import ranges
 from understudy.synth.discovery.dates import dates_of
-from understudy.synth.discovery.kinds import kind_of
+from understudy.synth.discovery.kinds import Counted
 from understudy.synth.discovery.people import Repeats, order_of, why_order
 
 if TYPE_CHECKING:
@@ -46,9 +48,14 @@ if TYPE_CHECKING:
     from understudy.schema import Declaration, Schema
     from understudy.schema.columns.timestamp import Resolution
 
-KINDS_SHARE = 0.06
+KINDS_SHARE, AGAIN = 0.06, 4.0
+"""The share of the budget for kinds, and how many times as much of it has a column that is asked
+about again."""
 PARTS = {"none": 0, "boolean": 1, "whole": 1, "number": 1, "moment": 1, "code": 9}
 """The parts of the rest of the budget that a column has, by its kind."""
+MOST_PARTS, SPREAD_OVER = 9, 8
+"""One of numbers or date-times may have as many parts, where its people are so few that they would
+not stand out of the noise if they were spread over as many cells."""
 MOST_BINS, MOST_ROUNDS = 500, 10
 LEAST_FAILURE = 1e-15
 """A search with less of the failure probability could be charged more than that, by rounding."""
@@ -212,23 +219,43 @@ class _Asked:
         return found
 
     def kinds(self, names: Sequence[str]) -> dict[str, tuple[str, str]]:
-        """Ask for the kinds of columns; return each with a reason."""
-        door, numbers = self.door, len(KINDS_OF_VALUE) * len(names)
-        price, _ = split(door.grains, door.currency, [KINDS_SHARE, 1 - KINDS_SHARE])
-        scale = scale_upper(price, door.currency, bound=Fraction(numbers))
-        self.spent = dict.fromkeys(names, price_grains(price, door.currency) / len(names))
-        noisy = door.kinds(names, scale=scale)
-        kinds = {}
-        for name, row in zip(names, noisy, strict=True):
-            counted = dict(zip(KINDS_OF_VALUE, row.tolist(), strict=True))
-            kinds[name] = kind_of(counted, scale, codes=bool(self.declared(name).prefixes))
-            self.repeats[name] = Repeats(
-                people=counted["any"], again=counted["again"], alike=counted["alike"], scale=scale
-            )
+        """Ask for the kinds of columns, again where they are unclear; return each with a reason."""
+        door, self.spent = self.door, dict.fromkeys(names, 0.0)
+        codes = {name: bool(self.declared(name).prefixes) for name in names}
+        people = not door.unit.is_row and not door.two_tables
+        counted = self.counted(names, KINDS_SHARE)
+        again = [n for n in names if not codes[n] and not counted[n].is_clear(people=people)]
+        if again:
+            found = self.counted(again, KINDS_SHARE * AGAIN * len(again) / len(names))
+            counted |= {name: counted[name].joined(found[name]) for name in again}
+        self.repeats = {name: found.repeats for name, found in counted.items()}
+        kinds = {name: found.kind(codes=codes[name]) for name, found in counted.items()}
         parts = {name: PARTS[kind] for name, (kind, _) in kinds.items()}
+        each = door.grains / max(1, sum(parts.values()))
+        for name in (name for name, part in parts.items() if part == 1):
+            parts[name] = min(MOST_PARTS, max(1, math.ceil(self.needed(name) / each)))
         whole = max(1, sum(parts.values()))
         self.grains = {name: door.grains * part // whole for name, part in parts.items()}
         return kinds
+
+    def needed(self, name: str) -> int:
+        """Return about the grains with which the range of a column's numbers is found."""
+        noise = max(1.0, self.repeats[name].people) / (ranges.STANDS_OUT * math.sqrt(SPREAD_OVER))
+        price = 1 / (noise * math.sqrt(NUMBER_SHARES[0]))
+        return price_grains(price, self.door.currency)
+
+    def counted(self, names: Sequence[str], share: float) -> dict[str, Counted]:
+        """Ask for numbers of people by kind, at a share of the budget."""
+        door, bound = self.door, Fraction(len(KINDS_OF_VALUE) * len(names))
+        price, _ = split(door.budget.grains, door.currency, [share, 1 - share])
+        scale = scale_upper(price, door.currency, bound=bound)
+        rows = door.kinds(names, scale=scale).tolist()
+        for name in names:
+            self.spent[name] += price_grains(price, door.currency) / len(names)
+        return {
+            name: Counted(numbers=dict(zip(KINDS_OF_VALUE, row, strict=True)), scale=scale)
+            for name, row in zip(names, rows, strict=True)
+        }
 
     def numbers(self, name: str, reason: str, *, whole: bool) -> None:
         """Declare a column of numbers: a range of whole numbers, or bins of about equal weight."""

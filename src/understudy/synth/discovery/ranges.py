@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 STANDS_OUT = 4.0
 """A cell stands out of its noise if it weighs this many times as much."""
-WIDTHS = (1, 2, 4, 8, 16, 32)
+WIDTHS = (1, 2, 4, 8, 16, 32, 64, 128)
 """Where no cell stands out alone, this many neighbours may do so together."""
 MOST_TOGETHER, BESIDE = 4, 2.5
 """Beside a range, as many cells are looked at together, and belong to it if they weigh this many
@@ -36,7 +36,8 @@ MOST_HALVES = 5
 """A cell is cut in halves at most so many times: 32 parts."""
 MOST_CELLS = 600
 """As many cells are asked about at most; a long range has coarser ones."""
-YEARS = range(1900, 2101)
+YEARS = range(1700, 2201)
+DECADES = range(1900, 2060, 10)
 DAY = 86400.0
 CERTAIN = 3.0
 """Days weigh something if together they have as many times their noise."""
@@ -49,11 +50,14 @@ FIRST_SECOND = (0.0, 1.0)
 def powers(*, whole: bool) -> tuple[float, ...]:
     """Return the coarse grid of numbers: 0, and powers of two on both sides of it.
 
+    Whole numbers may be years, which lie close together: they are also cut by decades.
+
     >>> powers(whole=True)[48:54]
     (-4.0, -2.0, -1.0, 0.0, 1.0, 2.0)
     """
     sizes = [2.0**e for e in EXPONENTS if e >= 0 or not whole]
-    return (*(-size for size in reversed(sizes)), 0.0, *sizes)
+    decades = map(float, DECADES if whole else ())
+    return (*(-size for size in reversed(sizes)), 0.0, *sorted({*sizes, *decades}))
 
 
 def span(weights: Noisy, scale: float) -> tuple[int, int] | None:

@@ -8,8 +8,9 @@ the likeliest one: non-negative numbers n_k of people in each class that minimis
     Σ (n_k − y_k)²/σ² + (Σ n_k − people)²/σ_p² + (Σ m_k·n_k − rows)²/σ_r²,
 
 where m_k is the mean size of a class, cut off at the cap.  Noise alone makes some large class
-positive in every run, and a few people of a size that nobody has would double the rows; so classes
-above the last one that stands out of its noise, alone or with its neighbours, are empty.  Tied by
+positive in every run, and a few people of a size that nobody has would double the rows; so of
+classes above the last one that stands out of its noise, alone or with its neighbours, only what the
+shape of all classes lets expect is taken (`understudy.synth.measure.tails`).  Tied by
 ``tests/synth/measure/test_sizes.py``.
 """
 
@@ -23,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from understudy.budget import Currency, price_grains, scale_upper, split
+from understudy.synth.measure.tails import ALONE, expected
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -46,8 +48,10 @@ NEARLY_ALL = 0.99
 """The share of people whose rows are all counted, where the cap is chosen from noisy sizes."""
 HALF = 0.5
 TRIED = 101
-ROWS_OFF = (0.01, 0.02)
-"""The relative noise in the number of rows that a larger cap may cost, at least and at most."""
+UNSURE = 0.5
+"""The part of the rows that are only expected by which they may be wrong."""
+MEANS_OFF = 0.005
+"""The relative error of rows that follow from classes, within which sizes are taken as even."""
 GOLDEN = (math.sqrt(5) - 1) / 2
 """The fractional parts of its multiples lie evenly between 0 and 1, from any start."""
 ONE = 2**32
@@ -223,33 +227,75 @@ class Classes:
     def cap(self, price: float) -> int:
         """Choose the cap on a person's rows for counting all rows at a price.
 
-        Nearly everybody is counted in full, and more people are where noise allows: the more
-        people may exist who do not stand out, the larger the cap.
+        It has the least error: noise, and a part of the rows above it, which are expected and
+        added, but are less certain than those that are counted.  Nearly everybody who stands out of
+        the noise is counted in full.
         """
-        sizes, (least, most) = self.sizes(), ROWS_OFF
-        unseen = STANDS_OUT[self.currency] * self.error / max(1.0, self.people.value)
-        noiseless = min(most, max(least, unseen)) * sizes.rows * price
-        return max(sizes.quantile(NEARLY_ALL), math.floor(min(noiseless, LARGEST)))
+        # If some may have several rows, it is worth while to see them.
+        people, means = self._expected(alone=0.0), self._means(LARGEST)
+        caps = np.unique(np.concatenate((self.starts, self._ends() - 1)))
+        lost = np.array([people @ np.maximum(0.0, means - cap) for cap in caps])
+        best = int(caps[np.argmin(np.hypot(caps / price, UNSURE * lost))])
+        return max(best, self.sizes().quantile(NEARLY_ALL))
 
     def sizes(self, rows: Noisy | None = None, *, cap: int = LARGEST) -> Sizes:
         """Estimate the distribution of rows per person, with a number of capped rows if given."""
-        last = self._last()
-        if rows is not None:
-            # Up to the cap, spurious people would show in the number of rows.
-            last = max(last, int(np.searchsorted(self.starts, cap, side="right")) - 1)
-        starts = self.starts[: last + 1]
-        means = np.zeros(len(starts)) if rows is None else self._means(cap)[: len(starts)]
+        counts, error = self.counts, np.full(len(self.counts), self.error)
+        if rows is None:
+            counts, error = counts[: self._last() + 1], error[: self._last() + 1]
+        else:
+            rows = Noisy(rows.value, math.hypot(rows.error, MEANS_OFF * rows.value))
+            counts, error = self._filled(rows, cap)
+        means = np.zeros(len(counts)) if rows is None else self._means(cap)[: len(counts)]
         found = _likeliest(
-            self.counts[: len(starts)],
-            np.array([np.ones(len(starts)), means]),
-            error=self.error,
+            counts,
+            np.array([np.ones(len(counts)), means]),
+            error=error,
             totals=[self.people, rows or Noisy(0.0, math.inf)],
         )
         # Less than half a person is nobody, but would still get a size.
         found[np.cumsum(found[::-1])[::-1] < HALF] = 0
         if not found.any():
             found[0] = 1.0
-        return Sizes(_spread(found, self._ends()[: len(starts)]))
+        return Sizes(_spread(found, self._ends()[: len(counts)]))
+
+    def _expected(
+        self, rows: Noisy | None = None, cap: int = LARGEST, *, alone: float = ALONE
+    ) -> Floats:
+        """Return the number of people that is expected in each class."""
+        totals = [[self.people.value, self.people.error, *np.ones(len(self.starts))]]
+        if rows is not None:
+            totals.append([rows.value, rows.error, *self._means(cap)])
+        return expected(
+            self.counts,
+            error=self.error,
+            starts=tuple(self.starts.tolist()),
+            means=self._means(LARGEST),
+            totals=np.array(totals),
+            alone=alone,
+        )
+
+    def _filled(self, rows: Noisy, cap: int) -> tuple[Floats, Floats]:
+        """Return the means of noisy and expected counts, each with its error, as far as they go.
+
+        What is expected has an error of its own, as if it were noise: by what it differs from the
+        classes that stand out, and no less than that of a sample.  Of other classes nothing else is
+        known, and it counts the less, the less these shapes are like what stands out; people above
+        the cap have no more rows, in all, than were counted.
+        """
+        likely, last = self._expected(rows, cap), self._last()
+        (some,) = np.nonzero(np.cumsum(likely[::-1])[::-1] >= HALF)
+        noise = self.error**2
+        apart = max(0.0, float(np.mean((self.counts - likely)[: last + 1] ** 2)) - noise)
+        error = math.sqrt(max(apart, float(likely[: last + 1].mean()), 1.0))
+        mean, hidden = self.joined(likely, error), np.arange(len(likely)) > last
+        above = float(likely[hidden] @ (self._means(LARGEST) - self._means(cap))[hidden])
+        trust = noise / (noise + apart) * min(1.0, max(1.0, rows.value) / max(1.0, above))
+        beyond = likely * trust
+        counts = np.where(hidden, beyond, mean.counts)
+        errors = np.where(hidden, np.maximum(beyond, HALF), mean.error)
+        end = 1 + max(last, int(some[-1]) if len(some) else 0)
+        return counts[:end], errors[:end]
 
     def _last(self) -> int:
         """Return the last class that stands out of its noise, alone or with its neighbours.
@@ -312,14 +358,14 @@ def _scaled(sizes: Ints, rows: int, most: int) -> Ints:
     return np.diff(ends, prepend=0)
 
 
-def _likeliest(counts: Floats, sums: Floats, *, error: float, totals: list[Noisy]) -> Floats:
+def _likeliest(counts: Floats, sums: Floats, *, error: Floats, totals: list[Noisy]) -> Floats:
     """Minimise the whitened squares of noisy counts and of noisy sums of them, non-negative.
 
     By Lawson and Hanson's active sets: variables become free one by one, and are fixed at 0 again
     where the optimum of the free ones is negative.
     """
     weights = np.array([total.error**-2.0 for total in totals])
-    curve = np.eye(len(counts)) / error**2 + (sums.T * weights) @ sums
+    curve = np.diag(error**-2.0) + (sums.T * weights) @ sums
     slope = counts / error**2 + sums.T @ (weights * np.array([t.value for t in totals]))
     found, free = np.zeros(len(counts)), np.zeros(len(counts), dtype=bool)
     for _ in range(10 * len(counts)):
