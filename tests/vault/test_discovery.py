@@ -546,7 +546,7 @@ def test_columns_of_text_need_no_other_columns(tmp_path: Path) -> None:
     with door_onto(CROWD, path=tmp_path / "l") as door:
         assert abs(door.units(scale=0.05) - 101) < 1
         assert door.schema.modelled == ()
-        with pytest.raises(QuestionError, match="at least one column"):
+        with pytest.raises(SchemaError, match="no column that could be modelled"):
             door.measure([Query(clique=("code",), scale=1.0)], price=1.0)
 
 

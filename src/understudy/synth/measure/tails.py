@@ -17,7 +17,6 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import gammainc, ndtr
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,7 +26,8 @@ if TYPE_CHECKING:
 MEDIANS = np.geomspace(0.25, 4096, 57)
 DEVIATIONS = (0.1, 0.2, 0.35, 0.5, 0.7, 0.9, 1.2, 1.6, 2.0)
 """The standard deviations of logarithms of sizes."""
-GAMMA_SHAPES = (0.5, 1.0, 2.0, 4.0, 10.0)
+GAMMA_SHAPES = (1, 2, 4, 10)
+"""Whole ones; that of a half is added."""
 MOST_EVEN = 2**11
 """The largest size up to which people may be spread evenly over sizes."""
 FEWEST = 1e-3
@@ -38,6 +38,7 @@ ALONE = 6.0
 """That nobody has several rows is likelier beforehand than all shapes together, by this power of e:
 in many tables a row is a person, and then noise must not say otherwise."""
 MIDDLE = (0.25, 0.75)
+_ERF = np.vectorize(math.erf, otypes=[float])
 
 
 @cache
@@ -52,13 +53,25 @@ def shapes(starts: tuple[int, ...]) -> Floats:
     scaled = (edges - edges[0]) / MEDIANS[:, None]
     even = [np.minimum(edges, end) for end in edges[2:-1] if end < MOST_EVEN]
     reached = [
-        *(ndtr(each) for each in logs),
-        *(gammainc(shape, shape * scaled) for shape in GAMMA_SHAPES),
+        *((1 + _ERF(each / math.sqrt(2))) / 2 for each in logs),
+        _ERF(np.sqrt(scaled / 2)),
+        *(_gamma_below(shape, shape * scaled) for shape in GAMMA_SHAPES),
         np.array(even).reshape(-1, len(edges)),
     ]
     several = np.diff(np.vstack(reached), axis=1)[:, 1:]
     several = several[several.sum(axis=1) > FEWEST]
     return np.asarray(several / several.sum(axis=1, keepdims=True), dtype=np.float64)
+
+
+def _gamma_below(shape: int, x: Floats) -> Floats:
+    """Return the distribution function of a gamma distribution, whose shape is a whole number.
+
+    >>> _gamma_below(2, np.array([0.0, 1.0, np.inf])).round(4).tolist()
+    [0.0, 0.2642, 1.0]
+    """
+    finite = np.minimum(x, 700.0)
+    terms = [finite**k / math.factorial(k) for k in range(shape)]
+    return np.asarray(1 - np.exp(-finite) * np.sum(terms, axis=0), dtype=np.float64)
 
 
 def expected(
