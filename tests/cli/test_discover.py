@@ -72,7 +72,7 @@ def there(place: Place) -> Place:
 
 
 def test_from_a_private_file_to_a_report_without_a_line_by_hand(there: Place) -> None:
-    shown = there.fine(*command(there))
+    shown = there.fine(*command(there, epsilon=9))
     assert "only 1" not in shown
     text = (there / "drafted" / "schema.toml").read_text(encoding="utf-8")
     schema = Schema.read(there / "drafted" / "schema.toml")

@@ -7,6 +7,7 @@ have one value only.  All here is post-processing; the rules are those that
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -71,6 +72,9 @@ class Repeats:
         there = np.maximum(weights, 0.0)
         chance = float(np.square(there / max(there.sum(), self.people)).sum())
         most = min(MOST_VARIED, BY_CHANCE * (1 - chance))
+        # Both numbers of the share are noisy; half of what chance would be is too much in any case.
+        noise = math.sqrt(2) * self.scale / max(1.0, self.again)
+        most = min(most + noise, (1 - chance) / 2)
         return self.known and chance < MOST_BY_CHANCE and self.varied < most
 
     @property
