@@ -120,8 +120,11 @@ def test_two_tables_obey_together(tmp_path: Path) -> None:
         assert set(release.row_columns) == set(rows)
 
 
-def test_what_no_row_can_have_is_not_drawn(tmp_path: Path) -> None:
-    release = session(tmp_path).run(us.MST())
+@pytest.mark.parametrize("mechanism", [us.MST(), us.Independent()], ids=lambda m: m.name)
+def test_what_no_row_can_have_is_not_drawn(tmp_path: Path, mechanism: Any) -> None:
+    """Whether the model knows that, or, having no pairs, only the constraints do."""
+    budget = us.Budget(epsilon=15.0, delta=1e-6)
+    release = session(tmp_path, budget=budget).run(mechanism)
     with pytest.raises(us.errors.UsageError, match="no synthetic row has these values"):
         release.sample_columns(10, where={"sex": "M", "ward": "labour"})
     with pytest.raises(us.errors.UsageError, match="a column that is a sum"):
