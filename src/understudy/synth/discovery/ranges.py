@@ -67,9 +67,24 @@ def span(weights: Noisy, scale: float) -> tuple[int, int] | None:
 
     Cell i lies between edge i − 1 and edge i; what lies beyond all edges counts as the outermost.
     """
+    inner = _inner(weights)
+    found = _standing_out(inner, scale)
+    if found is None:
+        return None
+    low, high = found
+    return low - _beside(inner[:low][::-1], scale), high + _beside(inner[high + 1 :], scale)
+
+
+def _inner(weights: Noisy) -> Noisy:
+    """Return the weights between edges; what lies beyond them is in the outermost."""
     inner = weights[1:-1].copy()
     inner[0] += weights[0]
     inner[-1] += weights[-1]
+    return inner
+
+
+def _standing_out(inner: Noisy, scale: float) -> tuple[int, int] | None:
+    """Return the first and the last cell that stands out, alone or with neighbours."""
     found, width = np.zeros(0, dtype=np.intp), 1
     for width in WIDTHS:
         sums = np.convolve(inner, np.ones(min(width, len(inner))), "valid")
@@ -78,8 +93,7 @@ def span(weights: Noisy, scale: float) -> tuple[int, int] | None:
             break
     if len(found) == 0:
         return None
-    low, high = int(found[0]), min(int(found[-1]) + width, len(inner)) - 1
-    return low - _beside(inner[:low][::-1], scale), high + _beside(inner[high + 1 :], scale)
+    return int(found[0]), min(int(found[-1]) + width, len(inner)) - 1
 
 
 def _beside(weights: Noisy, scale: float) -> int:
@@ -165,10 +179,15 @@ def months(weights: Noisy, scale: float) -> tuple[float, ...] | None:
 
 
 def days(edges: Sequence[float], weights: Noisy, scale: float) -> tuple[float, ...]:
-    """Cut the first and the last cell that stands out into days; the others stay as they are."""
+    """Cut both ends of what stands out into days; cells between them stay as they are.
+
+    Cells beside those that stand out may be noise, so the ends reach from there to the first and
+    the last one that does.
+    """
     first, last = trimmed(edges, weights, scale)
+    low, high = _standing_out(_inner(weights), scale) or (first, last)
     finer = set(edges[first : last + 2])
-    for cell in (first, last):
+    for cell in {*range(first, low + 1), *range(high, last + 1)}:
         finer |= set(np.arange(edges[cell], edges[cell + 1], DAY).tolist())
     return tuple(sorted(finer))
 
