@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -58,6 +59,7 @@ from understudy.door import (
     Units,
 )
 from understudy.engine import engine_for
+from understudy.engine.spark.engine import MOST_SUMMED
 from understudy.evaluate import read_private
 from understudy.noise import SYSTEM
 from understudy.public import PublicTable
@@ -170,6 +172,22 @@ def test_questions_are_counted_as_the_obvious_version_does(
         table = PrivateTable(engine, data, schema=SCHEMA, unit=Unit("id"), key=KEY)
         for question in asked:
             assert exact(question, table).tolist() == obvious(people).exact(question).tolist()
+
+
+CELLS = ((("a", 3), ("b", 2)), (), (("b", 2), ("c", 1_000_003)))
+WEIGHED = {"a": [0, 2, 2, 1, 0], "b": [1, 1, 1, 0, 1], "c": [7, 7, 7, 1_000_002, 0]}
+SUMMED = {(0, 1): 7, (0, 5): 30, (0, 2): 3, (1, 0): 40, (2, 1_000_010): 35, (2, 1_000_002): 3}
+SUMMED[2, 1_000_003] = 2
+
+
+def test_weights_are_summed_by_cell_however_many_cells_there_are(placed: Placed) -> None:
+    assert math.prod(size for _, size in CELLS[2]) > MOST_SUMMED
+    table = placed(pa.table(WEIGHED | {"w": [5, 10, 20, 3, 2]}))
+    with closing(engine_for(table)) as engine:
+        engine.attach(table, name="held", delimiter=",", quote_mark='"')
+        found = engine.tally(CELLS, rows="held")
+    cells = zip(found["which"].tolist(), found["cell"].tolist(), strict=True)
+    assert dict(zip(cells, found["n"].tolist(), strict=True)) == SUMMED
 
 
 @FEW

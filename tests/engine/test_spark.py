@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import traceback
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -516,3 +517,18 @@ def test_a_spark_that_fails_because_of_a_value_is_refused_at_the_door(
     with pytest.raises(EngineError, match=rf"Spark {version} is not supported.*pyspark<4.2"):
         session.run("independent")
     assert not (tmp_path / "t.ledger").exists()
+
+
+def test_one_machine_shuffles_into_a_few_parts_unless_told_how_many(
+    spark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pyspark import SparkConf, SparkContext
+
+    def parts() -> str:
+        with closing(engine_for(spark.createDataFrame(pa.table({"a": [1]})))) as engine:
+            told: str = engine._session.conf.get("spark.sql.shuffle.partitions")  # type: ignore[attr-defined]
+            return told
+
+    assert parts() == "2"  # what the application of these tests was started with
+    monkeypatch.setattr(SparkContext, "getConf", lambda _: SparkConf(loadDefaults=False))
+    assert parts() == "8"

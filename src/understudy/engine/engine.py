@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from understudy.schema import Array
     from understudy.schema.encoding.dialect import Dialect, Kind
@@ -14,6 +14,17 @@ if TYPE_CHECKING:
 Columns = dict[str, "Array"]
 PerPersonWork = Callable[[Columns], Columns]
 """A function of the rows of whole people: arrays in, arrays out."""
+
+Cell = Sequence[tuple[str, int]]
+"""Columns of codes, and how many each may have: a cell's index, the last column fastest."""
+
+
+def index_sql(cell: Cell) -> str:
+    """Compose the index of a row's cell."""
+    number = "CAST(0 AS BIGINT)"
+    for column, size in cell:
+        number = f"({number} * {size} + {column})"
+    return number
 
 
 class Engine(Protocol):
@@ -63,6 +74,12 @@ class Engine(Protocol):
         each together, about ``at_once`` rows in all.  It returns ``person`` and ``w``.  With
         ``by_row`` each row is a person: ``work`` gets the columns only, and returns those of the
         rows that have a weight, with ``w`` beside them.
+        """
+
+    def tally(self, cells: Sequence[Cell], *, rows: str) -> Columns:
+        """Sum the weights ``w`` of a relation by cell, for each of some kinds of cells.
+
+        Returned are ``which`` (the position of the kind), ``cell`` (the index) and ``n``, the sum.
         """
 
     def fetch(self, sql: str) -> Columns:

@@ -1,9 +1,9 @@
 """Marginals of weighted rows: exact counts, where they cost least.
 
 Few rows are brought into this process's memory, and counted one marginal at a time.  Of many rows,
-many marginals are counted in one pass where the rows are, by GROUPING SETS of those that lie in no
-other; the rest are summed out of them.  Either way a cell is one whole number a row, and the counts
-are the same: every test of the vault counts both ways.
+many marginals are counted in one pass where the rows are: those that lie in no other; the rest are
+summed out of them.  Either way a cell is one whole number a row, and the counts are the same: every
+test of the vault counts both ways.
 """
 
 from __future__ import annotations
@@ -78,16 +78,8 @@ def _tallied(table: PrivateTable, clique: Clique, rows: Columns) -> Whole:
 
 def _counted(table: PrivateTable, cliques: Sequence[Clique], weighted: str) -> dict[Clique, Whole]:
     """Count some marginals in one pass, each packed into one integer per row."""
-    keys = ", ".join(f"{table.packed(c)} AS k{i}" for i, c in enumerate(cliques))
-    names = [f"k{i}" for i in range(len(cliques))]
-    sets = ", ".join(f"({k})" for k in names)
-    which = " ".join(f"WHEN grouping({k}) = 0 THEN {i}" for i, k in enumerate(names))
     rows = table.as_seen(weighted, {name for clique in cliques for name in clique})
-    found = table.engine.fetch(
-        f"SELECT CASE {which} END AS which, coalesce({', '.join(names)}) AS cell, "
-        f"CAST(sum(w) AS BIGINT) AS n FROM (SELECT {keys}, w FROM {rows}) AS r "
-        f"GROUP BY GROUPING SETS ({sets})"
-    )
+    found = table.engine.tally([table.index(clique) for clique in cliques], rows=rows)
     counted = {}
     for i, clique in enumerate(cliques):
         here = found["which"] == i

@@ -22,14 +22,14 @@ import numpy as np
 
 from understudy.budget import Unit, Weights, resolve
 from understudy.door import merged_schema, viewed_schema
-from understudy.engine import CodedTable
+from understudy.engine import CodedTable, index_sql
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from understudy.budget import AnyUnit, Capped
     from understudy.door import Candidate, Merge, View
-    from understudy.engine import Columns, Engine
+    from understudy.engine import Cell, Columns, Engine
     from understudy.graph import Clique
     from understudy.schema import Schema
 
@@ -78,12 +78,13 @@ class PrivateTable(CodedTable):
         """Compose the keyed hash of a value, whoever has it, as text."""
         return f"md5({self._key} || '::' || {what})"
 
+    def index(self, clique: Clique) -> Cell:
+        """Return the columns that a cell's index is made of, as the engine sees them."""
+        return [(self.code[name], self.schema.domain[name]) for name in clique]
+
     def packed(self, clique: Clique) -> str:
-        """Compose the index of a row's cell, the last column fastest."""
-        number = "CAST(0 AS BIGINT)"
-        for name in clique:
-            number = f"({number} * {self.schema.domain[name]} + {self.code[name]})"
-        return number
+        """Compose the index of a row's cell."""
+        return index_sql(self.index(clique))
 
     def layout(self, clique: Clique) -> Layout:
         """Return the columns that a cell's index is made of, the last one fastest."""

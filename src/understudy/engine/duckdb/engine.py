@@ -19,6 +19,7 @@ from understudy.engine.duckdb.folder import read_folder
 from understudy.engine.duckdb.in_memory import InMemory, in_memory, read_once
 from understudy.engine.duckdb.memory import VARIABLE, memory_limit
 from understudy.engine.duckdb.spill import Spill
+from understudy.engine.engine import index_sql
 from understudy.engine.sources import Database, source
 from understudy.errors import EngineError, MissingPackageError, StorageError, UnderstudyError, bare
 from understudy.schema.encoding import reading
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     import duckdb
 
-    from understudy.engine.engine import PerPersonWork
+    from understudy.engine.engine import Cell, PerPersonWork
     from understudy.schema import Array
     from understudy.schema.encoding.dialect import Kind
 
@@ -256,6 +257,17 @@ class DuckDB:
             into = f"INSERT INTO {name}" if part else f"CREATE OR REPLACE TABLE {name} AS"
             self.run(f"{into} SELECT * FROM worked")
             self._connection.unregister("worked")
+
+    def tally(self, cells: Sequence[Cell], *, rows: str) -> dict[str, Array]:
+        """Sum weights by each of some kinds of cells, in one pass."""
+        names = [f"k{i}" for i in range(len(cells))]
+        keys = ", ".join(f"{index_sql(cell)} AS k{i}" for i, cell in enumerate(cells))
+        which = " ".join(f"WHEN grouping({k}) = 0 THEN {i}" for i, k in enumerate(names))
+        return self.fetch(
+            f"SELECT CASE {which} END AS which, coalesce({', '.join(names)}) AS cell, "
+            f"CAST(sum(w) AS BIGINT) AS n FROM (SELECT {keys}, w FROM {rows}) AS r "
+            f"GROUP BY GROUPING SETS ({', '.join(f'({k})' for k in names)})"
+        )
 
     def write(
         self,

@@ -40,6 +40,8 @@ _PRINTING = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
 """Loggers that print Spark's errors, including cells."""
 TOO_NEW = (4, 2)
 """The first version of Spark that is refused."""
+PARTS_PER_CORE = 4
+"""Parts of a shuffle for each core, on one machine."""
 ANSWERS_WITHIN = 10.0
 """The timeout of a cluster's master, in seconds."""
 
@@ -111,6 +113,7 @@ class Application:
         session = running.newSession()
         for name, value in settings.items():
             session.conf.set(name, value)
+        _suit_one_machine(session)
         if self._engines == 1:
             self._hush(session)
         return session
@@ -171,6 +174,14 @@ class Application:
 
 
 APPLICATION = Application()
+
+
+def _suit_one_machine(session: Any) -> None:  # noqa: ANN401
+    """Shuffle into a few parts on one machine: 200 take longer to schedule than to work on."""
+    context = session.sparkContext
+    shuffled = "spark.sql.shuffle.partitions"
+    if context.master.startswith("local") and not context.getConf().contains(shuffled):
+        session.conf.set(shuffled, str(PARTS_PER_CORE * context.defaultParallelism))
 
 
 def tell_workers(context: Any, level: str) -> None:  # noqa: ANN401  a SparkContext

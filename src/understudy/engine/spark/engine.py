@@ -9,6 +9,7 @@ order: nothing is identified by its position.
 from __future__ import annotations
 
 import json
+import math
 import re
 import secrets
 import time
@@ -29,7 +30,7 @@ from understudy.schema.encoding.dialect import Dialect, literal, quote
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from understudy.engine.engine import Columns, PerPersonWork
+    from understudy.engine.engine import Cell, Columns, PerPersonWork
     from understudy.schema import Array
     from understudy.schema.encoding.dialect import Kind
 
@@ -79,6 +80,8 @@ _SETTINGS = {
     "spark.sql.files.ignoreMissingFiles": "false",
     # Java never compiles a longer method, and would run the encoder fifty times slower.
     "spark.sql.codegen.hugeMethodLimit": "8000",
+    # Workers get rows in batches that are worth a call.
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
     # A small table has a few partitions, not two hundred.
     "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning": "true",
 }
@@ -99,6 +102,8 @@ _SHAPES: dict[str, Kind] = {
 _QUOTED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*\"""")
 LOOK_EVERY, ALONE_FOR = 0.25, 60.0
 """Seconds between two checks for workers, and for which there may be none."""
+MOST_SUMMED = 2**19
+"""Up to this number of cells, a worker holds their sums in memory."""
 BROADCAST = 10**7
 """Tables of arrays up to this number of rows are broadcast to every worker."""
 
@@ -232,6 +237,20 @@ class Spark:
             return whole.mapInArrow(partial(_worked, work, at_once), f"person {person}, w bigint")
 
         self._keep(name, attempt(weighed))
+
+    def tally(self, cells: Sequence[Cell], *, rows: str) -> Columns:
+        """Sum weights by cell on the workers, so that only sums are shuffled."""
+        columns = sorted({column for cell in cells for column, _ in cell})
+        taken = ", ".join([*columns, "CAST(w AS BIGINT) AS w"])
+        held = self._sql(f"SELECT {taken} FROM {rows}")
+        work = partial(_tallied, cells)
+
+        def tallied() -> Any:  # noqa: ANN401
+            parts = held.mapInArrow(work, "which INTEGER, cell BIGINT, n BIGINT")
+            return parts.groupBy("which", "cell").sum("n").toDF("which", "cell", "n").toArrow()
+
+        found = self._run(tallied)
+        return {n: found[n].to_numpy() for n in found.column_names}
 
     def fetch(self, sql: str) -> Columns:
         """Run a query and return its columns; a NULL is NaN, NaT or None."""
@@ -385,6 +404,37 @@ def _each(work: PerPersonWork, batches: Iterator[Any]) -> Iterator[Any]:
 
     for batch in batches:
         yield _done(work, pa.Table.from_batches([batch]))
+
+
+def _tallied(cells: Sequence[Cell], batches: Iterator[Any]) -> Iterator[Any]:
+    """Sum weights by cell over a part of the rows; runs on the workers.
+
+    Sums below 2⁵³ are exact.  Where there are very many cells they are summed batch by batch.
+    """
+    sizes = [math.prod(size for _, size in cell) for cell in cells]
+    sums = {i: np.zeros(size) for i, size in enumerate(sizes) if size <= MOST_SUMMED}
+    for batch in batches:
+        weights = batch["w"].to_numpy()
+        for i, cell in enumerate(cells):
+            index = np.zeros(len(weights), dtype=np.int64)
+            for column, size in cell:
+                index *= size
+                index += batch[column].to_numpy()
+            if i in sums:
+                sums[i] += np.bincount(index, weights=weights, minlength=sizes[i])
+                continue
+            there, place = np.unique(index, return_inverse=True)
+            yield _summed(i, there, np.bincount(place, weights=weights))
+    for i, found in sums.items():
+        (there,) = np.nonzero(found)
+        yield _summed(i, there, found[there])
+
+
+def _summed(which: int, cell: Array, n: Array) -> Any:  # noqa: ANN401  an Arrow batch
+    import pyarrow as pa  # noqa: PLC0415
+
+    columns = {"which": np.full(len(cell), which, np.int32), "cell": cell, "n": n.astype(np.int64)}
+    return pa.RecordBatch.from_pydict({name: pa.array(c) for name, c in columns.items()})
 
 
 def _done(work: PerPersonWork, rows: Any) -> Any:  # noqa: ANN401  an Arrow table and batch

@@ -160,7 +160,7 @@ def seconds_in(groups: Sequence[str], written: Format, dialect: Dialect) -> str:
 
     def number(name: str) -> str:
         found = text(name)
-        return "0" if found is None else f"coalesce(TRY_CAST({found} AS BIGINT), 0)"
+        return "0" if found is None else _count(found)
 
     year = text("year")
     if year is None:
@@ -183,6 +183,12 @@ def seconds_in(groups: Sequence[str], written: Format, dialect: Dialect) -> str:
     return f"CASE WHEN {' AND '.join(sound)} THEN {midnight} + {clock} END"
 
 
+def _count(digits: str) -> str:
+    """Read a text of digits as a whole number, an empty one as zero."""
+    # Spark makes an exception of an empty text, and then a NULL: fifty times the rest of the work.
+    return f"coalesce(TRY_CAST(nullif({digits}, '') AS BIGINT), 0)"
+
+
 def _month(name: str) -> str:
     place = f"instr('{MONTHS}', lower({name}))"
     return (
@@ -194,8 +200,8 @@ def _month(name: str) -> str:
 def _offset(found: str | None) -> str:
     if found is None:
         return "0"
-    hours = f"coalesce(TRY_CAST(substr({found}, 2, 2) AS BIGINT), 0)"
-    minutes = f"coalesce(TRY_CAST(substr(replace({found}, ':', ''), 4, 2) AS BIGINT), 0)"
+    hours = _count(f"substr({found}, 2, 2)")
+    minutes = _count(f"substr(replace({found}, ':', ''), 4, 2)")
     sign = f"CASE WHEN substr({found}, 1, 1) = '-' THEN -1 ELSE 1 END"
     return f"({sign}) * ({hours} * 3600 + {minutes} * 60)"
 
@@ -204,19 +210,25 @@ def part_of(s: str, name: str, dialect: Dialect) -> str:
     """Extract one part of a date-time given in seconds."""
     moment = dialect.moment.format(s)
     year = f"extract(year FROM {moment})"
-    days = f"floor({s} / 86400.0)"
+    # As DOUBLE: a plain 86400.0 is a decimal, with which Spark divides digit by digit.
+    days, hours = _whole(s, 86400), _whole(s, 3600)
     return {
         "year": year,
         "quarter": f"extract(quarter FROM {moment})",
         "month": f"extract(month FROM {moment})",
         "day": f"extract(day FROM {moment})",
-        "weekday": f"({days} + 3) - 7 * floor(({days} + 3) / 7.0)",
-        "hour": f"floor({s} / 3600.0) - 24 * {days}",
-        "minute": f"floor({s} / 60.0) - 60 * floor({s} / 3600.0)",
+        "weekday": f"({days} + 3) - 7 * {_whole(f'({days} + 3)', 7)}",
+        "hour": f"{hours} - 24 * {days}",
+        "minute": f"{_whole(s, 60)} - 60 * {hours}",
         "date": days,
-        "week": f"floor(({days} + 3) / 7.0)",
+        "week": _whole(f"({days} + 3)", 7),
         "month_index": f"({year} - 1970) * 12 + extract(month FROM {moment}) - 1",
     }[name]
+
+
+def _whole(s: str, divisor: int) -> str:
+    """Divide whole numbers below 2⁵³, rounding down: no quotient is that near to the next."""
+    return f"floor({s} / {double(divisor)})"
 
 
 def double(value: float) -> str:
