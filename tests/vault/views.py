@@ -101,6 +101,8 @@ def _derived(each: Derived, world: Obvious, person: str, codes: Sequence[int], p
             )
         case "previous":
             return codes[place - 1] if place else world.domain[each.column]
+        case "gap":
+            return abs(codes[place] - codes[place - 1]) if place else world.domain[each.column]
     return _apart(each, codes, world.domain)
 
 

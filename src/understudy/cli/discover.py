@@ -151,10 +151,10 @@ def _below(epsilon: float, delta: float, left: int) -> float:
 
 def _tell(options: argparse.Namespace, folder: Path, found: Discovered, state: State) -> None:
     """Print what was found, what it cost, and what is left."""
-    run = state.runs[found.run]
+    run, modelled = state.runs[found.run], len(found.schema.modelled)
     lines = [
-        f"{folder / SCHEMA}: {len(found.schema.modelled)} modelled columns; read it, and correct "
-        "what is wrong",
+        f"{folder / SCHEMA}: {modelled} modelled column{'s' * (modelled != 1)}; read it, and "
+        "correct what is wrong",
         *(
             f"  {_plain(finding.column.name)}: {finding.column.kind}, {_plain(finding.reason)}"
             for finding in found.findings
@@ -163,7 +163,9 @@ def _tell(options: argparse.Namespace, folder: Path, found: Discovered, state: S
         f"  run {found.run}  {100 * run.spent / state.total:.2g} % of the ledger's total, and "
         f"failure probability {failure_of(run.failure):.3g}",
         f"  ledger  {options.ledger}, {describe_left(state)} left",
-        f"Next: understudy check {folder / RUNFILE}",
+        f"Next: understudy check {folder / RUNFILE}"
+        if modelled
+        else f"Next: declare the columns to model in {folder / SCHEMA}; nothing was found to model",
     ]
     facts = {
         "schema": str(folder / SCHEMA),

@@ -18,13 +18,15 @@ if TYPE_CHECKING:
     from understudy.schema import Schema
 
 OfPerson = Literal["rows", "mode", "first", "last", "agreement", "persistence", "spread", "step"]
-OfRow = Literal["nth", "previous"]
+OfRow = Literal["nth", "previous", "gap"]
 OF_PERSON, OF_ROW = get_args(OfPerson), get_args(OfRow)
 CLASSED = frozenset({"rows", "nth"})
 SHARES = frozenset({"agreement", "persistence"})
 DIFFERENCES = frozenset({"spread", "step"})
 OF_SOME_ROW = frozenset({"mode", "first", "last"})
 """What somebody without rows has none of."""
+AFTER_ANOTHER = frozenset({"previous", "gap"})
+"""What a person's first row has none of, for which there is a code more."""
 TENTHS = 10
 SHARES_OF = (0.0, *((i + 0.5) / TENTHS for i in range(TENTHS)), 1.0)
 """About the share of each class: none, tenths, all.  People with a single row are a class more."""
@@ -42,8 +44,8 @@ class Derived:
     the ``first`` and the ``last`` code in the schema's order, the ``agreement`` (the share of pairs
     of rows with the same code), the ``persistence`` (the share of rows with the code of the row
     before), the ``spread`` (the mean difference of two rows' codes) and the ``step`` (that of a row
-    and the one before).  Of the row: ``nth``, its place in the schema's order, and the code of the
-    ``previous`` row.
+    and the one before).  Of the row: ``nth``, its place in the schema's order, the code of the
+    ``previous`` row, and the ``gap``, how far the row's own code is from that.
     """
 
     name: str
@@ -84,7 +86,7 @@ class Derived:
         elif self.kind in DIFFERENCES:
             size = len(DIFFERENCES_OF) + 1
         else:
-            size = schema[self.column].size + (self.kind == "previous")
+            size = schema[self.column].size + (self.kind in AFTER_ANOTHER)
         none = everyone and self.kind in OF_SOME_ROW
         return Integer(name=self.name, min=0, max=size - 1, missing=none)
 

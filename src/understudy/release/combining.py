@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from understudy.errors import UsageError
+from understudy.release.display import numbered
 from understudy.release.estimates import NORMAL
 
 if TYPE_CHECKING:
@@ -33,12 +34,11 @@ class Combined:
 
     def __repr__(self) -> str:
         """Show every number with its interval."""
-        lines = [
-            f"{estimate:.4g} (95 % interval {low:.4g} to {high:.4g})"
-            for estimate, low, high in zip(
-                *map(np.atleast_1d, (self.estimate, self.low, self.high)), strict=True
-            )
-        ]
+        each = (self.estimate, self.low, self.high, self.standard_error)
+        lines = []
+        for *numbers, error in zip(*map(np.ravel, each), strict=True):
+            estimate, low, high = numbered(np.array(numbers), float(error))
+            lines.append(f"{estimate} (95 % interval {low} to {high})")
         return "\n".join([f"Combined from {self.replicates} replicates", *lines])
 
 
@@ -52,6 +52,9 @@ def combine(estimates: Iterable[Any], variances: Iterable[Any] | None = None) ->
 
     >>> combine([1.0, 2.0, 3.0]).estimate
     array(2.)
+    >>> combine([1150.0, 1160.0, 1170.0])
+    Combined from 3 replicates
+    1,160 (95 % interval 1,129 to 1,191)
     """
     found = _stacked("estimates", estimates)
     count = len(found)

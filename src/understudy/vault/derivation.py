@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from understudy.door import Derived, View
     from understudy.vault.table import PrivateTable
 
-IN_ORDER = frozenset({"first", "last", "persistence", "step", "nth", "previous"})
+IN_ORDER = frozenset({"first", "last", "persistence", "step", "nth", "previous", "gap"})
 """What depends on the order of a person's rows."""
-BEFORE = frozenset({"persistence", "step", "previous"})
+BEFORE = frozenset({"persistence", "step", "previous", "gap"})
 """What depends on the row before."""
 
 
@@ -190,7 +190,9 @@ def _of_row(each: Derived, table: PrivateTable) -> str:
     if each.kind == "nth":
         return _classed("r.place", each.starts)
     size, code = table.schema[each.column].size, table.code[each.column]
-    return f"CAST(coalesce(r.before_{code}, {size}) AS INTEGER)"
+    before = f"r.before_{code}"
+    told = before if each.kind == "previous" else f"abs(r.{code} - {before})"
+    return f"CAST(coalesce({told}, {size}) AS INTEGER)"
 
 
 def _classed(number: str, starts: Sequence[int]) -> str:
