@@ -30,7 +30,9 @@ class Shared:
     def __init__(self, config: dict[str, Any]) -> None:
         if Shared.running is None:
             # The folder to spill to is the first engine's, and goes with it.
-            Shared.running = CONNECT(":memory:", config=config | {"temp_directory": ""})
+            Shared.running = CONNECT(
+                ":memory:", config=config | {"temp_directory": "", "threads": 1}
+            )
         self.name, self.open = f"shared{next(Shared.numbers)}", True
         self.cursor = Shared.running.cursor()
         self.cursor.execute(f"ATTACH ':memory:' AS {self.name}; USE {self.name}")

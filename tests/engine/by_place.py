@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from understudy.door import Measure
-from understudy.engine.spark import engine as spark_engine
+from understudy.engine.spark.workers import work_by_person
 from understudy.vault import PrivateTable, counts, norm
 from understudy.vault.marginals import marginals
 
@@ -53,7 +53,7 @@ def weigh_by_place(question: Measure, table: PrivateTable) -> None:
     listed = ", ".join(table.code.values())
     engine.view("placed", f"SELECT monotonically_increasing_id() AS person, {listed} FROM rows")
     rows = engine._session.table("placed").repartition("person").sortWithinPartitions("person")
-    weighed = partial(spark_engine._worked, work[0], norm.PART)
+    weighed = partial(work_by_person, work[0], norm.PART)
     engine._keep("by_place", rows.mapInArrow(weighed, "person bigint, w bigint"))
     engine.view("joined", f"SELECT {listed}, w FROM placed JOIN by_place USING (person)")
 

@@ -59,7 +59,7 @@ from understudy.door import (
     Units,
 )
 from understudy.engine import engine_for
-from understudy.engine.spark.engine import MOST_SUMMED
+from understudy.engine.spark.workers import MOST_SUMMED
 from understudy.evaluate import read_private
 from understudy.noise import SYSTEM
 from understudy.public import PublicTable

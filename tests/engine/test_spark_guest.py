@@ -24,7 +24,7 @@ from tests.leaks.canaries import table
 from understudy.engine import engine_for
 from understudy.engine.spark import engine as room
 from understudy.engine.spark.application import _PRINTING, _TALKATIVE
-from understudy.engine.spark.engine import _worked
+from understudy.engine.spark.workers import work_by_person
 from understudy.errors import (
     EngineError,
     MalformedFileError,
@@ -241,7 +241,7 @@ def test_however_rows_come_each_person_is_weighed_whole_and_once(
         part = whole.slice(start, length).combine_chunks()
         batches += part.to_batches() or [pa.RecordBatch.from_pylist([], whole.schema)]
         start += length
-    found = [pair for b in _worked(people, at_once, iter(batches)) for pair in b.to_pylist()]
+    found = [pair for b in work_by_person(people, at_once, iter(batches)) for pair in b.to_pylist()]
     expected = dict(zip(dict.fromkeys(who), sizes, strict=True))
     assert [(p["person"], p["w"]) for p in found] == list(expected.items())
 
@@ -258,7 +258,7 @@ def test_a_person_of_many_rows_is_not_looked_through_with_every_batch(
 
     monkeypatch.setattr(np, "nonzero", seen)
     one = pa.RecordBatch.from_pydict({"person": pa.array(["a"] * 10)})
-    (found,) = _worked(people, 10, iter([one] * 1000))
+    (found,) = work_by_person(people, 10, iter([one] * 1000))
     assert found.to_pylist() == [{"person": "a", "w": 10_000}]
     assert len(looks) < 20
     assert sum(looks) < 3 * 10_000

@@ -329,7 +329,7 @@ COUNTING = (
     Bug(
         name="on Spark a row that is a person is given the weight of another row",
         kind="one person's arrival moves another's rows",
-        file="engine/spark/engine.py",
+        file="engine/spark/workers.py",
         old="yield _done(work, pa.Table.from_batches([batch]))",
         new="""yield _done(
             lambda rows: {**(done := work(rows)), "w": np.roll(done["w"], 1)},

@@ -131,7 +131,7 @@ SILENCE = (
     Bug(
         name="many rows in one cell are too many for the type of a count",
         kind="a value decides whether the run fails",
-        file="vault/marginals.py",
+        file="engine/duckdb/engine.py",
         old='f"CAST(sum(w) AS BIGINT) AS n FROM (SELECT {keys}, w',
         new='f"CAST(sum(w) AS INTEGER) AS n FROM (SELECT {keys}, w',
         caught_by=f"{DOOR}::test_many_rows_in_one_cell_are_counted[in the engine]",

@@ -60,15 +60,19 @@ class Mixture:
 
     mean: Floats
     deviation: Floats
-    """The standard deviation of each feature, before scaling."""
+    """What each feature was divided by: its column's standard deviation."""
     weights: Floats
     centres: Floats
     factors: Floats
     """The upper Cholesky factor of each precision: z = (x − centre) @ factor is standard."""
 
     @classmethod
-    def fitted(cls, features: Floats, count: int) -> Mixture:
-        """Fit ``count`` Gaussians, deterministically, so that a run can be resumed."""
+    def fitted(cls, features: Floats, count: int, widths: Sequence[int] = ()) -> Mixture:
+        """Fit ``count`` Gaussians, deterministically, so that a run can be resumed.
+
+        Features that lie together in one column, as many as each of ``widths`` says, are scaled
+        together, by the first of them; otherwise each by itself.
+        """
         try:
             from sklearn.mixture import GaussianMixture  # noqa: PLC0415
         except ImportError:
@@ -76,6 +80,8 @@ class Mixture:
                 "archetypes need scikit-learn", hint="pip install 'understudy[archetypes]'"
             ) from None
         mean, deviation = features.mean(axis=0), features.std(axis=0)
+        firsts = np.cumsum([0, *widths])[:-1] if widths else np.arange(len(deviation))
+        deviation = np.repeat(deviation[firsts], widths or 1)
         deviation = np.where(deviation > 0, deviation, 1.0)
         model = GaussianMixture(count, random_state=0, reg_covar=1e-4)
         # The linear algebra library's threads would wait for each other longer than they work.
@@ -163,15 +169,16 @@ class Shapes:
             )
         where = [coordinates(public, name, by_position=by_position) for name in features]
         points = _points(where, [public.codes[name] for name in features])
+        widths = [each.shape[1] for each in where]
 
         def labelled(kinds: int) -> Ints:
             seen = _some(points[people % 2 == 0], TRIED_ROWS)
-            return Mixture.fitted(seen, min(kinds, len(seen))).labels(points)
+            return Mixture.fitted(seen, min(kinds, len(seen)), widths).labels(points)
 
         if count is None:
             cell = public.cells(features)
             count = best_count(cell, people, labelled, deviation=deviation)
-        mixture = Mixture.fitted(_some(points, ENOUGH_ROWS), count)
+        mixture = Mixture.fitted(_some(points, ENOUGH_ROWS), count, widths)
         labels = mixture.labels(_points(where, np.unravel_index(np.arange(cells), sizes)))
         return cls._seen(public, features, sizes, mixture, labels)
 
@@ -292,11 +299,13 @@ def coordinates(public: PublicTable, name: str, *, by_position: bool) -> Floats:
         shares = shares.reshape(at_once, size)
         together += shares.T @ shares
         mass += shares.sum(axis=0)
+    # What all people have in common tells no codes apart.  It is taken out first: where people fall
+    # into two halves, it weighs as much as what does, and the two would come out mixed.
+    together -= np.outer(mass, mass) / len(people_of)
     # Rare codes are drawn to the middle, so that no kind is made of them alone.
     mass = np.sqrt(mass + mass.mean())
     values, vectors = np.linalg.eigh(together / np.outer(mass, mass))
-    # The largest is the same for everyone; the next tell codes apart.
-    found = vectors[:, ::-1][:, 1 : 1 + LIKENESS] * np.sqrt(np.abs(values[::-1][1 : 1 + LIKENESS]))
+    found = vectors[:, ::-1][:, :LIKENESS] * np.sqrt(np.abs(values[::-1][:LIKENESS]))
     return np.asarray(found / mass[:, None])
 
 

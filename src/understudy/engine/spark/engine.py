@@ -9,7 +9,6 @@ order: nothing is identified by its position.
 from __future__ import annotations
 
 import json
-import math
 import re
 import secrets
 import time
@@ -24,11 +23,12 @@ import numpy as np
 from understudy.engine.sources import SparkTable, source
 from understudy.engine.spark.application import APPLICATION, is_frame, tell_workers
 from understudy.engine.spark.failures import attempt
+from understudy.engine.spark.workers import tally_part, work_by_person, work_by_row
 from understudy.errors import EngineError, UnderstudyError, UsageError
 from understudy.schema.encoding.dialect import Dialect, literal, quote
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from understudy.engine.engine import Cell, Columns, PerPersonWork
     from understudy.schema import Array
@@ -102,8 +102,6 @@ _SHAPES: dict[str, Kind] = {
 _QUOTED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*\"""")
 LOOK_EVERY, ALONE_FOR = 0.25, 60.0
 """Seconds between two checks for workers, and for which there may be none."""
-MOST_SUMMED = 2**19
-"""Up to this number of cells, a worker holds their sums in memory."""
 BROADCAST = 10**7
 """Tables of arrays up to this number of rows are broadcast to every worker."""
 
@@ -230,11 +228,13 @@ class Spark:
             if by_row:
                 held = self._session.table(rows).select(*columns)
                 listed = ", ".join(f"{column} {declared}" for column, declared in held.dtypes)
-                return held.mapInArrow(partial(_each, work), f"{listed}, w bigint")
+                return held.mapInArrow(partial(work_by_row, work), f"{listed}, w bigint")
             held = self._session.table(rows).select("person", *columns)
             whole = held.repartition("person").sortWithinPartitions("person")
             (person,) = (declared for column, declared in held.dtypes if column == "person")
-            return whole.mapInArrow(partial(_worked, work, at_once), f"person {person}, w bigint")
+            return whole.mapInArrow(
+                partial(work_by_person, work, at_once), f"person {person}, w bigint"
+            )
 
         self._keep(name, attempt(weighed))
 
@@ -243,7 +243,7 @@ class Spark:
         columns = sorted({column for cell in cells for column, _ in cell})
         taken = ", ".join([*columns, "CAST(w AS BIGINT) AS w"])
         held = self._sql(f"SELECT {taken} FROM {rows}")
-        work = partial(_tallied, cells)
+        work = partial(tally_part, cells)
 
         def tallied() -> Any:  # noqa: ANN401
             parts = held.mapInArrow(work, "which INTEGER, cell BIGINT, n BIGINT")
@@ -372,76 +372,6 @@ def _alone() -> EngineError:
         "the cluster has no workers",
         hint="start workers, and resume the run: nothing is charged twice",
     )
-
-
-def _worked(work: PerPersonWork, at_once: int, batches: Iterator[Any]) -> Iterator[Any]:
-    """Apply a function to the rows of whole people; runs on the workers."""
-    import pyarrow as pa  # noqa: PLC0415
-
-    held: list[Any] = []
-    wanted = at_once
-    for batch in batches:
-        held.append(batch)
-        if sum(map(len, held)) < wanted:
-            continue
-        rows = pa.Table.from_batches(held).combine_chunks()
-        person = rows["person"].to_numpy()
-        # The last person may continue in the next batch.
-        (others,) = np.nonzero(person != person[-1])
-        cut = others[-1] + 1 if len(others) else 0
-        if cut:
-            yield _done(work, rows.slice(0, cut))
-        held = rows.slice(cut).combine_chunks().to_batches()
-        # One with more rows than that is not processed again with each batch.
-        wanted = at_once if cut else 2 * len(rows)
-    if held:
-        yield _done(work, pa.Table.from_batches(held))
-
-
-def _each(work: PerPersonWork, batches: Iterator[Any]) -> Iterator[Any]:
-    """Apply a function to rows as they come; runs on the workers."""
-    import pyarrow as pa  # noqa: PLC0415
-
-    for batch in batches:
-        yield _done(work, pa.Table.from_batches([batch]))
-
-
-def _tallied(cells: Sequence[Cell], batches: Iterator[Any]) -> Iterator[Any]:
-    """Sum weights by cell over a part of the rows; runs on the workers.
-
-    Sums below 2⁵³ are exact.  Where there are very many cells they are summed batch by batch.
-    """
-    sizes = [math.prod(size for _, size in cell) for cell in cells]
-    sums = {i: np.zeros(size) for i, size in enumerate(sizes) if size <= MOST_SUMMED}
-    for batch in batches:
-        weights = batch["w"].to_numpy()
-        for i, cell in enumerate(cells):
-            index = np.zeros(len(weights), dtype=np.int64)
-            for column, size in cell:
-                index *= size
-                index += batch[column].to_numpy()
-            if i in sums:
-                sums[i] += np.bincount(index, weights=weights, minlength=sizes[i])
-                continue
-            there, place = np.unique(index, return_inverse=True)
-            yield _summed(i, there, np.bincount(place, weights=weights))
-    for i, found in sums.items():
-        (there,) = np.nonzero(found)
-        yield _summed(i, there, found[there])
-
-
-def _summed(which: int, cell: Array, n: Array) -> Any:  # noqa: ANN401  an Arrow batch
-    import pyarrow as pa  # noqa: PLC0415
-
-    columns = {"which": np.full(len(cell), which, np.int32), "cell": cell, "n": n.astype(np.int64)}
-    return pa.RecordBatch.from_pydict({name: pa.array(c) for name, c in columns.items()})
-
-
-def _done(work: PerPersonWork, rows: Any) -> Any:  # noqa: ANN401  an Arrow table and batch
-    import pyarrow as pa  # noqa: PLC0415
-
-    worked = work({name: rows[name].to_numpy() for name in rows.column_names})
-    return pa.RecordBatch.from_pydict({n: pa.array(c) for n, c in worked.items()})
 
 
 def _escaped(sql: str) -> str:

@@ -41,6 +41,9 @@ DECADES = range(1900, 2060, 10)
 DAY = 86400.0
 CERTAIN = 3.0
 """Days weigh something if together they have as many times their noise."""
+OFTEN_CERTAIN = 4.5
+"""The same of sums that are looked at for every day: by chance alone, one of 130 of them exceeds 3
+times its noise in one table of fifty, and this in one of ten thousand."""
 MOST_MOMENTS = 0.75
 """The share of moments at the first second of a day that makes it a table of days."""
 FIRST_SECOND = (0.0, 1.0)
@@ -218,12 +221,12 @@ def _begins(weights: Noisy, scale: float) -> int:
     """Return the cell with which weights begin, where those before it may be noise.
 
     That is the likeliest place of a step up from 0, if it is much likelier than none, and unless
-    those before it weigh together more than three times their noise: then some of them are people.
+    those before it weigh together far more than their noise: then some of them are people.
     """
     count = len(weights)
     before = np.concatenate(([0.0], np.cumsum(weights)))[:count]
     after = np.maximum(weights.sum() - before, 0.0)
-    heavy = before > CERTAIN * scale * np.sqrt(np.arange(count))
+    heavy = before > OFTEN_CERTAIN * scale * np.sqrt(np.arange(count))
     allowed = int(np.argmax(heavy)) if heavy.any() else count
     gains = (np.square(after) / np.arange(count, 0, -1))[: max(1, allowed)]
     best = int(np.argmax(gains)) if count else 0
