@@ -37,9 +37,6 @@ test: install .databases/.installed ## all checks and tests
 	scripts/system chromedriver chromium chromium-driver
 	@$(MAKE) --no-print-directory --jobs 3 lint docs tests
 
-# Tests run side by side, and so does what they start: more threads would wait for each other.
-tests audit zoo mutants: export OPENBLAS_NUM_THREADS := 1
-
 tests: # while types are checked and the docs are made
 	rm -f .raises
 	$(BIN)/python -m pytest -p tests.raises --numprocesses 2 --dist worksteal --durations=10

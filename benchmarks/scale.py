@@ -58,7 +58,7 @@ def counted(folder: str, floor: str | None) -> dict[str, float]:
         table = PrivateTable(engine, folder, schema=city_schema(), unit=UNIT, key="scale")
         weighted = table.bounded(Weights(150))
         took = {"encode": time.perf_counter() - begun}
-        took["count"] = timed(lambda: marginals(table, CLIQUES, weighted))
+        took["count"] = timed(lambda: list(marginals(table, CLIQUES, weighted)))
         took["memory"] = peak()
         if floor is not None:
             codes = ", ".join(table.code.values())
@@ -76,7 +76,7 @@ def on_spark(folder: str) -> dict[str, float]:
                 table = PrivateTable(engine, place, schema=city_schema(), unit=UNIT, key="scale")
                 weighted = table.bounded(Weights(150))
                 took = {"encode": time.perf_counter() - begun}
-                took["count"] = timed(lambda: marginals(table, CLIQUES, weighted))  # noqa: B023
+                took["count"] = timed(lambda: list(marginals(table, CLIQUES, weighted)))  # noqa: B023
     return took
 
 
@@ -158,7 +158,7 @@ def wide(columns: int) -> float:
     pairs = [(a, b) for i, a in enumerate(table) for b in list(table)[:i]]
     with closing(DuckDB(memory=MEMORY)) as engine:
         private = PrivateTable(engine, table, schema=declared, unit=Unit.each_row(), key="scale")
-        return timed(lambda: marginals(private, pairs, private.bounded(Weights(1))))
+        return timed(lambda: list(marginals(private, pairs, private.bounded(Weights(1)))))
 
 
 def modelled(cells: int) -> dict[str, float]:

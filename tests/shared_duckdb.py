@@ -30,9 +30,7 @@ class Shared:
     def __init__(self, config: dict[str, Any]) -> None:
         if Shared.running is None:
             # The folder to spill to is the first engine's, and goes with it.
-            Shared.running = CONNECT(
-                ":memory:", config=config | {"temp_directory": "", "threads": 1}
-            )
+            Shared.running = CONNECT(":memory:", config=config | {"temp_directory": ""})
         self.name, self.open = f"shared{next(Shared.numbers)}", True
         self.cursor = Shared.running.cursor()
         self.cursor.execute(f"ATTACH ':memory:' AS {self.name}; USE {self.name}")
