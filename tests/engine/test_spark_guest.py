@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from threading import Thread
 from threading import enumerate as threads
 from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
@@ -24,7 +26,7 @@ from tests.leaks.canaries import table
 from understudy.engine import engine_for
 from understudy.engine.spark import engine as room
 from understudy.engine.spark.application import _PRINTING, _TALKATIVE
-from understudy.engine.spark.workers import work_by_person
+from understudy.engine.spark.workers import tally_part, work_by_person
 from understudy.errors import (
     EngineError,
     MalformedFileError,
@@ -244,6 +246,28 @@ def test_however_rows_come_each_person_is_weighed_whole_and_once(
     found = [pair for b in work_by_person(people, at_once, iter(batches)) for pair in b.to_pylist()]
     expected = dict(zip(dict.fromkeys(who), sizes, strict=True))
     assert [(p["person"], p["w"]) for p in found] == list(expected.items())
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3), st.integers(0, 2**16)), max_size=40),
+    st.integers(1, 9),
+    st.sampled_from([0, 3, 12, 100]),
+)
+def test_however_rows_come_their_weights_are_summed_by_cell(
+    rows: list[tuple[int, int, int]], at_once: int, most: int
+) -> None:
+    cells = [[("b", 4), ("a", 3)], [], [("a", 3)]]
+    expected: Counter[tuple[int, int]] = Counter()
+    for a, b, w in rows:
+        expected += Counter({(0, 3 * b + a): w, (1, 0): w, (2, a): w})
+    columns = dict(zip("abw", zip(*rows, strict=True) if rows else [()] * 3, strict=True))
+    whole = pa.table({name: pa.array(column, pa.int64()) for name, column in columns.items()})
+    found: Counter[tuple[int, int]] = Counter()
+    with patch("understudy.engine.spark.workers.MOST_SUMMED", most):
+        for batch in tally_part(cells, iter(whole.to_batches(max_chunksize=at_once))):
+            for one in batch.to_pylist():
+                found[one["which"], one["cell"]] += one["n"]
+    assert +found == expected
 
 
 def test_a_person_of_many_rows_is_not_looked_through_with_every_batch(

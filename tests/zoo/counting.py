@@ -327,6 +327,15 @@ COUNTING = (
         caught_by=ALONE,
     ),
     Bug(
+        name="on Spark a batch of rows takes the place of those before it",
+        kind="one person's arrival moves another's rows",
+        file="engine/spark/workers.py",
+        old="sums[i] += np.bincount(index",
+        new="sums[i] = np.bincount(index",
+        caught_by="tests/engine/test_spark_guest.py"
+        "::test_however_rows_come_their_weights_are_summed_by_cell",
+    ),
+    Bug(
         name="on Spark a row that is a person is given the weight of another row",
         kind="one person's arrival moves another's rows",
         file="engine/spark/workers.py",

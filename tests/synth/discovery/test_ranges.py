@@ -171,6 +171,18 @@ def test_the_first_day_is_found_in_noise_and_no_day_that_weighs_is_left_out() ->
     assert ranges.ends(week, slow, 5.0)[0] == "1970-01-01"
 
 
+def test_empty_days_are_hardly_ever_taken_for_days_with_people() -> None:
+    """Sums of noise over many days are looked at one by one: some of them are large by chance."""
+    edges = tuple(ranges.DAY * day for day in range(141))
+    rng = np.random.default_rng(0)
+    begun = []
+    for _ in range(2000):
+        weights = rng.normal(0, 1.0, 142)
+        weights[134:-1] += 200.0
+        begun.append(ranges.ends(edges, weights, 1.0)[0])
+    assert begun.count("1970-05-14") >= 1998, begun
+
+
 @pytest.mark.parametrize(
     ("step", "told"), [(86400, "day"), (3600, "hour"), (60, "minute"), (1, "second")]
 )

@@ -55,7 +55,8 @@ def work_by_row(work: PerPersonWork, batches: Iterator[Any]) -> Iterator[Any]:
 def tally_part(cells: Sequence[Cell], batches: Iterator[Any]) -> Iterator[Any]:
     """Sum weights by cell over a part of the rows.
 
-    Sums below 2⁵³ are exact.  Where there are very many cells they are summed batch by batch.
+    A weight is at most 2¹⁶, so that the sums of 2³⁷ rows are still exact.  Where there are very
+    many cells they are summed batch by batch.
     """
     sizes = [math.prod(size for _, size in cell) for cell in cells]
     sums = {i: np.zeros(size) for i, size in enumerate(sizes) if size <= MOST_SUMMED}

@@ -185,7 +185,7 @@ def seconds_in(groups: Sequence[str], written: Format, dialect: Dialect) -> str:
 
 def _count(digits: str) -> str:
     """Read a text of digits as a whole number, an empty one as zero."""
-    # Spark makes an exception of an empty text, and then a NULL: fifty times the rest of the work.
+    # Spark makes an exception of an empty text, and then a NULL: most of the work of a date.
     return f"coalesce(TRY_CAST(nullif({digits}, '') AS BIGINT), 0)"
 
 
