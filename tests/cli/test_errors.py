@@ -183,6 +183,11 @@ CASES: dict[str, Case] = {
         MalformedFileError,
         ("a name that occurs twice", "Hint: every column needs a name of its own"),
     ),
+    "a line break in a column's name": (
+        with_file("trips.csv", 'taxi,colour,"hour\nof day"\r\n1,red,1\r\n'),
+        MalformedFileError,
+        ("a name with a line break in it", "Hint: give the column a name of one line"),
+    ),
     "a header in another encoding": (
         with_file("trips.csv", "täxi,colour,hour\n1,red,1\n".encode("latin-1")),
         MalformedFileError,

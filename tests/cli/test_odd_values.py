@@ -19,6 +19,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import understudy as us
+from tests.cli.place import Place
 from tests.release.made import released
 from tests.vault.test_discovery import door_onto, search_of
 from tests.vault.texts import FORMULAS, ODD, read
@@ -135,3 +136,13 @@ def check_release(schema: Schema, values: tuple[Any, ...]) -> None:
 
 def _plain(count: int) -> tuple[str, ...]:
     return tuple(f"v{i:02d}" for i in range(count))
+
+
+def test_a_line_break_in_a_columns_name_breaks_no_line_that_is_printed(place: Place) -> None:
+    name = "hour\nof day"
+    trips, schema = pd.read_csv(place / "trips.csv"), place / "schema.toml"
+    trips.rename(columns={"hour": name}).to_parquet(place / "trips.parquet")
+    schema.write_text(schema.read_text().replace("[columns.hour]", '[columns."hour\\nof day"]'))
+    checked = place.fine("check", *place.synth("trips.parquet", out=None, mechanism="mst")[1:])
+    assert "hour of day" in checked
+    assert not any(line.startswith("of day") for line in checked.splitlines())

@@ -12,11 +12,14 @@ if TYPE_CHECKING:
 
 
 def tell(options: argparse.Namespace, facts: dict[str, Any], lines: list[str]) -> None:
-    """Print the facts as JSON if --json is given, and otherwise the lines, unless --quiet is."""
+    """Print the facts as JSON if --json is given, and otherwise the lines, unless --quiet is.
+
+    A column's name may have a line break in it: what is one line stays one.
+    """
     if options.json:
         print(json.dumps(facts))
     elif not options.quiet:
-        print("\n".join(lines))
+        print("\n".join(" ".join(line.splitlines()) for line in lines))
 
 
 class _Stderr(logging.StreamHandler[TextIO]):

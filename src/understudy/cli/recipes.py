@@ -34,7 +34,7 @@ def run(options: argparse.Namespace) -> None:
             )
         recipe = Recipe.named(options.name)
         if options.what == "show":
-            tell(options, {"recipe": recipe.name, "toml": recipe.text}, [recipe.text.rstrip()])
+            tell(options, {"recipe": recipe.name, "toml": recipe.text}, recipe.text.splitlines())
         else:
             _export(options, recipe)
         return

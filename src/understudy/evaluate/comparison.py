@@ -254,7 +254,8 @@ def _lines(values: Mapping[str, Sequence[float | None]], wide: int) -> list[str]
 
 
 def _line(name: str, cells: Sequence[str], wide: int) -> str:
-    return (f"{name:<{wide}}" + "".join(f"{cell:>14}" for cell in cells)).rstrip()
+    told = " ".join(name.splitlines())
+    return (f"{told:<{wide}}" + "".join(f"{cell:>14}" for cell in cells)).rstrip()
 
 
 def _figure(value: float | None) -> str:

@@ -59,7 +59,7 @@ class Rehearsal:
 
     def __str__(self) -> str:
         """Return the lines that `understudy check` prints."""
-        return "\n".join(self.lines)
+        return "\n".join(" ".join(line.splitlines()) for line in self.lines)
 
     __repr__ = __str__
 

@@ -26,10 +26,12 @@ LOOKS_LIKE = "the delimiter looks like"
 NOT_UTF8 = "text that is not UTF-8"
 EMPTY = "no text at its beginning"
 NAMELESS = "a column without a name"
+BROKEN = "a name with a line break in it"
 TWICE = "a name that occurs twice, upper and lower case taken as the same"
 _HINTS = {
     NOT_UTF8: 'declare [csv] with encoding = "latin-1" in the schema if it is that, or convert the '
     "file to UTF-8",
+    BROKEN: "give the column a name of one line",
     **dict.fromkeys((EMPTY, NAMELESS, TWICE), "every column needs a name of its own"),
 }
 CSV_TABLE = """[csv] with delimiter = ";", or whatever it is; for discover, --delimiter ";\""""
@@ -121,13 +123,14 @@ def _wrong(names: list[str], delimiter: str) -> str | None:
     others = [mark for mark in DELIMITERS if mark != delimiter and mark in names[0]]
     if len(names) == 1 and others:
         return f"no {delimiter!r} in the first line; {LOOKS_LIKE} {others[0]!r}"
-    if not all(_is_utf8(name) for name in names):
-        return NOT_UTF8
-    if not all(name.strip() and "\x00" not in name for name in names):
-        return NAMELESS
-    if len({name.lower() for name in names}) < len(names):
-        return TWICE
-    return None
+    rules = (
+        (NOT_UTF8, not all(map(_is_utf8, names))),
+        (NAMELESS, not all(name.strip() and "\x00" not in name for name in names)),
+        # DuckDB takes the first line break of a file for that of all rows, and would find none.
+        (BROKEN, any(mark in name for name in names for mark in "\r\n")),
+        (TWICE, len({name.lower() for name in names}) < len(names)),
+    )
+    return next((what for what, broken in rules if broken), None)
 
 
 def _unpack(path: Path) -> None:
