@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.audit.effort import THOROUGH
+from tests.audit.effort import in_audit
 from understudy.audit.small_worlds import (
     APART,
     BOUNDINGS,
@@ -31,13 +31,21 @@ from understudy.vault.sensitivity import charge
 
 
 @pytest.mark.parametrize(
-    ("people", "rows", "cells", "worlds"), [(4, 2, 2, 126), (2, 1, 6, 28), (1, 2, 6, 28)]
+    ("people", "rows", "cells", "worlds"),
+    [
+        (3, 2, 2, 56),
+        (2, 1, 4, 15),
+        (1, 2, 4, 15),
+        pytest.param(4, 2, 2, 126, marks=in_audit),
+        pytest.param(2, 1, 6, 28, marks=in_audit),
+        pytest.param(1, 2, 6, 28, marks=in_audit),
+    ],
 )
 def test_small_worlds(people: int, rows: int, cells: int, worlds: int) -> None:
     assert check_small_worlds(people, rows, cells) == worlds
 
 
-@pytest.mark.skipif(not THOROUGH, reason="takes half an hour: `make audit` runs it")
+@in_audit
 def test_all_worlds_of_four_people_with_two_rows_on_six_cells() -> None:
     """Split by how many cores there are; each part looks at every n-th world."""
     parts = os.cpu_count() or 1

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import understudy as us
+from tests.audit.effort import in_audit
 from tests.cli.place import Place, process
 from understudy.budget import Budget, ResolvedUnit
 from understudy.cli.main import main
@@ -106,6 +107,7 @@ def test_demo_of_a_clinic_makes_people(place: Place) -> None:
     assert visits.merge(patients)[list(private)].equals(private)
 
 
+@in_audit
 def test_demo_says_it_in_json_and_from_anywhere(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:

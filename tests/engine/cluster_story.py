@@ -32,7 +32,7 @@ class Story:
     resumed: dict[str, Any]
     torn: dict[str, Any]
     rows: dict[str, Any]
-    """What was counted where each row is a person, if that was asked for."""
+    """What was counted where each row is a person."""
     printed: str
     tables: Path
     logs: Path
@@ -45,7 +45,7 @@ def tables(folder: Path) -> None:
     assert WORD in (folder / "torn.csv").read_text()
 
 
-def story(logs: Path, folder: Path, *, with_rows: bool) -> Story:
+def story(logs: Path, folder: Path) -> Story:
     """Run the driver to its end; workers come and go as it says."""
     tables(folder)
     with closing(Cluster(logs)) as cluster, (folder / "errors").open("w+") as errors:
@@ -64,7 +64,7 @@ def story(logs: Path, folder: Path, *, with_rows: bool) -> Story:
         overdue = Timer(WITHIN, driver.kill)
         overdue.start()
         try:
-            told = _told(driver, cluster, with_rows=with_rows)
+            told = _told(driver, cluster)
         finally:
             overdue.cancel()
             with suppress(ProcessLookupError), driver:
@@ -79,9 +79,7 @@ def story(logs: Path, folder: Path, *, with_rows: bool) -> Story:
     )
 
 
-def _told(
-    driver: subprocess.Popen[str], cluster: Cluster, *, with_rows: bool
-) -> list[dict[str, Any]]:
+def _told(driver: subprocess.Popen[str], cluster: Cluster) -> list[dict[str, Any]]:
     """Give all that a driver tells, and a worker when it needs one."""
     into, out = driver.stdin, driver.stdout
     assert into
@@ -103,10 +101,9 @@ def _told(
     until(lambda: cluster.alive() == 1)
     say()
     hear(2)
-    if with_rows:
-        say(fourth, cluster.worker())
-        hear(2)
-        cluster.worker()
+    say(fourth, cluster.worker())
+    hear(2)
+    cluster.worker()
     say()
     rest, _ = driver.communicate()
     return [*told, *map(json.loads, rest.splitlines())]

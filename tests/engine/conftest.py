@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.audit.effort import THOROUGH
 from tests.engine import cluster_story
 from tests.shared_duckdb import CONNECT, connecting
 
@@ -24,5 +23,5 @@ def own_duckdb() -> Iterator[None]:
 def story(tmp_path_factory: pytest.TempPathFactory) -> cluster_story.Story:
     """Tell what happened on a cluster whose workers were killed: it takes minutes."""
     return cluster_story.story(
-        tmp_path_factory.mktemp("cluster"), tmp_path_factory.mktemp("tables"), with_rows=THOROUGH
+        tmp_path_factory.mktemp("cluster"), tmp_path_factory.mktemp("tables")
     )

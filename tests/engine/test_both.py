@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
 import understudy as us
-from tests.audit.effort import THOROUGH, effort
+from tests.audit.effort import THOROUGH, effort, few
 from tests.engine.tables import arrow, counted, rows, schema
 from tests.schema.encoders import (
     FLOATS,
@@ -153,9 +153,10 @@ def as_arrow(people: People) -> Any:
     return pa.table({name: pa.array(column) for name, column in made})
 
 
-@pytest.mark.parametrize(
-    "unit", [Unit("id"), Unit.each_row(), Unit("id", "when:week"), Unit("id", nulls="one")], ids=str
-)
+WHO = (Unit("id", "when:week"), Unit.each_row(), Unit("id"), Unit("id", nulls="one"))
+
+
+@pytest.mark.parametrize("unit", few(WHO, usual=2), ids=str)
 def test_a_table_is_counted_alike(spark: Any, unit: Unit) -> None:
     table = arrow(rows())
     assert counted(spark.createDataFrame(table), schema(), unit) == counted(table, schema(), unit)
@@ -214,7 +215,7 @@ def test_views_are_derived_as_the_obvious_version_does(placed: Placed, people: P
             assert shown(table, view) == slowly_shown(people, ORDERED, view)
 
 
-@pytest.mark.parametrize("unit", [Unit("id"), Unit.each_row()], ids=str)
+@pytest.mark.parametrize("unit", few((Unit("id"), Unit.each_row()), usual=1), ids=str)
 def test_values_are_weighed_and_told_alike(placed: Placed, unit: Unit) -> None:
     """A hash and a weight for each value leave the engine, and the values that are told."""
     odd = ("it's", '"x"', "<b>&amp;", "日本", "a\\n", "a\tb", "a\u202eb", " 1.0 ", "NA", "x" * 201)
@@ -314,7 +315,7 @@ def test_two_tables_are_joined_as_the_obvious_version_does(placed: Placed, world
             assert shown(table, view) == slowly_shown_of_two(world, ORDERED, view)
 
 
-@pytest.mark.parametrize("rules", KEEPING, ids=str)
+@pytest.mark.parametrize("rules", few(KEEPING, usual=1), ids=str)
 def test_every_text_is_encoded_alike(placed: Placed, rules: dict[str, Any]) -> None:
     # In two parts: a query of so many columns takes Spark long to plan.
     columns = of_every_kind(rules, FORMATS)

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import understudy as us
+from tests.audit.effort import in_audit
 from tests.engine.cluster_run import booked, fixed, told
 from tests.leaks.canaries import WORD
 
 if TYPE_CHECKING:
     from tests.engine.cluster_story import Story
+
+pytestmark = in_audit
 
 
 @pytest.fixture(scope="module")

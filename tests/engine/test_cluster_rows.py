@@ -11,15 +11,13 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-import pytest
-
-from tests.audit.effort import THOROUGH
+from tests.audit.effort import in_audit
 from tests.engine.cluster_rows import counted, opened
 
 if TYPE_CHECKING:
     from tests.engine.cluster_story import Story
 
-pytestmark = pytest.mark.skipif(not THOROUGH, reason="`make audit` kills so many workers")
+pytestmark = in_audit
 
 
 def test_a_worker_killed_between_weighing_and_counting_or_while_counting_changes_nothing(

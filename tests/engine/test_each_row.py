@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tests.audit.effort import effort
+from tests.audit.effort import effort, few
 from tests.engine.by_place import after_weighing, counted_by_place, unstable, weigh_by_place
 from tests.vault.normed import ASKED, EXTREME, OVERLAPPING, normed, sets, slowly
 from tests.vault.worlds import DOMAIN, KEY, SCHEMA, domain, merge, obvious
@@ -164,7 +164,7 @@ def test_no_name_of_a_person_is_kept_where_each_row_is_one(spark: Any) -> None:
             assert set(engine.fetch("SELECT * FROM weights")) == {*read.code.values(), "w"}
 
 
-@pytest.mark.parametrize("kept", [0, 1])
+@pytest.mark.parametrize("kept", few((0, 1), usual=1))
 def test_few_rows_or_none(spark: Any, kept: int) -> None:
     """A part without rows, and a question to which no row adds anything, are nothing special."""
     rows, last = ROWS[:kept], sets([23])

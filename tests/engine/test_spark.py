@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import understudy as us
+from tests.audit.effort import few, in_audit
 from tests.engine.refusals import refused
 from tests.engine.spark_tables import codes, failing, opened
 from tests.engine.tables import FORMS, rows
@@ -137,6 +138,7 @@ print(os.environ["JAVA_HOME"])
 """
 
 
+@in_audit
 def test_java_from_a_package_is_enough_and_leaves_nothing(tmp_path: Path) -> None:
     tools, own = tmp_path / "bin", tmp_path / "tmp"
     tools.mkdir()
@@ -288,17 +290,20 @@ def test_a_cluster_that_is_lost_while_the_table_is_read_is_not_the_tables_fault(
 
 @pytest.mark.parametrize(
     "form",
-    [
-        "csv",
-        "csv.gz",
-        "CSV.GZ",
-        "tsv",
-        "semicolons, single quotes",
-        "a stroke and a tilde",
-        "crlf",
-        "bom",
-        "parquet",
-    ],
+    few(
+        (
+            "csv",
+            "parquet",
+            "semicolons, single quotes",
+            "csv.gz",
+            "CSV.GZ",
+            "tsv",
+            "a stroke and a tilde",
+            "crlf",
+            "bom",
+        ),
+        usual=3,
+    ),
 )
 def test_files_are_read_as_duckdb_reads_them(spark: Any, tmp_path: Path, form: str) -> None:
     declared, make = FORMS[form]
@@ -395,7 +400,7 @@ def silent(
     return look
 
 
-@pytest.mark.parametrize("name", TORN)
+@pytest.mark.parametrize("name", few(TORN, usual=8))
 def test_a_torn_file_is_refused_and_not_quoted(
     spark: Any,
     tmp_path_factory: pytest.TempPathFactory,
@@ -470,6 +475,7 @@ told("END OF THEIRS", lambda data: data.collect())
 """
 
 
+@in_audit
 def test_java_tells_nothing_either_and_would_have(
     words: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -16,14 +16,18 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.audit.effort import in_audit
 from tests.graph.brute import Case, Table, answers, matrix, modelled, random_case
 from understudy.graph import Clique, Domain, Measurement, Model, Rows, estimate
 from understudy.graph.objective import objective
 
-pytestmark = pytest.mark.skipif(
-    find_spec("mbi") is None,
-    reason="mbi, which brings JAX, only judges these tests: pip install mbi==2.0.0 to hear it",
-)
+pytestmark = [
+    in_audit,
+    pytest.mark.skipif(
+        find_spec("mbi") is None,
+        reason="mbi, which brings JAX, only judges these tests: pip install mbi==2.0.0 to hear it",
+    ),
+]
 
 DOMAIN = Domain({"a": 2, "b": 3, "c": 4, "d": 3, "e": 2})
 GRAPHS: dict[str, list[Clique]] = {

@@ -43,12 +43,12 @@ if TYPE_CHECKING:
 
 AUDIT = os.environ.get("UNDERSTUDY_AUDIT") == "1"
 BATCHES = 13
-IN_A_BATCH = 800 if AUDIT else 39
+IN_A_BATCH = 800 if AUDIT else 20
 COMMAND_EVERY = 11
 """One input in so many that are files goes through the command line."""
 OWN_ENGINE_EVERY = 47
 """One input in so many opens an engine of its own, which takes longer than all the rest."""
-PROCESSES = 60 if AUDIT else 5
+PROCESSES = 60 if AUDIT else 2
 SAVED_EVERY = 8
 """One release in so many is written; all of them are looked at in memory."""
 SOURCE = str(Path(us.__file__).parent)

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from tests.audit.effort import few
 from understudy.audit import FixedEntropy
 from understudy.noise import Entropy, Shape, draw, lattice
 
@@ -50,7 +51,7 @@ def beyond(shape: Shape, scale: float, steps: int) -> mpmath.mpf:
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("scale", [16.0, 17.3])
+@pytest.mark.parametrize("scale", few((17.3, 16.0), usual=1))
 def test_implemented_probabilities_are_the_exact_ones_to_126_bits(
     shape: Shape, scale: float
 ) -> None:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import understudy as us
+from tests.audit.effort import effort
 from understudy.door import Measurement, Rows
 from understudy.errors import MissingPackageError, UsageError
 from understudy.public import Batches, Synthesis
@@ -335,7 +336,7 @@ def questions() -> st.SearchStrategy[Measurement]:
     return made()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=effort(30, 100), deadline=None)
 @given(st.lists(questions(), min_size=1, max_size=4), st.sampled_from([("a",), ("b", "a")]))
 def test_every_estimate_is_unbiased_and_as_sure_as_it_says(
     measured: list[Measurement], columns: tuple[str, ...]

@@ -19,6 +19,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.audit.effort import effort
 from tests.schema.encoders import (
     FLOATS,
     FORMATS,
@@ -267,7 +268,7 @@ def agree(engine: DuckDB, columns: list[Column], values: Array, *, raw: bool) ->
 
 @pytest.mark.parametrize("kind", ARRAYS)
 @settings(
-    max_examples=25,
+    max_examples=effort(10, 25),
     deadline=None,
     database=None,
     derandomize=True,

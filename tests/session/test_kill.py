@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-KILLS = effort(20, 200)
-OF_COMMANDS = effort(3, 20)
+KILLS = effort(10, 200)
+OF_COMMANDS = effort(1, 20)
 QUESTIONS = 60
 LOCKED = 9
 

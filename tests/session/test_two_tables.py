@@ -264,8 +264,10 @@ FORMS: dict[str, Callable[[dict[str, Any], Path], dict[str, Any]]] = {
 def test_each_may_be_anything_that_one_table_can_be(tmp_path: Path, form: str) -> None:
     vast = us.Budget(epsilon=1e6, delta=1e-6)
     private = FORMS[form](clinic(), tmp_path)
-    release = opened(tmp_path, private=private, budget=vast).run(us.Lives())
-    assert len(release.people) == 300
+    # Who has no rows is read alike: of a mechanism that draws them, one form is enough.
+    mechanism = us.Lives() if form == "files" else us.Independent()
+    release = opened(tmp_path, private=private, budget=vast).run(mechanism)
+    assert len(release.people) == (300 if form == "files" else 225)
     assert len(release) == pytest.approx(len(clinic()["rows"]["patient"]) - 1, rel=0.05)
 
 

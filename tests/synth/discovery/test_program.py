@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from tests.audit.effort import in_audit
 from tests.vault.texts import KEY
 from understudy.audit.entropy import FixedEntropy
 from understudy.budget import Budget, Norm, ResolvedUnit, Unit
@@ -142,6 +143,7 @@ def test_given_the_same_answers_a_neighbour_has_the_same_schema(
         assert found_in(beside, path) == found
 
 
+@in_audit
 def test_a_second_round_finds_no_fewer_values_in_all(tmp_path: Path) -> None:
     once = [found_in(clinic(i), tmp_path / f"once {i}", rounds=1) for i in range(3)]
     twice = [found_in(clinic(i), tmp_path / f"twice {i}", rounds=2) for i in range(3)]

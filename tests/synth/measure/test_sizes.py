@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import nnls
 
+from tests.audit.effort import effort
 from understudy.budget import Budget, Currency
 from understudy.synth.measure.noise_levels import typical_size
 from understudy.synth.measure.sizes import Classes, Noisy, Sizes, _likeliest, class_starts
@@ -84,9 +85,9 @@ def off(sizes: Sizes, rows: NDArray[np.int64]) -> float:
 def test_sizes_are_near_the_truth_where_noise_allows_and_sane_where_not(
     name: str, epsilon: float, delta: float
 ) -> None:
-    """No run of thirty makes up people, or rows; what noise hides may be missing."""
+    """No run makes up people, or rows; what noise hides may be missing."""
     rows, rng = CROWDS[name], np.random.default_rng(7)
-    for _ in range(30):
+    for _ in range(effort(8, 30)):
         classes, total, cap = asked(rows, epsilon, rng, delta=delta)
         sizes = classes.sizes(total, cap=cap)
         people = float(sizes.people.sum())

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import understudy as us
+from tests.audit.effort import in_audit
 from tests.synth.planted import (
     Heard,
     Table,
@@ -162,6 +163,7 @@ def test_where_noise_drowns_every_pair_columns_are_asked_again() -> None:
     assert sum(door.shares) == pytest.approx(1, abs=1e-6)
 
 
+@in_audit
 def test_what_columns_are_off_by_is_in_all_pairs_so_they_may_be_asked_again() -> None:
     """With little to spend on many columns; with much, pairs tell of columns well enough."""
     names = "abcdefghijkl"
