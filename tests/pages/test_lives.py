@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import understudy as us
-from tests.pages.browser import browser, needs_browser, opened
+from tests.pages.browser import Opened, browser, needs_browser, opened
 from tests.pages.test_release import EVIL, contrast
 from tests.release.made import released
 from understudy.pages import charts
@@ -109,7 +109,7 @@ def test_of_a_long_life_the_beginning_is_shown() -> None:
     (spec,) = drawn(made(YEAR, WARD, order_by=("year",), most=3 * MOST_EACH))
     rows = [row["synthetic person"] for row in spec["data"]["values"]]
     assert rows.count(rows[0]) == MOST_EACH
-    assert rows[0].endswith(f"rows, the first {MOST_EACH} shown")
+    assert rows[0].endswith(f" rows\nthe first {MOST_EACH} shown")
 
 
 def test_what_has_no_order_or_no_people_shows_none() -> None:
@@ -146,6 +146,19 @@ def test_they_are_drawn_by_day_and_by_night(
         rows = drawn(release)[0]["data"]["values"]
         time = drawn(release)[0]["encoding"]["x"]["field"]
         assert marks == sum(row[time] is not None for row in rows)
+
+
+@needs_browser
+def test_what_people_are_is_not_cut_off_on_a_phone(tmp_path: Path) -> None:
+    region = Categorical(name="region", values=("north of the river", "south"), of="person")
+    sex = Categorical(name="sex", values=("female", "male"), of="person")
+    release = made(sex, BORN, region, YEAR, WARD, order_by=("year",), most=3 * MOST_EACH)
+    with browser() as driver:
+        Opened(driver).at(400)
+        page = opened(driver, us.report(release, tmp_path / "report.html"))
+        told = page.run("return [...document.querySelectorAll('svg text')].map(t => t.textContent)")
+    assert any(text.startswith("person 59") for text in told)
+    assert [text for text in told if "…" in text] == []
 
 
 @pytest.mark.parametrize("paper", ["#f3f5f8", "#1d232c"])

@@ -26,8 +26,9 @@ MOST_EACH = 60
 """The most rows of a person that are shown: the first ones."""
 MOST_CHARTS = 8
 MOST_KINDS = len(charts.SHAPES)
-CAPTION, MOST_LINES = 38, 4
-"""About as many characters as a line of a person's own columns has, and the most such lines."""
+CAPTION, MOST_LINES = 30, 5
+"""The most characters of a line of several of a person's own columns, which a phone has room for,
+and the most such lines."""
 PERSON, NUMBER = "synthetic person", "row number"
 
 
@@ -100,10 +101,10 @@ class _Lives:
             theirs = np.flatnonzero(rows[name] == person)
             first = theirs[0]
             told = [f"{c.name} {_label(c, codes, first)}" for c in own]
-            count = f"{len(theirs):,} row{'s' * (len(theirs) > 1)}"
+            head = [f"person {person}", f"{len(theirs):,} row{'s' * (len(theirs) > 1)}"]
             if len(theirs) > MOST_EACH:
-                count += f", the first {MOST_EACH} shown"
-            captions.append("\n".join([f"person {person}, {count}", *_lines(told)]))
+                head.append(f"the first {MOST_EACH} shown")
+            captions.append("\n".join([*_lines(head), *_lines(told)]))
             ranked = sorted(theirs, key=lambda i: [_place(values[n][i]) for n in values])
             order += map(int, ranked[:MOST_EACH])
         numbers = {person: i for i, person in enumerate(people)}
@@ -188,7 +189,7 @@ def _lines(told: list[str]) -> list[str]:
     """Put facts on lines of about the same length."""
     lines: list[str] = []
     for fact in told:
-        if lines and len(lines[-1]) + len(fact) < CAPTION:
+        if lines and len(lines[-1]) + len(fact) + 2 <= CAPTION:
             lines[-1] += f", {fact}"
         else:
             lines.append(fact)
