@@ -7,12 +7,12 @@ import tempfile
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from _city import city_schema
 from _figures import FIGURES, figure, show, timed
-from _people import Case, chicago, planes
+from _people import Case, chicago, planes, sizes_off
 
 from understudy.budget import Budget, Norm, Unit
 from understudy.contests.metrics import trip_score
@@ -25,7 +25,7 @@ from understudy.synth.archetypes import Archetypes
 from understudy.synth.archetypes.filling import Rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from understudy.synth import Mechanism
 
@@ -60,7 +60,31 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 
 
-def score(case: Case, public: PublicTable, mechanism: Mechanism, epsilon: float) -> float:
+class Found(NamedTuple):
+    """What one release comes to."""
+
+    score: float
+    people: float
+    """How far the number of people is off."""
+    sizes: float
+    """How far rows per person are off."""
+    added: float
+    """The share of rows whose total is fare and tips, to the cent."""
+
+
+def added_up(table: Mapping[str, Any]) -> float:
+    """Give the share of rows whose total is fare and tips, to the cent; of tables without, 0."""
+    if "trip_total" not in table:
+        return 0.0
+    fare, tips, total = (
+        np.asarray(table[n], dtype=np.float64) for n in ("fare", "tips", "trip_total")
+    )
+    whole = np.abs(total - fare - tips)
+    return float(np.mean(whole[~np.isnan(whole)] < 0.005))
+
+
+def scored(case: Case, public: PublicTable, mechanism: Mechanism, epsilon: float) -> Found:
+    """Run once, and hold what is released against the table."""
     with tempfile.TemporaryDirectory() as folder:
         session = open_session(
             private=case.private,
@@ -74,14 +98,30 @@ def score(case: Case, public: PublicTable, mechanism: Mechanism, epsilon: float)
         release = session.run(mechanism)
     real = PublicTable.read(case.private, schema=case.schema, unit=case.unit)
     codes, _ = case.schema.encode(release.columns)
-    people = np.asarray(release.columns[case.unit.columns[0]])
-    return trip_score(
+    _, people = np.unique(np.asarray(release.columns[case.unit.columns[0]]), return_inverse=True)
+    score = trip_score(
         Coded(codes=real.codes, sizes=case.schema.domain, people=real.people),
         Coded(codes=codes, sizes=case.schema.domain, people=people),
         place=case.place,
         time=case.time,
         edge=case.edge,
     ).score
+    whose = real.known_people("how many there are")
+    off = abs((people.max() + 1) / (whose.max() + 1) - 1)
+    return Found(score, float(off), sizes_off(whose, people), added_up(release.columns))
+
+
+def tell_people(where: str, found: list[Found], case: Case, *, held: bool) -> None:
+    """Print how far people and their rows are off, and whether totals add up as in public rows."""
+    _, people, sizes, added = np.mean(found, axis=0).tolist()
+    apart = abs(added - added_up(case.public))
+    for what, off, bar in (
+        ("people off by", people, 0.05),
+        ("rows a person off by", sizes, 0.1),
+        ("share of totals that are fare and tips, from the public one", apart, 0.03),
+    ):
+        told = f"<= {bar}" if held else None
+        figure(f"{where}, {what}", off, told, meets=not held or off <= bar)
 
 
 def compared(name: str) -> list[dict[str, Any]]:
@@ -96,11 +136,13 @@ def compared(name: str) -> list[dict[str, Any]]:
     means: dict[tuple[str, float], float] = {}
     for epsilon in EPSILONS:
         for form, mechanism in forms.items():
-            found = [score(case, public, mechanism, epsilon) for _ in range(REPEATS)]
-            means[form, epsilon] = float(np.mean(found))
+            found = [scored(case, public, mechanism, epsilon) for _ in range(REPEATS)]
+            means[form, epsilon] = float(np.mean([each.score for each in found]))
             where = f"{name}, epsilon {epsilon:g}: {form}"
             figure(f"{where}, sprint-3 score", means[form, epsilon])
-            figure(f"{where}, its spread", float(np.std(found)))
+            figure(f"{where}, its spread", float(np.std([each.score for each in found])))
+            if len(case.unit.columns) == 1:
+                tell_people(where, found, case, held=form == "Archetypes" and epsilon == 10)
         gain = means["Archetypes", epsilon] - means["published", epsilon]
         where = f"{name}, epsilon {epsilon:g}: Archetypes above"
         figure(f"{where} published", gain, "> 0", meets=gain > 0)

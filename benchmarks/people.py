@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from _figures import FIGURES, apart, figure, show
 from _panels import PANELS, Panel, wide
+from _people import sizes_off
 
 import understudy as us
 from understudy.evaluate import read_private
@@ -61,17 +62,6 @@ def pair_error(real: Codes, made: Codes, domain: Mapping[str, int]) -> float:
                 shares.append(counts / max(1, len(cells)))
             errors.append(0.5 * float(np.abs(shares[0] - shares[1]).sum()))
     return float(np.mean(errors))
-
-
-def sizes_off(real: NDArray[Any], made: NDArray[Any]) -> float:
-    """Give the total variation of rows a person, in classes that grow by a half."""
-    edges = np.unique(np.geomspace(1, 2**24, 42).astype(np.int64))
-    shares = []
-    for people in (real, made):
-        _, sizes = np.unique(people, return_counts=True)
-        counts, _ = np.histogram(sizes, bins=edges)
-        shares.append(counts / counts.sum())
-    return 0.5 * float(np.abs(shares[0] - shares[1]).sum())
 
 
 class Bench:
