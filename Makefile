@@ -43,7 +43,7 @@ tests: # while types are checked and the docs are made
 	.databases/bin/python -m pytest -p tests.raises --quiet tests/engine/test_databases.py
 	$(BIN)/python tests/raises.py
 
-audit: install ## every promise tried hard: 500 pairs in all containers, 152 on Spark, all small worlds, 200 kills, 10,000 bad inputs
+audit: install ## all tests, tried hard: 500 pairs in all containers, 152 on Spark, killed clusters, all small worlds, 200 kills, 10,000 bad inputs
 	UNDERSTUDY_AUDIT=1 $(BIN)/python -m pytest -q --numprocesses 2 --dist worksteal --durations=10 tests
 	$(BIN)/understudy audit --pairs 500 --statistical
 
