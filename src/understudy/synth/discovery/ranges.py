@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from datetime import UTC, datetime
+from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
     Noisy = NDArray[np.float64]
 
 STANDS_OUT = 4.0
-"""A cell stands out of its noise if it weighs this many times as much."""
+"""A cell stands out of its noise if it weighs this many times as much, or more among many cells."""
+BY_CHANCE = 5e-4
+"""The most probability that noise alone stands out of all cells of a grid."""
 WIDTHS = (1, 2, 4, 8, 16, 32, 64, 128)
 """Where no cell stands out alone, this many neighbours may do so together."""
 MOST_TOGETHER, BESIDE = 4, 2.5
@@ -89,9 +92,11 @@ def _inner(weights: Noisy) -> Noisy:
 def _standing_out(inner: Noisy, scale: float) -> tuple[int, int] | None:
     """Return the first and the last cell that stands out, alone or with neighbours."""
     found, width = np.zeros(0, dtype=np.intp), 1
+    # One of 500 years weighs 4 times its noise in one table of sixty.
+    least = max(STANDS_OUT, NormalDist().inv_cdf(1 - BY_CHANCE / len(inner)))
     for width in WIDTHS:
         sums = np.convolve(inner, np.ones(min(width, len(inner))), "valid")
-        (found,) = np.nonzero(sums > STANDS_OUT * scale * math.sqrt(width))
+        (found,) = np.nonzero(sums > least * scale * math.sqrt(width))
         if len(found) > 0:
             break
     if len(found) == 0:
