@@ -203,7 +203,7 @@ def test_moments_that_nobody_has_are_told_by_the_second() -> None:
 
 
 def test_noise_in_one_of_many_years_does_not_begin_a_range() -> None:
-    """Of 2,000 tables of births in forty years, 28 had one that was centuries longer."""
+    """Of these 2,000 tables, 26 had a range that was centuries longer than forty years."""
     rng, weights = np.random.default_rng(0), np.zeros(len(ranges.YEARS) + 1)
     weights[251:291] = 12.5
     found = [ranges.span(weights + rng.normal(0, 4, len(weights)), 4.0) for _ in range(2000)]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 STANDS_OUT = 4.0
 """A cell stands out of its noise if it weighs this many times as much, or more among many cells."""
 BY_CHANCE = 5e-4
-"""The most probability that noise alone stands out of all cells of a grid."""
+"""The probability that noise alone makes any one cell of a grid stand out by itself, at most."""
 WIDTHS = (1, 2, 4, 8, 16, 32, 64, 128)
 """Where no cell stands out alone, this many neighbours may do so together."""
 MOST_TOGETHER, BESIDE = 4, 2.5
