@@ -103,6 +103,33 @@ def test_a_cell_counts_in_each_of_its_rows_by_its_weight_there() -> None:
     assert slope[home][place] == pytest.approx((0.5 * -8 + 3 * -14) / 2**2)
 
 
+def test_rows_of_single_cells_count_however_often_a_cell_is_asked_for() -> None:
+    """Two blocks over one column, one of a cell twice, and one over another column."""
+    rng = np.random.default_rng(7)
+    each, twice = Rows(np.arange(4), np.array([2, 0, 1])), Rows(np.arange(3), np.array([1, 1]))
+    asked: list[tuple[Clique, Rows]] = [(("b",), each), (("b",), each), (("b",), twice)]
+    asked.append((("a",), Rows(np.arange(2), np.array([1]))))
+    measurements = [
+        Measurement(
+            clique=clique,
+            values=rng.random(rows.count) * 10,
+            scale=1.0 + i,
+            rows=rows,
+            weights=rng.random(rows.count) + 0.5,
+        )
+        for i, (clique, rows) in enumerate(asked)
+    ]
+    mass, loss = random_joint(rng), built(measurements)
+    assert value(loss, mass) == pytest.approx(squares(DOMAIN, measurements, mass), rel=1e-9)
+    slope = gradient(loss, mass)
+    for cell in range(mass.size):
+        step = np.zeros(mass.shape)
+        step.reshape(-1)[cell] = 0.5
+        above, below = (squares(DOMAIN, measurements, mass + sign * step) for sign in (1, -1))
+        moved = held(loss, step).flat[: loss.tree.cells] / 0.5
+        assert float(slope @ moved) == pytest.approx(above - below, rel=1e-7, abs=1e-7)
+
+
 def test_equal_questions_are_merged_into_one_of_their_joint_precision() -> None:
     """Three answers about two columns, in both orders of columns, take one table."""
     rng = np.random.default_rng(5)

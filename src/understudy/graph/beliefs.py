@@ -24,20 +24,21 @@ if TYPE_CHECKING:
 
     Messages = list[tuple[Clique, Table]]
 
-SAFE = 1e200
-"""Sums between 1/SAFE and SAFE are safe from overflow and underflow."""
+SAFE = 460.0
+"""Sums whose logarithms are within ± SAFE are safe from overflow and underflow."""
 
 
 def propagate(tree: JunctionTree, potentials: Tables, *, total: float, out: Tables) -> float:
     """Write each clique's marginal, scaled to a total, into ``out``; return ln Σ exp(Σ θ)."""
     inbox: dict[Clique, Messages] = {c: [] for c in tree.cliques}
     sums: dict[Clique, Table] = {}
-    for edge in tree.edges:
-        c = edge.child
-        sums[c], message = _raised(potentials[c], inbox[c], c, edge.separator, out[c])
-        inbox[edge.parent].append((edge.separator, message))
     root = tree.cliques[0]
-    whole, log_partition = _raised(potentials[root], inbox[root], root, (), out[root])
+    with np.errstate(over="ignore", divide="ignore"):
+        for edge in tree.edges:
+            c = edge.child
+            sums[c], message = _raised(potentials[c], inbox[c], c, edge.separator, out[c])
+            inbox[edge.parent].append((edge.separator, message))
+        whole, log_partition = _raised(potentials[root], inbox[root], root, (), out[root])
     if not np.isfinite(log_partition):
         raise QuestionError("every cell of the model is impossible, or a potential is NaN")
     scale(out[root].reshape(-1), total / whole.item())
@@ -57,21 +58,23 @@ def _raised(
     to the logarithms, but not to the table or its sums.
     """
     messages = [spread(m, separator, clique) for separator, m in _merged(inbox)]
-    with np.errstate(over="ignore", divide="ignore"):
-        np.exp(gather(potential, messages, out), out=out)
-        sums = summed(out, clique, keep)
-        if sums.min() > 1 / SAFE and sums.max() < SAFE:
-            return sums, np.log(sums)
-        logs = gather(potential, messages, out)
-        top = largest(logs, clique, keep)
-        top = np.where(np.isneginf(top), 0.0, top)
-        np.exp(np.subtract(logs, spread(top, keep, clique), out=out), out=out)
-        sums = summed(out, clique, keep)
-        return sums, np.log(sums) + top
+    np.exp(gather(potential, messages, out), out=out)
+    sums = summed(out, clique, keep)
+    logs = np.log(sums)
+    if np.abs(logs).max() < SAFE:
+        return sums, logs
+    whole = gather(potential, messages, out)
+    top = largest(whole, clique, keep)
+    top = np.where(np.isneginf(top), 0.0, top)
+    np.exp(np.subtract(whole, spread(top, keep, clique), out=out), out=out)
+    sums = summed(out, clique, keep)
+    return sums, np.log(sums) + top
 
 
 def _merged(messages: Messages) -> Messages:
     """Add each message to another that has all of its columns, where there is one."""
+    if len(messages) < 2:
+        return messages
     merged: Messages = []
     for separator, message in sorted(messages, key=lambda m: len(m[0]), reverse=True):
         for i, (wider, held) in enumerate(merged):

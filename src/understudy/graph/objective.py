@@ -30,9 +30,29 @@ if TYPE_CHECKING:
     from understudy.graph.junction import JunctionTree
     from understudy.graph.kernels import Table
     from understudy.graph.measurement import Measurement
-    from understudy.graph.sums import ParcelSums
+    from understudy.graph.sums import Ints, ParcelSums
     from understudy.graph.tables import Key
     from understudy.schema.domain import Clique, Domain
+
+    Blocks = dict[int, tuple[Clique, Sums | ParcelSums]]
+    """Measured sums of cells, numbered, each with its clique."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Singles:
+    """Rows of one cell each, by their places in the vector of all tables; no cell twice."""
+
+    cells: Ints
+    rows: Ints
+    weights: Table
+
+    def forward(self, flat: Table) -> None:
+        """Write each row's cell, weighted."""
+        flat[self.rows] = flat[self.cells] * self.weights
+
+    def backward(self, flat: Table) -> None:
+        """Add to each cell its row, weighted."""
+        flat[self.cells] += flat[self.rows] * self.weights
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -52,7 +72,9 @@ class Objective:
     """The marginals that are summed from each source, the smallest source first."""
     blocks: dict[Clique, list[Clique]]
     """For each clique of the tree, which of it and its parts were measured cell by cell."""
-    rows: dict[int, tuple[Clique, Sums | ParcelSums]]
+    rows: Blocks
+    singles: Singles
+    """The blocks of ``rows`` whose rows are single cells, all in one: they are many and small."""
     constant: float
     """The part of the loss that merging makes constant."""
 
@@ -64,6 +86,7 @@ class Objective:
         """Turn a vector whose first part holds the tree's tables into their residual."""
         for clique, source in self.sources.items():
             summed(tables[source], source, clique, out=tables[clique])
+        self.singles.forward(tables.flat)
         for number, (clique, sums) in self.rows.items():
             tables[number][...] = sums.forward(tables[clique].reshape(-1))
         add(self.answers.flat, -1.0, onto=tables.flat)
@@ -83,6 +106,7 @@ class Objective:
         """Turn a residual into the gradient with respect to the tree's tables."""
         for part, precision in self.stretches:
             scale(residual.flat[part], precision)
+        self.singles.backward(residual.flat)
         for number, (clique, sums) in self.rows.items():
             slope = sums.backward(residual[number])
             residual[clique][...] += slope.reshape(residual[clique].shape)
@@ -96,7 +120,7 @@ def objective(tree: JunctionTree, measurements: Sequence[Measurement]) -> Object
     """Collect measurements into a loss over a tree that has a home for each of them."""
     answers: dict[Key, Table] = {}
     precisions: dict[Key, float] = {}
-    rows: dict[int, tuple[Clique, Sums | ParcelSums]] = {}
+    rows: Blocks = {}
     constant = 0.0
     for m in measurements:
         clique, precision = tree.domain.clique(m.clique), 1 / m.scale**2
@@ -119,6 +143,7 @@ def objective(tree: JunctionTree, measurements: Sequence[Measurement]) -> Object
     measured = [c for c in answers if isinstance(c, tuple)] + [c for c, _ in rows.values()]
     sources = _sources(tree, measured)
     held = _laid_out(tree, sources, rows, answers)
+    singles, others = _singles(held, rows)
     return Objective(
         tree=tree,
         answers=held,
@@ -127,16 +152,14 @@ def objective(tree: JunctionTree, measurements: Sequence[Measurement]) -> Object
         sources=sources,
         parts=_parts(sources),
         blocks=_blocks(tree, sources, precisions),
-        rows=rows,
+        rows=others,
+        singles=singles,
         constant=constant,
     )
 
 
 def _laid_out(
-    tree: JunctionTree,
-    sources: dict[Clique, Clique],
-    rows: dict[int, tuple[Clique, Sums | ParcelSums]],
-    answers: dict[Key, Table],
+    tree: JunctionTree, sources: dict[Clique, Clique], rows: Blocks, answers: dict[Key, Table]
 ) -> Tables:
     """Lay out the answers in one vector, the tree's cliques first."""
     shapes: dict[Key, tuple[int, ...]] = {
@@ -146,6 +169,23 @@ def _laid_out(
     for key, values in answers.items():
         held[key][...] = values
     return held
+
+
+def _singles(tables: Tables, rows: Blocks) -> tuple[Singles, Blocks]:
+    """Join the blocks whose rows are single cells, one block a clique; return the others too."""
+    joined: dict[Clique, tuple[int, Sums]] = {}
+    for number, (clique, sums) in rows.items():
+        if isinstance(sums, Sums) and sums.rows == len(sums.cells) == len(np.unique(sums.cells)):
+            joined.setdefault(clique, (number, sums))
+    places = Tables(tables.shapes)
+    places.flat[...] = np.arange(len(places.flat))
+    cells = [places[clique].reshape(-1)[sums.cells] for clique, (_, sums) in joined.items()]
+    into = [places[number] for number, _ in joined.values()]
+    weights = [sums.weights for _, sums in joined.values()]
+    found = [np.concatenate([np.zeros(0), *parts]) for parts in (cells, into, weights)]
+    singles = Singles(found[0].astype(np.int64), found[1].astype(np.int64), found[2])
+    gone = {number for number, _ in joined.values()}
+    return singles, {number: block for number, block in rows.items() if number not in gone}
 
 
 def _stretches(tables: Tables, precisions: dict[Key, float]) -> list[tuple[slice, float]]:

@@ -511,19 +511,19 @@ def test_a_pair_is_worth_what_asking_for_it_mends(noise: float) -> None:
 
 def test_with_much_noise_a_small_table_is_worth_more_than_a_large_one_that_is_more_wrong() -> None:
     """Of 1,000 rows, 300 are wrong in 100 cells, and 200 in four."""
-    large = Candidate(clique=("a", "b"), expected=np.full(100, 10.0))
-    small = Candidate(clique=("a", "c"), expected=np.full(4, 250.0))
+    large = (("a", "b"), np.full(100, 10.0))
+    small = (("a", "c"), np.full(4, 250.0))
     for noise, best in ((0.0, "large"), (0.5, "large"), (2.0, "small"), (8.0, "small")):
         worth = {}
-        for name, candidate, distance in (("large", large, 300.0), ("small", small, 200.0)):
-            found = gaining(candidate, noise)
+        for name, marginal, distance in (("large", large, 300.0), ("small", small, 200.0)):
+            found = gaining(*marginal, noise)
             worth[name] = found.weight * (distance - found.penalty)
         assert max(worth, key=lambda name: worth[name]) == best
 
 
 def test_a_table_that_is_all_in_a_few_cells_is_worth_asking_whatever_the_noise() -> None:
     """A code for itself under two names: 100 cells of 10,000 hold all rows."""
-    found = gaining(Candidate(clique=("a", "b"), expected=np.full(10_000, 1.0)), 50.0)
+    found = gaining(("a", "b"), np.full(10_000, 1.0), 50.0)
     assert found.weight * (2 * 10_000 * 0.99 - found.penalty) > 0.95 * 2 * 10_000
 
 

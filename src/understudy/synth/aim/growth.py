@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from understudy.budget import scale_upper, selection_epsilon_lower, split
-from understudy.door import Candidate
 from understudy.graph import estimate, model_bytes
 from understudy.synth.measure.weighted_round import WeightedMarginal, weighted_round
 from understudy.synth.select.cliques import gaining
@@ -17,7 +16,7 @@ from understudy.synth.select.cliques import gaining
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from understudy.door import Clique, Measurement
+    from understudy.door import Candidate, Clique, Measurement
     from understudy.graph import Model
     from understudy.public import Progress
     from understudy.synth.measure.compression import Compressed
@@ -107,11 +106,8 @@ class Growth:
         choice, price = split(grains, self._door.currency, [share, 1 - share])
         noise = self._columns.noise(1, price=price)
         expected = self.model.marginals(allowed)
-        listed = [
-            Candidate(clique=c, expected=expected[c].reshape(-1), weight=self._candidates[c])
-            for c in allowed
-        ]
-        chosen = self._choose([gaining(c, noise) for c in listed], choice)
+        listed = [gaining(c, expected[c].reshape(-1), noise, self._candidates[c]) for c in allowed]
+        chosen = self._choose(listed, choice)
         (answer,) = weighted_round(
             self._door,
             [WeightedMarginal(clique=chosen.clique)],

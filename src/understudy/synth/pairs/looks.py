@@ -354,8 +354,7 @@ class Looks:
         _, off = self._plan(count)
         return {
             pair: gaining(
-                Candidate(clique=pair, expected=self._counted(pair, expected[pair])),
-                OTHERS * self._kept * off[pair],
+                pair, self._counted(pair, expected[pair]), OTHERS * self._kept * off[pair]
             )
             for pair in pairs
         }

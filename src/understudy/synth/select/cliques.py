@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -217,7 +216,13 @@ def select_pairs(
     """
     domain = door.schema.domain
     pairs = [p for p in itertools.combinations(domain, 2) if domain.cells(p) <= most_cells]
-    worth = {p: gaining(_candidate(p, ones, weights or {}), noise) for p in pairs}
+    weights = weights or {}
+    worth = {
+        (a, b): gaining(
+            (a, b), _independent(ones[a], ones[b]), noise, weights.get(frozenset((a, b)), 1.0)
+        )
+        for a, b in pairs
+    }
     parts = {name: frozenset({name}) for name in domain}
     chosen = [tuple(sorted(c, key=list(domain).index)) for c in begun]
     for a, b in chosen:
@@ -244,8 +249,13 @@ def select_pairs(
     return chosen
 
 
-def gaining(candidate: Candidate, noise: float) -> Candidate:
-    """Score a candidate by the error that measuring it removes, with ``noise`` in every cell.
+def gaining(
+    clique: Clique,
+    expected: NDArray[np.float64],
+    noise: float | NDArray[np.float64],
+    weight: float = 1.0,
+) -> Candidate:
+    """Score a marginal by the error that measuring it removes, with ``noise`` in every cell.
 
     Measuring removes D = ‖x − e‖₁ and adds noise: P = Σ min(noise, e) where x is like e, since a
     cell's error is no more than what it holds.  The further x is from e, the fewer cells hold
@@ -253,17 +263,10 @@ def gaining(candidate: Candidate, noise: float) -> Candidate:
     for a count below 0 is known to be 0.  So the gain is D − P·(1 − D/2N), which is
     w·(D − P/w) with w = 1 + P/2N.
     """
-    total = max(float(candidate.expected.sum()), 1e-9)
-    lost = float(np.minimum(noise, candidate.expected).sum())
-    weight = 1 + lost / (2 * total)
-    return replace(candidate, weight=candidate.weight * weight, penalty=lost / weight)
-
-
-def _candidate(
-    pair: Clique, ones: Mapping[str, NDArray[np.float64]], weights: Mapping[frozenset[str], float]
-) -> Candidate:
-    expected = _independent(ones[pair[0]], ones[pair[1]])
-    return Candidate(clique=pair, expected=expected, weight=weights.get(frozenset(pair), 1.0))
+    total = max(float(expected.sum()), 1e-9)
+    lost = float(np.minimum(noise, expected).sum())
+    more = 1 + lost / (2 * total)
+    return Candidate(clique=clique, expected=expected, weight=weight * more, penalty=lost / more)
 
 
 def _independent(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:

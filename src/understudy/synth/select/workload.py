@@ -1,8 +1,9 @@
 """A workload: which marginals matter, and by how much; and the candidates that serve it.
 
 A marginal serves another by the columns that they share: with weights c_s of the workload, a
-candidate r weighs w_r = Σ c_s·|r ∩ s|.  Candidates are the workload's marginals and all within
-them that have two columns or more; single columns were measured before.
+candidate r weighs w_r = Σ c_s·|r ∩ s|, the sum over its columns of what each of them weighs.
+Candidates are the workload's marginals and all within them that have two columns or more; single
+columns were measured before.
 """
 
 from __future__ import annotations
@@ -50,12 +51,12 @@ def candidates(
     """
     check_names([clique for clique, _ in workload], domain)
     columns = list(domain)
-    sets = [(frozenset(clique), weight) for clique, weight in workload]
+    weights = {n: [c for clique, c in workload if n in clique] for n in columns}
     found: dict[Clique, float] = {}
     for clique, _ in workload:
         ordered = sorted(clique, key=columns.index)
         for size in range(2, len(ordered) + 1):
             for part in itertools.combinations(ordered, size):
                 if part not in found and domain.cells(part) <= most_cells:
-                    found[part] = math.fsum(c * len(s & {*part}) for s, c in sets)
+                    found[part] = math.fsum(c for name in part for c in weights[name])
     return dict(sorted(found.items(), key=lambda item: (len(item[0]), item[0])))
