@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.audit.effort import THOROUGH
+from tests.audit.effort import THOROUGH, tried
 from tests.shared_duckdb import connect, connecting
 from understudy.engine.spark.java import find_java
 
@@ -37,7 +37,7 @@ if (
 
 # No test fails because the machine is busy with other things.
 settings.register_profile(
-    "suite", deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow]
+    "suite", tried(), database=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("suite")
 

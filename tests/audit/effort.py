@@ -7,8 +7,11 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 THOROUGH = os.environ.get("UNDERSTUDY_AUDIT") == "1"
+PLANTED = os.environ.get("UNDERSTUDY_ZOO") == "1"
+"""Whether a bug may be planted in the house: then properties are tried as hard as in an audit."""
 in_audit = pytest.mark.skipif(not THOROUGH, reason="takes long: `make audit` runs it")
 
 
@@ -21,3 +24,14 @@ def few(cases: Iterable[Any], usual: int) -> list[Any]:
     """Choose the first cases; an audit has all of them."""
     every = list(cases)
     return every[: effort(usual, len(every))]
+
+
+def one_in(step: int, cases: Iterable[Any]) -> list[Any]:
+    """Choose one case in so many; an audit has all of them."""
+    return list(cases)[:: effort(step, 1)]
+
+
+def tried(examples: int = 100) -> settings:
+    """Choose the number of a property's examples: an audit has all, every run a random quarter."""
+    usual = max(5, examples // 4)
+    return settings(max_examples=examples if THOROUGH or PLANTED else usual, deadline=None)

@@ -9,9 +9,10 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.audit.effort import tried
 from understudy.budget import (
     GRAIN,
     Budget,
@@ -88,7 +89,7 @@ def test_pure_epsilon_is_not_below(grains: int) -> None:
 
 
 @given(st.lists(events, min_size=1, max_size=5).map(tuple))
-@settings(deadline=None)
+@tried()
 def test_a_charge_survives_being_written_down(parts: tuple[Event, ...]) -> None:
     charge = Charge(parts)
     again = Charge.from_dict(charge.to_dict())

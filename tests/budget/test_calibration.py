@@ -8,9 +8,10 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.audit.effort import tried
 from understudy.budget import (
     GRAIN,
     Budget,
@@ -75,7 +76,7 @@ def test_user_counts_figures(epsilon: float, sigma: str) -> None:
 
 
 @given(st.floats(0.05, 20), st.floats(-12, -3), st.integers(1, 100))
-@settings(max_examples=40, deadline=None)
+@tried(40)
 def test_every_rule_keeps_the_budget_and_gdp_needs_least(
     epsilon: float, exponent: float, questions: int
 ) -> None:
@@ -89,7 +90,7 @@ def test_every_rule_keeps_the_budget_and_gdp_needs_least(
 
 
 @given(st.floats(0.05, 100), st.floats(-12, -1), st.integers(1, 100))
-@settings(max_examples=60, deadline=None)
+@tried(60)
 def test_the_classical_rule_keeps_the_budget_at_every_epsilon(
     epsilon: float, exponent: float, questions: int
 ) -> None:
@@ -147,7 +148,7 @@ def test_rules_refuse_pure_budgets_and_no_questions(rule: RuleName) -> None:
 
 
 @given(st.floats(0.05, 20), st.floats(-12, -3))
-@settings(max_examples=40, deadline=None)
+@tried(40)
 def test_integer_orders_are_searched_rightly(epsilon: float, exponent: float) -> None:
     """Against the slow obvious way: every order up to a thousand."""
     delta = 10.0**exponent
@@ -177,7 +178,7 @@ def test_a_tiny_price_is_calibrated_at_once_and_none_is_refused() -> None:
 
 
 @given(st.floats(1e-3, 30), st.sampled_from([Currency.GDP, Currency.PURE]))
-@settings(max_examples=40, deadline=None)
+@tried(40)
 def test_the_epsilon_of_a_selection_is_within_its_price_and_near_it(
     price: float, currency: Currency
 ) -> None:

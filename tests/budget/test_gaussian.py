@@ -8,9 +8,10 @@ import mpmath
 import numpy as np
 import pytest
 from dp_accounting import gaussian_mechanism
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.audit.effort import tried
 from understudy.budget import (
     delta_upper,
     epsilon_upper,
@@ -47,7 +48,7 @@ def test_against_dp_accounting_on_a_grid_never_below_and_hardly_above() -> None:
 
 
 @given(st.floats(1e-3, 50), st.floats(1e-3, 50))
-@settings(max_examples=60, deadline=None)
+@tried(60)
 def test_delta_is_rounded_up_from_the_exact_value(mu: float, epsilon: float) -> None:
     exact, ours = delta_slow(mu, epsilon), delta_upper(mu, epsilon)
     assert ours >= exact or ours == 1.0
@@ -55,7 +56,7 @@ def test_delta_is_rounded_up_from_the_exact_value(mu: float, epsilon: float) -> 
 
 
 @given(st.floats(1e-3, 50), st.floats(1e-3, 50))
-@settings(max_examples=60, deadline=None)
+@tried(60)
 def test_the_chance_of_a_larger_loss_is_rounded_up_from_the_exact_value(
     mu: float, epsilon: float
 ) -> None:
@@ -79,7 +80,7 @@ def test_nothing_is_lost_where_mu_is_0() -> None:
 
 
 @given(st.floats(1e-2, 30), st.floats(-15, -2))
-@settings(max_examples=40, deadline=None)
+@tried(40)
 def test_mu_is_the_greatest_that_keeps_the_promise(epsilon: float, exponent: float) -> None:
     delta = 10.0**exponent
     mu = mu_lower(epsilon, delta)
@@ -88,7 +89,7 @@ def test_mu_is_the_greatest_that_keeps_the_promise(epsilon: float, exponent: flo
 
 
 @given(st.floats(1e-2, 20), st.floats(-15, -2))
-@settings(max_examples=40, deadline=None)
+@tried(40)
 def test_epsilon_and_mu_are_inverse_and_lean_to_the_safe_side(mu: float, exponent: float) -> None:
     delta = 10.0**exponent
     epsilon = epsilon_upper(mu, delta)

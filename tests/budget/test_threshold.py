@@ -7,10 +7,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import log_ndtr
 
+from tests.audit.effort import tried
 from understudy.budget import (
     GRAIN,
     MOST_VALUES,
@@ -53,7 +54,7 @@ def test_squares_of_a_persons_weights_sum_to_at_most_one_and_hardly_less(count: 
 
 
 @given(sigmas, mosts, st.floats(0.1, 7))
-@settings(deadline=None)
+@tried()
 def test_the_failure_is_what_an_independent_computation_says(
     sigma: float, most: int, far: float
 ) -> None:
@@ -63,7 +64,7 @@ def test_the_failure_is_what_an_independent_computation_says(
 
 
 @given(sigmas, mosts, st.floats(0.1, 30))
-@settings(deadline=None)
+@tried()
 def test_it_is_rounded_up_by_less_than_a_grain(sigma: float, most: int, far: float) -> None:
     import mpmath
 
@@ -123,7 +124,7 @@ def test_simulated_on_its_worst_case_lone_values_are_told_as_often_as_is_charged
 
 
 @given(st.floats(1e-12, 0.4), st.floats(0.05, 500), st.integers(1, 60))
-@settings(deadline=None)
+@tried()
 def test_a_threshold_for_a_failure_keeps_it_and_wastes_little(
     failure: float, sigma: float, most: int
 ) -> None:

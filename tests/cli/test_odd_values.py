@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import understudy as us
+from tests.audit.effort import tried
 from tests.cli.place import Place
 from tests.release.made import released
 from tests.vault.test_discovery import door_onto, search_of
@@ -74,7 +75,7 @@ class Tags(HTMLParser):
 
 @given(st.lists(texts, min_size=1, max_size=12, unique=True))
 @example(list(HARMFUL))
-@settings(max_examples=6, deadline=None)
+@tried(6)
 def test_no_value_does_harm_anywhere(given: list[str]) -> None:
     values = told(given)
     assert set(values) == {value for text in given if (value := read(text, "code")) is not None}

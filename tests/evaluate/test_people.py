@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import understudy as us
+from tests.audit.effort import tried
 from tests.cli.place import Place
 from tests.evaluate import obvious
 from tests.evaluate.tables import random_table
@@ -126,7 +127,7 @@ def flat(found: Any) -> list[float | None]:
     return [n for each in found for n in flat(each)] if isinstance(found, tuple) else [found]
 
 
-@settings(deadline=None, max_examples=60)
+@tried(60)
 @given(
     seed=st.integers(0, 2**32),
     rows=st.tuples(st.integers(1, 60), st.integers(0, 60)),
@@ -156,7 +157,7 @@ def test_fast_and_obvious_agree(
     assert sum(each.synthetic for each in found.sizes) == made.headcount
 
 
-@settings(deadline=None, max_examples=20)
+@tried(20)
 @given(seed=st.integers(0, 2**32), rows=st.integers(1, 80), people=st.integers(1, 30))
 def test_the_same_people_are_at_distance_0_whatever_their_numbers(
     seed: int, rows: int, people: int

@@ -4,9 +4,10 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.audit.effort import tried
 from tests.evaluate import obvious
 from tests.evaluate.tables import SIZES, random_table
 from understudy.errors import QuestionError
@@ -21,7 +22,7 @@ def column(*codes: int) -> Coded:
     return Coded(codes={"a": np.array(codes, int)}, sizes={"a": 4}, people=None)
 
 
-@settings(deadline=None, max_examples=50)
+@tried(50)
 @given(
     seed=st.integers(0, 2**32),
     rows=st.tuples(st.integers(0, 60), st.integers(0, 60)),

@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.audit.effort import tried
 from tests.graph.brute import Case, Table, cases, joint, logs, marginal, modelled, random_case
 from understudy.errors import QuestionError
 from understudy.graph import Domain, beliefs, junction_tree
@@ -16,7 +17,7 @@ from understudy.graph.beliefs import propagate
 
 
 @given(cases(), st.sampled_from([1.0, 1e8]))
-@settings(max_examples=400, deadline=None)
+@tried(400)
 def test_every_clique_has_the_marginal_of_the_joint_table(case: Case, total: float) -> None:
     tree, potentials = case
     before = potentials.flat.copy()
@@ -30,7 +31,7 @@ def test_every_clique_has_the_marginal_of_the_joint_table(case: Case, total: flo
 
 
 @given(cases())
-@settings(max_examples=200, deadline=None)
+@tried(200)
 def test_the_log_partition_is_that_of_the_joint_table(case: Case) -> None:
     tree, potentials = case
     true = float(np.logaddexp.reduce(logs(case).reshape(-1)))
@@ -39,7 +40,7 @@ def test_the_log_partition_is_that_of_the_joint_table(case: Case) -> None:
 
 
 @given(cases())
-@settings(max_examples=100, deadline=None)
+@tried(100)
 def test_neighbouring_cliques_agree_on_what_they_share(case: Case) -> None:
     tree = case[0]
     tables = modelled(case, total=1000.0).tables

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.audit.effort import tried
 from tests.graph.brute import (
     DOMAIN,
     EVERY,
@@ -62,7 +63,7 @@ def random_point(zeros: list[Zeros], seed: int) -> Table:
 
 
 @given(measured(), st.one_of(st.just([]), barred()), st.integers(0, 2**32))
-@settings(max_examples=150, deadline=None)
+@tried(150)
 def test_the_loss_is_nowhere_below_it_and_it_is_nowhere_below_frank_and_wolfe(
     measurements: list[Measurement], zeros: list[Zeros], seed: int
 ) -> None:
@@ -74,7 +75,7 @@ def test_the_loss_is_nowhere_below_it_and_it_is_nowhere_below_frank_and_wolfe(
 
 
 @given(measured(), st.one_of(st.just([]), barred()))
-@settings(max_examples=100, deadline=None)
+@tried(100)
 def test_at_the_minimum_it_is_the_minimum(
     measurements: list[Measurement], zeros: list[Zeros]
 ) -> None:

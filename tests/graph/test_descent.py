@@ -6,9 +6,10 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.audit.effort import tried
 from tests.graph.brute import (
     DOMAIN,
     EVERY,
@@ -40,7 +41,7 @@ def begun(measurements: list[Measurement], *, shift: float = 0.0, total: float =
 
 
 @given(measured())
-@settings(max_examples=25, deadline=None)
+@tried(25)
 def test_the_loss_is_the_least_there_is_and_the_gap_never_claims_more_than_is_true(
     measurements: list[Measurement],
 ) -> None:
@@ -63,7 +64,7 @@ def test_the_loss_is_the_least_there_is_and_the_gap_never_claims_more_than_is_tr
 
 
 @given(measured(), st.integers(1, 40))
-@settings(max_examples=50, deadline=None)
+@tried(50)
 def test_its_tables_are_those_of_one_model_and_have_the_loss_it_says(
     measurements: list[Measurement], most: int
 ) -> None:

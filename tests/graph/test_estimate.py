@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
+from tests.audit.effort import tried
 from tests.graph.brute import (
     DOMAIN,
     EVERY,
@@ -126,7 +127,7 @@ def test_an_order_of_elimination_changes_the_tree_and_not_the_fit() -> None:
 
 
 @given(measured(), barred())
-@settings(max_examples=25, deadline=None)
+@tried(25)
 def test_the_loss_is_the_least_of_models_without_the_barred_cells(
     measurements: list[Measurement], zeros: list[Zeros]
 ) -> None:

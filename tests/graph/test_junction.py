@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.audit.effort import tried
 from tests.graph.brute import trees
 from understudy.errors import QuestionError
 from understudy.graph import Clique, Domain, best_order, junction_tree
@@ -35,7 +36,7 @@ OUTER = [
 
 
 @given(trees())
-@settings(max_examples=200, deadline=None)
+@tried(200)
 def test_the_cliques_that_hold_a_column_hang_together(tree: JunctionTree) -> None:
     assert {n for c in tree.cliques for n in c} == set(tree.domain.sizes)
     assert len(tree.edges) == len(tree.cliques) - 1
@@ -47,7 +48,7 @@ def test_the_cliques_that_hold_a_column_hang_together(tree: JunctionTree) -> Non
 
 
 @given(trees())
-@settings(max_examples=100, deadline=None)
+@tried(100)
 def test_children_come_before_their_parents_and_separators_are_what_is_shared(
     tree: JunctionTree,
 ) -> None:
@@ -75,7 +76,7 @@ def test_a_loop_is_filled_in_by_the_cheaper_order() -> None:
 
 
 @given(trees())
-@settings(max_examples=100, deadline=None)
+@tried(100)
 def test_a_walk_goes_from_any_clique_to_all_others_by_neighbours(tree: JunctionTree) -> None:
     near = {frozenset((e.child, e.parent)): set(e.separator) for e in tree.edges}
     for root in tree.cliques:
@@ -90,7 +91,7 @@ def test_a_walk_goes_from_any_clique_to_all_others_by_neighbours(tree: JunctionT
 
 
 @given(trees())
-@settings(max_examples=100, deadline=None)
+@tried(100)
 def test_columns_that_few_cliques_hold_come_first(tree: JunctionTree) -> None:
     held = [sum(n in c for c in tree.cliques) for n in tree.domain.sizes]
     assert held == sorted(held)

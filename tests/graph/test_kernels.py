@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.linalg import blas
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from tests.audit.effort import tried
 from tests.graph.brute import Table
 from understudy.graph import Clique
 from understudy.graph.kernels import (
@@ -48,7 +49,7 @@ def gone(names: Clique, keep: Clique) -> tuple[int, ...]:
 
 
 @given(tables())
-@settings(max_examples=300, deadline=None)
+@tried(300)
 def test_sums_are_those_of_numpy(case: tuple[Table, Clique, Clique]) -> None:
     table, names, keep = case
     before = table.copy()
@@ -80,7 +81,7 @@ def test_sums_over_leading_trailing_and_middle_runs(keep: str, shape: tuple[int,
 
 
 @given(tables())
-@settings(max_examples=50, deadline=None)
+@tried(50)
 def test_extremes_are_those_of_numpy_and_spread_back_over_the_table(
     case: tuple[Table, Clique, Clique],
 ) -> None:
@@ -106,7 +107,7 @@ def factors(draw: st.DrawFn) -> tuple[Table, Clique, Table, Clique, set[str]]:
 
 
 @given(factors())
-@settings(max_examples=300, deadline=None)
+@tried(300)
 def test_products_are_those_of_einsum(case: tuple[Table, Clique, Table, Clique, set[str]]) -> None:
     a, a_names, b, b_names, keep = case
     found, names = product(a, a_names, b, b_names, keep=keep)

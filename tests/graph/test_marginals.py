@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.audit.effort import tried
 from tests.graph.brute import Case, Table, cases, joint, marginal, modelled, random_case
 from understudy.errors import QuestionError
 from understudy.graph import Clique, Domain, junction_tree, marginals
@@ -28,7 +29,7 @@ def asked(draw: st.DrawFn) -> tuple[Case, list[Clique]]:
 
 
 @given(asked(), st.sampled_from([1.0, 1e8]))
-@settings(max_examples=300, deadline=None)
+@tried(300)
 def test_any_columns_have_the_marginal_of_the_joint_table_in_the_order_asked(
     case: tuple[Case, list[Clique]], total: float
 ) -> None:
@@ -43,7 +44,7 @@ def test_any_columns_have_the_marginal_of_the_joint_table_in_the_order_asked(
 
 
 @given(asked())
-@settings(max_examples=100, deadline=None)
+@tried(100)
 def test_many_marginals_are_those_asked_one_by_one(case: tuple[Case, list[Clique]]) -> None:
     model = modelled(case[0], total=1000.0)
     found = model.marginals(case[1])
@@ -58,7 +59,7 @@ def every_pair(domain: Domain) -> list[Clique]:
 
 
 @given(cases())
-@settings(max_examples=200, deadline=None)
+@tried(200)
 def test_all_pairs_at_once_are_those_of_the_joint_table(case: Case) -> None:
     domain = case[0].domain
     assert max(errors(case, every_pair(domain)), default=0.0) < 1e-9

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.audit.effort import tried
 from tests.graph.brute import DOMAIN, EVERY, Table, built, held, measured, residual, squares
 from understudy.errors import QuestionError
 from understudy.graph import Clique, Measurement, Rows, junction_tree
@@ -26,7 +27,7 @@ def value(loss: Objective, mass: Table) -> float:
 
 
 @given(measured(), st.integers(0, 2**32))
-@settings(max_examples=200, deadline=None)
+@tried(200)
 def test_the_loss_is_the_sum_of_squares(measurements: list[Measurement], seed: int) -> None:
     mass = random_joint(np.random.default_rng(seed))
     true = squares(DOMAIN, measurements, mass)
@@ -34,7 +35,7 @@ def test_the_loss_is_the_sum_of_squares(measurements: list[Measurement], seed: i
 
 
 @given(measured(), st.integers(0, 2**32))
-@settings(max_examples=150, deadline=None)
+@tried(150)
 def test_the_gradient_and_the_bend_give_the_loss_at_any_other_point(
     measurements: list[Measurement], seed: int
 ) -> None:
@@ -49,7 +50,7 @@ def test_the_gradient_and_the_bend_give_the_loss_at_any_other_point(
 
 
 @given(measured(), st.integers(0, 2**32))
-@settings(max_examples=100, deadline=None)
+@tried(100)
 def test_the_gradient_is_the_slope_of_the_sum_of_squares(
     measurements: list[Measurement], seed: int
 ) -> None:
@@ -66,7 +67,7 @@ def test_the_gradient_is_the_slope_of_the_sum_of_squares(
 
 
 @given(measured(), st.floats(0, 1), st.integers(0, 2**32))
-@settings(max_examples=50, deadline=None)
+@tried(50)
 def test_a_mixture_of_points_has_the_mixture_of_their_residuals(
     measurements: list[Measurement], share: float, seed: int
 ) -> None:

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.audit.effort import tried
 from tests.graph.brute import DOMAIN, EVERY, Case, cases, marginal, modelled, random_case
 from tests.graph.chains import CHAIN, counted, pearson
 from understudy.errors import QuestionError
@@ -22,7 +23,7 @@ WAYS: tuple[Way, ...] = ("rounded", "multinomial")
 
 
 @given(cases(), st.integers(0, 3000), st.integers(0, 2**32))
-@settings(max_examples=200, deadline=None)
+@tried(200)
 def test_a_samples_cliques_are_the_models_but_for_rounding(
     case: Case, rows: int, seed: int
 ) -> None:
@@ -42,7 +43,7 @@ def test_a_samples_cliques_are_the_models_but_for_rounding(
 
 
 @given(cases(), st.integers(0, 2**32))
-@settings(max_examples=100, deadline=None)
+@tried(100)
 def test_no_way_makes_rows_that_cannot_be(case: Case, seed: int) -> None:
     model = modelled(case, total=1.0)
     for way in WAYS:

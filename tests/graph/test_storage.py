@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
+from tests.audit.effort import tried
 from tests.graph.brute import DOMAIN, EVERY, Case, cases, modelled, random_case
 from understudy.errors import MalformedFileError, MissingFileError
 from understudy.graph import Clique, Domain, Model, junction_tree, load, save
@@ -34,7 +35,7 @@ def place(tmp_path: Path) -> Path:
 
 
 @given(case=cases())
-@settings(max_examples=100, deadline=None)
+@tried(100)
 def test_a_model_comes_back_as_it_was(tmp_path_factory: pytest.TempPathFactory, case: Case) -> None:
     """Tree, tables and rows drawn with one seed, bit for bit."""
     model = modelled(case, total=100.0)

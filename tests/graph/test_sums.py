@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
+from tests.audit.effort import tried
 from understudy.graph import sums as module
 from understudy.graph.sums import ParcelSums, Sums, in_parcels, shortened
 
@@ -45,7 +46,7 @@ def check(found: Sums | ParcelSums, true: csr_array, seed: int) -> None:
 
 
 @given(matrices(), st.integers(0, 2**32))
-@settings(max_examples=300, deadline=None)
+@tried(300)
 def test_sums_are_those_of_a_sparse_matrix(sums: Sums, seed: int) -> None:
     true = judge(sums)
     assert np.array_equal(sums.toarray(), true.toarray())
@@ -54,7 +55,7 @@ def test_sums_are_those_of_a_sparse_matrix(sums: Sums, seed: int) -> None:
 
 
 @given(matrices(), st.sampled_from([2**62, 2000, 100, 1]))
-@settings(max_examples=300, deadline=None)
+@tried(300)
 def test_cells_of_one_parcel_are_those_that_count_alike_in_every_row(
     sums: Sums, largest: int
 ) -> None:

@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from scipy.sparse.linalg import lsqr
 
+from tests.audit.effort import tried
 from tests.graph.brute import DOMAIN, EVERY, design, least, measured, squares
 from understudy.errors import QuestionError
 from understudy.graph import Domain, Measurement, Rows, Zeros, estimate
@@ -23,7 +24,7 @@ def whole(value: float, scale: float) -> Measurement:
 
 
 @given(measured())
-@settings(max_examples=200, deadline=None)
+@tried(200)
 def test_a_measurement_says_the_total_where_its_rows_add_up_to_all_cells(
     measurements: list[Measurement],
 ) -> None:
@@ -117,7 +118,7 @@ def test_running_sums_say_the_total_by_their_last(cells: int) -> None:
 
 
 @given(measured())
-@settings(max_examples=100, deadline=None)
+@tried(100)
 def test_the_lightest_weights_are_found_step_by_step_too(measurements: list[Measurement]) -> None:
     """Of matrices too large to be written out: against SciPy's least squares."""
     for m in (m for m in measurements if m.rows is not None):

@@ -6,9 +6,10 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.audit.effort import tried
 from tests.graph.brute import DOMAIN, EVERY, Case, Table, cases, modelled, random_case
 from tests.graph.chains import CHAIN, counted, pearson
 from understudy.errors import QuestionError
@@ -28,7 +29,7 @@ def together(parts: list[dict[str, Codes]]) -> dict[str, Codes]:
 
 
 @given(cases(), st.integers(0, 3000), cuts, st.integers(0, 2**32))
-@settings(max_examples=200, deadline=None)
+@tried(200)
 def test_batches_have_the_counts_of_the_whole(
     case: Case, rows: int, places: list[int], seed: int
 ) -> None:

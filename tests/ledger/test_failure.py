@@ -9,9 +9,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.audit.effort import tried
 from tests.ledger.chains import rows_of
 from understudy.budget import (
     GRAIN,
@@ -52,7 +53,7 @@ def path(tmp_path: Path) -> Path:
 
 
 @given(st.floats(1e-12, 0.5), st.floats(0.001, 0.999), st.floats(0.01, 10))
-@settings(deadline=None, max_examples=40)
+@tried(40)
 def test_both_parts_together_are_within_delta(delta: float, share: float, epsilon: float) -> None:
     budget = Budget(epsilon=epsilon, delta=delta, failure=share * delta)
     parts = Fraction(budget.gaussian_delta) + budget.failure_grains * GRAIN

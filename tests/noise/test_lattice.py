@@ -14,11 +14,12 @@ import os
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import ndtri
 from scipy.stats import chisquare, kstest, norm
 
+from tests.audit.effort import tried
 from understudy.audit import FixedEntropy
 from understudy.errors import BudgetError
 from understudy.noise import SYSTEM, Entropy, Shape, draw, lattice, steps_per_unit
@@ -79,7 +80,7 @@ words = st.one_of(
     words,
     st.binary(min_size=32, max_size=32).map(lambda b: b + b"\x5a" * 32),
 )
-@settings(max_examples=150, deadline=None)
+@tried(150)
 def test_each_draw_is_the_exact_rounding(
     shape: Shape, scale: float, word: int, more: bytes
 ) -> None:

@@ -7,10 +7,11 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
+from tests.audit.effort import tried
 from understudy.audit import FixedEntropy
 from understudy.errors import QuestionError
 from understudy.noise import choose, selection
@@ -35,7 +36,7 @@ class Words(FixedEntropy):
     st.fractions(min_value=Fraction(1, 1000), max_value=3),
     st.data(),
 )
-@settings(max_examples=150, deadline=None)
+@tried(150)
 def test_the_choice_is_the_largest_of_score_plus_gumbel(
     scores: list[int], rate: Fraction, data: st.DataObject
 ) -> None:
@@ -93,7 +94,7 @@ def test_close_calls_are_decided_by_more_bits_and_rightly() -> None:
 
 
 @given(st.integers(0, 2**64 - 1))
-@settings(max_examples=200, deadline=None)
+@tried(200)
 def test_the_error_bound_covers_the_interval(word: int) -> None:
     gumbel, error = selection._estimate(np.array([word], dtype=np.uint64))
     with mpmath.workprec(300):
@@ -110,7 +111,7 @@ def test_the_error_bound_covers_the_interval(word: int) -> None:
     st.one_of(st.integers(1, 2**128 - 2), st.integers(1, 99), st.integers(2**128 - 99, 2**128 - 2)),
     st.fractions(min_value=-(10**9), max_value=0),
 )
-@settings(max_examples=100, deadline=None)
+@tried(100)
 def test_the_ends_of_a_key_are_certain(prefix: int, base: Fraction) -> None:
     """Held against three times the digits: no rounding carries an end past the truth."""
     mp = mpmath.mp.clone()

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.audit.effort import tried
 from understudy.public import PublicTable, Within
 from understudy.schema import Array, Codes, Integer, Numeric, Schema
 
@@ -36,7 +37,7 @@ def redrawn(table: PublicTable, drawn: Array, codes: Codes, rng: np.random.Gener
 
 
 @given(st.lists(values, min_size=1, max_size=40), st.booleans(), st.integers(0, 2**32))
-@settings(max_examples=150, deadline=None)
+@tried(150)
 def test_a_redrawn_value_is_a_public_one_of_its_own_bin(
     numbers: list[float], whole: bool, seed: int
 ) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.audit.effort import tried
 from understudy.release.arranging import Total, apportioned, arranged
 
 SIZES = {"a": 3, "b": 4, "c": 2, "d": 5}
@@ -42,7 +43,7 @@ def totals(truth: dict[str, Any], *, exact: bool) -> list[Total]:
     return found
 
 
-@settings(max_examples=60, deadline=None)
+@tried(60)
 @given(st.integers(0, 10**6), st.integers(1, 60), st.integers(1, 60), st.booleans())
 def test_every_count_comes_out(seed: int, items: int, known: int, exact: bool) -> None:
     rng = np.random.default_rng(seed)

@@ -11,10 +11,11 @@ import duckdb
 import numpy as np
 import pyarrow.parquet
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import understudy as us
+from tests.audit.effort import tried
 from understudy.door import Measurement
 from understudy.errors import EngineError, StorageError
 from understudy.public import Batch, Batches, Draw, PublicTable, Synthesis, Within, batches
@@ -111,7 +112,7 @@ def test_the_file_holds_the_columns_row_by_row(tmp_path: Path, form: Any) -> Non
 
 
 @given(st.integers(0, 200), st.integers(7, 90), st.integers(0, 2**32))
-@settings(max_examples=25, deadline=None)
+@tried(25)
 def test_batches_of_any_size_are_the_columns(rows: int, at_once: int, seed: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(batches, "AT_ONCE", at_once)

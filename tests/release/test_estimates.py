@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import understudy as us
-from tests.audit.effort import effort
+from tests.audit.effort import effort, tried
 from understudy.door import Measurement, Rows
 from understudy.errors import MissingPackageError, UsageError
 from understudy.public import Batches, Synthesis
@@ -373,7 +373,7 @@ def _members(found: Estimate, name: str, label: str) -> list[int]:
     return [int(v) for v in groups.get(label, (label,))]
 
 
-@settings(max_examples=60, deadline=None)
+@tried(60)
 @given(
     st.lists(
         st.tuples(

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import understudy as us
+from tests.audit.effort import tried
 from tests.release.made import released
 from tests.release.modelled import made
 from understudy.errors import UsageError
@@ -66,7 +67,7 @@ def in_order(life: Life) -> bool:
 
 
 @given(people=st.integers(0, 300), seed=st.integers(0, 2**32), women=st.booleans())
-@settings(deadline=None)
+@tried()
 def test_as_many_whole_people_as_are_asked_for(people: int, seed: int, women: bool) -> None:
     where = {"sex": "F"} if women else None
     drawn = lives(LIVED.sample_columns(people=people, seed=seed, where=where))

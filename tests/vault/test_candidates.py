@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.audit.effort import tried
 from tests.vault.obvious import People
 from tests.vault.worlds import KEY, candidates, domain, merge, obvious, opened, worlds
 from understudy.budget import Budget, Capped, ResolvedUnit, Sample, Weights
@@ -171,7 +172,7 @@ def series(draw: st.DrawFn) -> Asked:
 
 
 @given(worlds, st.lists(series(), min_size=4, max_size=12))
-@settings(max_examples=40, deadline=None)
+@tried(40)
 def test_what_is_kept_gives_the_distances_that_rows_give(
     people: People, asked: list[Asked]
 ) -> None:

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from tests.audit.effort import tried
 from tests.schema.constraints.worlds import COLUMNS, FREE, constraints
 from understudy.budget import Unit
 from understudy.engine import CodedTable, engine_for
@@ -48,7 +49,7 @@ def declared(said: tuple[Constraint, ...]) -> Schema:
     return Schema("small", (Id(name="who"), *COLUMNS), constraints=said)
 
 
-@settings(max_examples=10, deadline=None)
+@tried(10)
 @given(
     constraints(),
     st.dictionaries(st.sampled_from("abcde"), st.integers(1, 8), min_size=2, max_size=4),

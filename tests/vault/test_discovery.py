@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.audit.effort import tried
 from tests.vault.texts import (
     KEY,
     SCHEMA,
@@ -106,14 +107,14 @@ def search_of(column: str = "code", **other: Any) -> Search:
 
 
 @given(worlds, searches)
-@settings(max_examples=60, deadline=None)
+@tried(60)
 def test_the_engine_weighs_what_the_obvious_version_does(people: People, search: Search) -> None:
     with opened(people) as table:
         assert weighed(table, search) == slowly(people, search)
 
 
 @given(worlds, held, searches)
-@settings(max_examples=40, deadline=None)
+@tried(40)
 def test_one_person_more_adds_their_own_weights_and_moves_nobody_elses(
     people: People, newcomer: Held, search: Search
 ) -> None:
@@ -142,7 +143,7 @@ coded = st.lists(
     st.sets(st.sampled_from(["E", "E11", "E10.1", "I10", "I"]), max_size=3),
     st.integers(1, 4),
 )
-@settings(max_examples=40, deadline=None)
+@tried(40)
 def test_one_person_more_brings_prefixes_of_their_own_values_and_moves_nobody_elses(
     people: People, newcomer: Held, prefixes: tuple[int, ...], known: set[str], most: int
 ) -> None:

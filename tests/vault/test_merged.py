@@ -17,9 +17,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.audit.effort import tried
 from tests.vault.normed import EXTREME, ONE, counts, moved, scales, slowly
 from tests.vault.obvious import People, Row
 from tests.vault.worlds import (
@@ -74,7 +75,7 @@ RICH = Budget(epsilon=1e9, delta=1e-9)
 
 
 @given(worlds, st.lists(merged_questions(), min_size=2, max_size=6))
-@settings(max_examples=30, deadline=None)
+@tried(30)
 def test_the_engine_counts_merged_codes_as_the_obvious_version_does(
     people: People, asked: list[Measure | Select | Distances]
 ) -> None:
@@ -94,7 +95,7 @@ def normed(draw: st.DrawFn) -> Measure:
 
 
 @given(worlds, person_rows, st.lists(normed(), min_size=2, max_size=4))
-@settings(max_examples=20, deadline=None)
+@tried(20)
 def test_under_norm_an_arrival_moves_merged_codes_by_at_most_the_price_and_nobody_else(
     people: People, newcomer: list[Row], asked: list[Measure]
 ) -> None:
@@ -110,7 +111,7 @@ def test_under_norm_an_arrival_moves_merged_codes_by_at_most_the_price_and_nobod
 
 
 @given(worlds, person_rows, st.lists(merged_questions(), min_size=2, max_size=6))
-@settings(max_examples=20, deadline=None)
+@tried(20)
 def test_an_arrival_adds_their_own_merged_counts_and_moves_nobody_elses(
     people: People, newcomer: list[Row], asked: list[Measure | Select | Distances]
 ) -> None:
@@ -126,7 +127,7 @@ def test_an_arrival_adds_their_own_merged_counts_and_moves_nobody_elses(
 
 
 @given(person_rows, merged_questions(), st.sampled_from([Currency.GDP, Currency.PURE]))
-@settings(max_examples=200, deadline=None)
+@tried(200)
 def test_a_person_alone_moves_merged_codes_by_no_more_than_is_charged(
     own: list[Row], question: Measure | Select | Distances, currency: Currency
 ) -> None:

@@ -14,10 +14,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from tests.audit.effort import tried
 from tests.vault.normed import (
     ASKED,
     EVERY_CELL,
@@ -71,7 +72,7 @@ from understudy.vault.sensitivity import charge
 
 
 @given(worlds, person_rows, st.lists(questions(), min_size=2, max_size=4))
-@settings(max_examples=15, deadline=None)
+@tried(15)
 def test_one_persons_arrival_moves_a_question_by_at_most_its_price_and_nobody_else(
     people: People, newcomer: list[Row], asked: list[Measure]
 ) -> None:
@@ -199,7 +200,7 @@ def test_a_person_of_a_million_rows_moves_no_more_than_the_price(spread: bool) -
 
 
 @given(person_rows, st.lists(st.tuples(st.sampled_from(CLIQUES), st.floats(1, 1e3)), min_size=1))
-@settings(max_examples=60, deadline=None)
+@tried(60)
 def test_a_weight_is_within_one_unit_of_the_best_there_could_be(
     own: list[Row], asked: list[tuple[Clique, float]]
 ) -> None:
@@ -360,7 +361,7 @@ patterns = st.fixed_dictionaries(
     st.one_of(st.builds(Weights, st.integers(1, 40)), st.builds(Sample, st.integers(1, 40))),
     st.floats(0.1, 1e4),
 )
-@settings(max_examples=80, deadline=None)
+@tried(80)
 def test_a_capped_person_moves_fine_and_coarse_rows_by_the_cap_at_most(
     own: list[Row],
     plausible: dict[str, list[bool]],

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.audit.effort import effort
+from tests.audit.effort import effort, tried
 from tests.vault.test_discovery import door_onto
 from tests.vault.texts import SCHEMA, Held, People, by_hash, opened, read
 from understudy.audit.distance import check_distance
@@ -126,7 +126,7 @@ def slowly_kinds(people: People, columns: tuple[str, ...]) -> list[int]:
 
 
 @given(worlds, spreads)
-@settings(max_examples=effort(30, 120), deadline=None)
+@tried(120)
 def test_the_engine_spreads_people_as_the_obvious_version_does(
     people: People, question: Spread
 ) -> None:
@@ -135,7 +135,7 @@ def test_the_engine_spreads_people_as_the_obvious_version_does(
 
 
 @given(worlds)
-@settings(max_examples=effort(20, 80), deadline=None)
+@tried(80)
 def test_the_engine_counts_kinds_as_the_obvious_version_does(people: People) -> None:
     question = Kinds(columns=("code", "place"), scale=1.0)
     with opened(people) as table:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from tests.audit.effort import tried
 from understudy.graph import Rows
 from understudy.vault import tallies
 from understudy.vault.tallies import Tally
@@ -37,7 +38,7 @@ def one_by_one(rows: Rows | None, people: list[list[int]], width: int) -> list[i
 
 
 @given(queries(), st.data())
-@settings(max_examples=300, deadline=None)
+@tried(300)
 def test_squares_are_those_counted_one_by_one(
     query: tuple[Rows | None, int], data: st.DataObject
 ) -> None:

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.audit.effort import tried
 from tests.vault.obvious import Row
 from tests.vault.two_tables import (
     EVERYONE,
@@ -67,7 +68,7 @@ def rows_of(table: PrivateTable) -> Counter[Row]:
 
 @pytest.mark.parametrize("schema", [ORDERED, UNORDERED], ids=["ordered", "unordered"])
 @given(world=worlds, view=st.sampled_from(OF_TWO))
-@settings(max_examples=12, deadline=None)
+@tried(12)
 def test_the_engine_joins_and_derives_what_the_obvious_version_does(
     world: World, view: View, schema: Schema
 ) -> None:
@@ -78,7 +79,7 @@ def test_the_engine_joins_and_derives_what_the_obvious_version_does(
 
 
 @given(worlds, somebody, st.sampled_from(OF_TWO))
-@settings(max_examples=20, deadline=None)
+@tried(20)
 def test_one_person_more_adds_exactly_their_line_and_their_rows(
     world: World, new: Any, view: View
 ) -> None:
@@ -96,7 +97,7 @@ def test_one_person_more_adds_exactly_their_line_and_their_rows(
 
 
 @given(worlds, somebody, questions())
-@settings(max_examples=25, deadline=None)
+@tried(25)
 def test_a_person_moves_an_answer_by_no_more_than_is_charged(
     world: World, new: Any, question: Question
 ) -> None:
@@ -121,7 +122,7 @@ def asked(view: View) -> Measure:
 
 
 @given(worlds, questions())
-@settings(max_examples=25, deadline=None)
+@tried(25)
 def test_questions_are_answered_as_of_one_table_with_all_columns(
     world: World, question: Question
 ) -> None:

@@ -8,9 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.audit.effort import tried
 from tests.vault.test_spread import slowly_kinds, slowly_spread, spreads
 from tests.vault.texts import KEY, People, searches, slowly, texts, weighed, weights_of
 from understudy.budget import Unit
@@ -57,7 +58,7 @@ def held_by(world: World) -> People:
 
 
 @given(worlds, searches, spreads)
-@settings(max_examples=15, deadline=None)
+@tried(15)
 def test_the_engine_counts_people_of_the_table_of_people_and_nobody_else(
     world: World, search: Search, spread: Spread
 ) -> None:
@@ -71,7 +72,7 @@ def test_the_engine_counts_people_of_the_table_of_people_and_nobody_else(
 
 
 @given(worlds, somebody, searches)
-@settings(max_examples=10, deadline=None)
+@tried(10)
 def test_one_person_more_in_both_tables_adds_their_own_and_moves_nobody_elses(
     world: World, newcomer: tuple[list[str | None], list[str | None]], search: Search
 ) -> None:

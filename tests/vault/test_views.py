@@ -11,9 +11,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.audit.effort import tried
 from tests.vault.obvious import Obvious, People
 from tests.vault.views import (
     EVERY,
@@ -54,7 +55,7 @@ from understudy.vault.sensitivity import charge
 
 @pytest.mark.parametrize("schema", [ORDERED, UNORDERED], ids=["ordered", "unordered"])
 @given(people=worlds, view=st.sampled_from(VIEWS))
-@settings(max_examples=12, deadline=None)
+@tried(12)
 def test_the_engine_derives_what_the_obvious_version_does(
     people: People, view: View, schema: Schema
 ) -> None:
@@ -63,7 +64,7 @@ def test_the_engine_derives_what_the_obvious_version_does(
 
 
 @given(worlds, person_rows, st.sampled_from(VIEWS))
-@settings(max_examples=12, deadline=None)
+@tried(12)
 def test_one_person_more_adds_exactly_their_rows(
     people: People, rows: list[tuple[int, ...]], view: View
 ) -> None:
@@ -112,7 +113,7 @@ def asked(view: View, **more: object) -> Measure:
 @given(
     worlds, st.sampled_from(VIEWS), st.sampled_from([Weights(1), Weights(3), Sample(1), Sample(3)])
 )
-@settings(max_examples=12, deadline=None)
+@tried(12)
 def test_questions_of_a_view_are_counted_as_the_obvious_version_does(
     people: People, view: View, bounding: Weights | Sample
 ) -> None:
@@ -139,7 +140,7 @@ def test_questions_of_a_view_are_counted_as_the_obvious_version_does(
 
 
 @given(worlds, person_rows, st.sampled_from(VIEWS))
-@settings(max_examples=12, deadline=None)
+@tried(12)
 def test_a_person_moves_a_view_by_no_more_than_is_charged(
     people: People, rows: list[tuple[int, ...]], view: View
 ) -> None:

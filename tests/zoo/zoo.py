@@ -80,11 +80,12 @@ def plant(bug: Bug, package: Path) -> None:
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """Have a folder's copy imported, and Hypothesis remember nothing of it."""
+    """Have a folder's copy imported, and properties tried hard, with nothing remembered."""
     kept = {n: v for n, v in os.environ.items() if not n.startswith("COV")}
     return kept | {
         "PYTHONPATH": str(folder),
         "HYPOTHESIS_STORAGE_DIRECTORY": str(folder / "hypothesis"),
+        "UNDERSTUDY_ZOO": "1",
     }
 
 

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from tests.audit.effort import tried
 from tests.contests.metrics import obvious
 from tests.evaluate.obvious import Row, l1
 from understudy.contests.metrics import CensusScore, census_score
@@ -233,7 +234,7 @@ ROWS = st.tuples(
 )
 
 
-@settings(deadline=None)
+@tried()
 @given(
     real=st.lists(ROWS, min_size=1, max_size=25).filter(
         lambda r: any(w < 999_998 for *_, w, _ in r)
@@ -251,7 +252,7 @@ def test_fast_and_obvious_agree(real: list[Any], made: list[Any], seed: int) -> 
     assert 0 <= found.conjunctions <= 1e6
 
 
-@settings(deadline=None)
+@tried()
 @given(
     real=st.lists(ROWS, min_size=1, max_size=25),
     made=st.lists(ROWS, min_size=1, max_size=25),

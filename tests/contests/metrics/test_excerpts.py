@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tests.audit.effort import few
+from tests.audit.effort import few, tried
 from tests.contests.metrics import obvious
 from tests.schema.data import data_file
 from understudy.contests.metrics import excerpt_score
@@ -128,7 +128,7 @@ NUMBERS = st.one_of(st.none(), st.just(501), st.integers(-3, 30), st.floats(-3, 
 ROWS = st.tuples(st.sampled_from("ab"), st.sampled_from([1, 2, None]), NUMBERS, NUMBERS)
 
 
-@settings(deadline=None)
+@tried()
 @given(real=st.lists(ROWS, min_size=1, max_size=40), made=st.lists(ROWS, min_size=1, max_size=20))
 def test_fast_and_obvious_agree(real: list[Any], made: list[Any]) -> None:
     names = ("PUMA", "SEX", "POVPIP", "AGEP")

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 from scipy.spatial.distance import jensenshannon
 
+from tests.audit.effort import tried
 from tests.contests.metrics import obvious
 from tests.evaluate.obvious import rows_of
 from tests.evaluate.tables import chicago, random_table
@@ -40,14 +41,14 @@ def one(true: list[float], released: list[float]) -> float:
     return float(pie_scores(np.array([true]), np.array([released]))[0])
 
 
-@settings(deadline=None)
+@tried()
 @given(pies=PAIRS)
 def test_fast_and_obvious_agree(pies: tuple[NDArray[np.int64], NDArray[np.int64]]) -> None:
     slow = [obvious.pie_score(a.tolist(), b.tolist()) for a, b in zip(*pies, strict=True)]
     assert pie_scores(*pies) == pytest.approx(slow, abs=CLOSE)
 
 
-@settings(deadline=None)
+@tried()
 @given(pies=PAIRS, data=st.data())
 def test_a_score_is_a_share_and_1_only_where_what_shows_is_the_same(
     pies: tuple[NDArray[np.int64], NDArray[np.int64]], data: st.DataObject
@@ -64,7 +65,7 @@ def test_a_score_is_a_share_and_1_only_where_what_shows_is_the_same(
             assert ((a / a.sum() >= 0.05) == (b / b.sum() >= 0.05)).all()
 
 
-@settings(deadline=None)
+@tried()
 @given(pies=PAIRS)
 def test_false_slices_and_wrong_sizes_are_all_that_tell_the_two_sides_apart(
     pies: tuple[NDArray[np.int64], NDArray[np.int64]],

@@ -4,9 +4,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.audit.effort import tried
 from tests.contests.metrics import obvious
 from tests.evaluate.obvious import variation
 from tests.evaluate.tables import SIZES, chicago, random_table
@@ -24,7 +25,7 @@ def with_people(table: Coded, people: np.ndarray | None) -> Coded:
     return Coded(codes=table.codes, sizes=table.sizes, people=people)
 
 
-@settings(deadline=None, max_examples=40)
+@tried(40)
 @given(
     seed=st.integers(0, 2**32),
     rows=st.tuples(st.integers(1, 250), st.integers(1, 250)),

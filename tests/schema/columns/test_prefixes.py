@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.audit.effort import tried
 from tests.schema.encoders import SOURCE, by_numpy, by_sql
 from understudy.engine import DuckDB
 from understudy.errors import SchemaError
@@ -86,7 +87,7 @@ def engine() -> Iterator[DuckDB]:
         {"outside": st.sampled_from(["other", "drop"]), "missing": st.booleans()}
     ),
 )
-@settings(max_examples=150, deadline=None)
+@tried(150)
 def test_both_encoders_do_what_the_obvious_version_does(
     engine: DuckDB, values: list[str], lengths: set[int], cells: list[str], rules: dict[str, Any]
 ) -> None:

@@ -7,9 +7,10 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from tests.audit.effort import tried
 from tests.schema.constraints.worlds import COLUMNS, FREE, broken, constraints, every_row
 from understudy.budget import Unit
 from understudy.engine import CodedTable, engine_for
@@ -43,7 +44,7 @@ def values(schema: Schema, codes: dict[str, Codes], rng: np.random.Generator) ->
     return found
 
 
-@settings(max_examples=30, deadline=None)
+@tried(30)
 @given(constraints())
 def test_a_schema_is_refused_exactly_where_no_row_obeys(said: tuple[Constraint, ...]) -> None:
     schema = declared(said)
@@ -54,7 +55,7 @@ def test_a_schema_is_refused_exactly_where_no_row_obeys(said: tuple[Constraint, 
     assert obeying.any()
 
 
-@settings(max_examples=30, deadline=None)
+@tried(30)
 @given(constraints())
 def test_what_conflicts_is_named_and_nothing_too_much(said: tuple[Constraint, ...]) -> None:
     relations = []
@@ -77,7 +78,7 @@ def test_what_conflicts_is_named_and_nothing_too_much(said: tuple[Constraint, ..
         assert all(possible(named - {name}) for name in named)
 
 
-@settings(max_examples=30, deadline=None)
+@tried(30)
 @given(constraints(), SEEDS)
 def test_every_row_obeys_and_those_that_did_are_as_they_were(
     said: tuple[Constraint, ...], seed: int
@@ -99,7 +100,7 @@ def test_every_row_obeys_and_those_that_did_are_as_they_were(
         assert np.array_equal(column.encode(rows[column.name]), kept[column.name]), column.name
 
 
-@settings(max_examples=15, deadline=None)
+@tried(15)
 @given(constraints(), SEEDS)
 def test_what_is_fixed_stays_where_it_can_be_completed(
     said: tuple[Constraint, ...], seed: int
@@ -114,7 +115,7 @@ def test_what_is_fixed_stays_where_it_can_be_completed(
     assert all(np.array_equal(kept[name], own[name]) for name in ("a", "b"))
 
 
-@settings(max_examples=15, deadline=None)
+@tried(15)
 @given(constraints(), SEEDS)
 def test_private_rows_that_break_one_are_dropped_or_moved(
     said: tuple[Constraint, ...], seed: int
@@ -212,7 +213,7 @@ def moments(codes: dict[str, Codes], rng: np.random.Generator) -> dict[str, Arra
     return {c.name: c.joined(codes, lambda p, k: p.decode(k, rng), rng) for c in MOMENTS}
 
 
-@settings(max_examples=20, deadline=None)
+@tried(20)
 @given(SEEDS, st.booleans())
 def test_moments_are_in_order_whatever_is_fixed(seed: int, fixed: bool) -> None:
     rng = np.random.default_rng(seed)

@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tests.audit.effort import one_in
 from tests.schema.encoders import SOURCE, by_sql
 from tests.schema.encoding.oracle import BINARY, COLUMNS, LATE, LEAP, TEXTS, oracle
 from understudy.engine import DuckDB
@@ -149,7 +150,7 @@ def as_stored(values: list[Any], dtype: str) -> list[Any]:
     return [v if v is None else np.array([v], dtype=dtype)[0] for v in values]
 
 
-@pytest.mark.parametrize(("t", "container"), HELD)
+@pytest.mark.parametrize(("t", "container"), one_in(3, HELD))
 def test_a_cell_is_read_alike_alone_and_beside_a_missing_value(
     engine: DuckDB, t: Typed, container: str
 ) -> None:
@@ -222,7 +223,7 @@ WIDENED = {"float16", "float32"}
 """pandas makes longer floats of these for the sake of one odd cell, and so has decided already."""
 
 
-@pytest.mark.parametrize("t", [t for t in TYPES if t[0] not in WIDENED], ids=str)
+@pytest.mark.parametrize("t", one_in(3, (t for t in TYPES if t[0] not in WIDENED)), ids=str)
 def test_a_column_that_pandas_changes_for_one_odd_cell(engine: DuckDB, t: Typed) -> None:
     """As where a file with one odd cell is read, or two frames are put one below the other."""
     dtype, values, *_ = t

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.audit.effort import tried
 from tests.schema.data import data_file
 from understudy.public import read_public
 from understudy.schema import Schema
@@ -116,7 +117,7 @@ def test_many_rows_a_month_have_no_order() -> None:
 
 
 @given(st.integers(100, 160), st.integers(2, 6), st.integers(0, 2**32), st.sampled_from([2, 3, 50]))
-@settings(max_examples=20, deadline=None)
+@tried(20)
 def test_a_persons_own_column_is_proposed_and_one_of_rows_is_not(
     people: int, each: int, seed: int, values: int
 ) -> None:

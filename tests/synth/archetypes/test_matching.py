@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.audit.effort import tried
 from tests.synth.crowds import crowd, random_crowd
 from understudy.public import PublicTable
 from understudy.synth.archetypes import matching
@@ -54,7 +55,7 @@ def slow_alike(
 
 
 @given(st.integers(0, 2**32), st.integers(1, 8), st.integers(1, 60))
-@settings(max_examples=40, deadline=None)
+@tried(40)
 def test_a_row_is_given_one_that_is_alike_in_the_first_way_that_there_is(
     seed: int, people: int, rows: int
 ) -> None:

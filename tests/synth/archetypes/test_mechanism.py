@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import understudy as us
+from tests.audit.effort import tried
 from tests.public.whole import Made
 from tests.session.sameness import same
 from tests.vault.obvious import Obvious
@@ -269,7 +270,7 @@ any_row = st.tuples(st.sampled_from((*FIRMS, "rogue", "x")), st.integers(0, 5), 
 
 
 @given(st.lists(any_row, min_size=1, max_size=12), st.sampled_from(["other", "drop"]))
-@settings(max_examples=25, deadline=None)
+@tried(25)
 def test_whoever_comes_or_goes_moves_one_count_at_most(
     rows: list[tuple[Any, ...]], outside: str
 ) -> None:

@@ -6,10 +6,11 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from tests.audit.effort import tried
 from tests.synth.crowds import crowd, random_crowd
 from understudy.door import Measurement
 from understudy.synth.archetypes.resampling import (
@@ -55,7 +56,7 @@ def test_counts_that_agree_stay_as_they_are() -> None:
 
 
 @given(st.integers(0, 2**32), st.integers(1, 6), st.integers(1, 6))
-@settings(deadline=None)
+@tried()
 def test_a_raked_table_has_the_sums_that_were_asked_for(seed: int, rows: int, columns: int) -> None:
     draws = rng(seed)
     table = draws.integers(0, 9, size=(rows, columns)) * (draws.random((rows, columns)) < 0.7)
@@ -167,7 +168,7 @@ def test_no_row_weighs_too_much_and_without_marginals_all_weigh_the_same() -> No
 
 
 @given(st.integers(0, 2**32))
-@settings(max_examples=25, deadline=None)
+@tried(25)
 def test_everyone_chosen_has_their_rows_as_often_as_these_weigh(seed: int) -> None:
     draws = rng(seed)
     public = random_crowd(draws, SIZES, 12)

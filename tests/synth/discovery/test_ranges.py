@@ -6,10 +6,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from tests.audit.effort import tried
 from understudy.door.discovery import MOST_EDGES
 from understudy.schema import Integer, Numeric, Timestamp
 from understudy.synth.discovery import ranges
@@ -40,7 +41,7 @@ def test_the_coarse_grid_is_fixed_and_has_every_number(whole: bool) -> None:
 
 
 @given(st.data(), scales, st.booleans())
-@settings(deadline=None)
+@tried()
 def test_finer_edges_are_edges_whatever_the_answer(
     data: st.DataObject, scale: float, whole: bool
 ) -> None:
@@ -58,7 +59,7 @@ def test_finer_edges_are_edges_whatever_the_answer(
 
 
 @given(weights, scales, st.integers(1, 30))
-@settings(deadline=None)
+@tried()
 def test_bins_lie_within_the_edges_and_are_bins(
     noisy: NDArray[np.float64], scale: float, bins: int
 ) -> None:

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from tests.audit.effort import tried
 from tests.synth.crowds import crowd, random_crowd
 from understudy.errors import UsageError
 from understudy.public import PublicTable
@@ -90,7 +91,7 @@ def cells_of(codes: dict[str, NDArray[np.int32]]) -> NDArray[np.int64]:
 
 
 @given(st.integers(0, 2**32))
-@settings(max_examples=20, deadline=None)
+@tried(20)
 def test_a_table_like_the_public_one_gives_everyone_the_rows_they_have(seed: int) -> None:
     draws = rng(seed)
     public = random_crowd(draws, SIZES, 60)
@@ -198,7 +199,7 @@ def test_people_are_needed_for_people() -> None:
     st.sampled_from([(), ("a",), ("a", "b")]),
     cuts,
 )
-@settings(max_examples=100, deadline=None)
+@tried(100)
 def test_all_people_have_rows_about_as_many_as_wanted_and_none_more_than_the_largest(
     seed: int, sizes: list[int], by: tuple[str, ...], places: list[float]
 ) -> None:

@@ -6,15 +6,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.audit.effort import tried
 from understudy.door.views import DIFFERENCES_OF
 from understudy.synth.lives.habits import SHARES, Habit, agreeing, differing
 
 
 @given(st.lists(st.lists(st.integers(0, 5), min_size=1, max_size=7), min_size=1, max_size=6))
-@settings(max_examples=60, deadline=None)
+@tried(60)
 def test_habits_of_rows_are_those_of_the_obvious_version(people: list[list[int]]) -> None:
     first = np.array([i == 0 for rows in people for i in range(len(rows))])
     codes = np.array([code for rows in people for code in rows])

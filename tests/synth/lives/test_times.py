@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.audit.effort import tried
 from tests.synth.lives.supports import support
 from understudy.synth.lives import times as module
 from understudy.synth.lives.persons import People
@@ -25,7 +26,7 @@ def people(sizes: Any, first: Any, last: Any = None) -> People:
 
 
 @given(st.data())
-@settings(max_examples=50, deadline=None)
+@tried(50)
 def test_times_lie_between_first_and_last_in_order(data: st.DataObject) -> None:
     spans = data.draw(
         st.lists(
@@ -47,7 +48,7 @@ def test_times_lie_between_first_and_last_in_order(data: st.DataObject) -> None:
 
 
 @given(st.data())
-@settings(max_examples=50, deadline=None)
+@tried(50)
 def test_times_are_distinct_where_there_is_room(data: st.DataObject) -> None:
     sizes = np.array(data.draw(st.lists(st.integers(1, 12), min_size=1, max_size=12)))
     first = np.array([data.draw(st.integers(0, 9)) for _ in sizes])

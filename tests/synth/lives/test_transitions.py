@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.audit.effort import tried
 from tests.synth.lives.supports import support
 from understudy.door import Measurement
 from understudy.synth.lives.habits import Habit
@@ -61,7 +62,7 @@ def test_it_is_no_further_than_the_noisy_answer(codes: int, noise: float) -> Non
 
 
 @given(st.integers(1, 12), st.floats(0.1, 1e4), st.booleans(), st.integers(0, 99))
-@settings(max_examples=40, deadline=None)
+@tried(40)
 def test_codes_have_their_counts_whatever_the_noise(
     codes: int, noise: float, ordered: bool, seed: int
 ) -> None:

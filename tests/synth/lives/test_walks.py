@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.audit.effort import tried
 from understudy.synth.lives.walks import Walk, _uniform, parts, shared_luck
 
 SIZES = st.lists(st.integers(1, 9), min_size=1, max_size=30)
@@ -36,7 +37,7 @@ def test_parts_have_all_people_in_order(sizes: list[int], most: int) -> None:
 
 
 @given(st.data())
-@settings(max_examples=40, deadline=None)
+@tried(40)
 def test_drawing_is_that_of_the_obvious_version(data: st.DataObject) -> None:
     """Every row's weights, times the lift of the code before, times the urn's; luck picks one."""
     sizes = np.array(data.draw(SIZES))

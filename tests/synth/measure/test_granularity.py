@@ -8,10 +8,11 @@ from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from tests.audit.effort import tried
 from tests.synth.measure.grids import settled
 from understudy.budget import Currency
 from understudy.door import Clique, Measurement
@@ -137,7 +138,7 @@ def histories(draw: st.DrawFn) -> list[Grid]:
 
 
 @given(histories(), st.floats(1e-3, 1e5))
-@settings(max_examples=60, deadline=None)
+@tried(60)
 def test_every_column_has_norm_one_whatever_was_plausible(grids: list[Grid], scale: float) -> None:
     """In L2 for Gaussian noise, in L1 for Laplace noise, never above it by the least bit."""
     for grid in grids:
@@ -149,7 +150,7 @@ def test_every_column_has_norm_one_whatever_was_plausible(grids: list[Grid], sca
 
 
 @given(histories())
-@settings(max_examples=60, deadline=None)
+@tried(60)
 def test_fine_rows_are_the_plausible_cells_and_coarse_rows_the_others(grids: list[Grid]) -> None:
     for grid in grids:
         rows, noise = matrix(grid, 1.0, Currency.GDP)
@@ -163,7 +164,7 @@ def test_fine_rows_are_the_plausible_cells_and_coarse_rows_the_others(grids: lis
 
 
 @given(histories())
-@settings(max_examples=40, deadline=None)
+@tried(40)
 def test_a_coarse_row_is_a_childs_row_lifted(grids: list[Grid]) -> None:
     """The slow version: a child's matrix, repeated along the columns that it lacks."""
     known = {g.clique: g for g in grids}
@@ -257,7 +258,7 @@ def test_a_broken_child_is_noticed_before_anything_is_asked() -> None:
 
 
 @given(st.floats(1e-6, 1e9), st.fractions(min_value=Fraction(1, 100), max_value=10_000))
-@settings(max_examples=200, deadline=None)
+@tried(200)
 def test_a_scale_is_widened_to_the_next_number_that_is_enough(
     scale: float, square: Fraction
 ) -> None:

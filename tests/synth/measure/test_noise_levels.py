@@ -6,10 +6,11 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from tests.audit.effort import tried
 from tests.synth.crowds import crowd, random_crowd
 from tests.synth.measure.grids import settled
 from tests.vault.normed import counts, moved
@@ -52,7 +53,7 @@ patterns = st.fixed_dictionaries(
 
 
 @given(patterns, st.integers(0, 2**32))
-@settings(max_examples=25, deadline=None)
+@tried(25)
 def test_lengths_are_those_of_the_rows_asked_by_the_slow_way(
     given_: dict[str, list[bool]], seed: int
 ) -> None:
@@ -73,7 +74,7 @@ def test_lengths_are_those_of_the_rows_asked_by_the_slow_way(
 
 
 @given(patterns, st.integers(1, 300), st.floats(0.01, 30), st.integers(0, 2**32))
-@settings(max_examples=30, deadline=None)
+@tried(30)
 def test_without_public_people_nobody_with_as_many_rows_as_the_cap_is_weighed_down(
     given_: dict[str, list[bool]], cap: int, price: float, seed: int
 ) -> None:
@@ -104,7 +105,7 @@ def test_without_public_people_noise_is_by_the_cube_root_of_the_rows() -> None:
 
 
 @given(patterns, st.floats(0.05, 20), st.integers(0, 2**32))
-@settings(max_examples=15, deadline=None)
+@tried(15)
 def test_noise_is_shaped_by_the_cube_root_of_the_typical_length_over_the_rows(
     given_: dict[str, list[bool]], price: float, seed: int
 ) -> None:

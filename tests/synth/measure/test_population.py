@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.audit.effort import tried
 from tests.synth.crowds import door_to, events, random_crowd
 from tests.vault.obvious import People
 from understudy.budget import Budget, Currency, Gaussian, Norm, Sample, Weights, price_grains
@@ -33,7 +34,7 @@ def rng(seed: int = 0) -> np.random.Generator:
     st.integers(0, 500),
     st.none() | st.integers(1, 12),
 )
-@settings(max_examples=100, deadline=None)
+@tried(100)
 def test_there_are_as_many_people_as_were_found_who_share_all_rows_within_the_cap(
     people: list[float], rows: int, most: int | None
 ) -> None:
@@ -157,7 +158,7 @@ def test_with_public_people_too_the_sizes_are_those_of_the_private_table(boundin
 
 
 @given(st.integers(0, 2**32), st.integers(1, 300), st.none() | st.integers(3, 40))
-@settings(max_examples=40, deadline=None)
+@tried(40)
 def test_rows_are_given_to_as_many_people_as_were_found_with_public_people_and_without(
     seed: int, people: int, most: int | None
 ) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.audit.effort import tried
 from tests.graph.brute import squares
 from tests.synth.measure.grids import settled
 from understudy.budget import Currency
@@ -48,7 +49,7 @@ def restated(given_: list[Answered], factor: float = 1.0) -> list[Measurement]:
 
 
 @given(st.sampled_from([0.0, 0.4, 0.8, 1.0]), st.integers(0, 2**32))
-@settings(max_examples=40, deadline=None)
+@tried(40)
 def test_tables_differ_in_likelihood_by_as_much_as_before(likely: float, seed: int) -> None:
     """The two losses differ by a number that is the same for every table."""
     given_ = answered(likely, seed)

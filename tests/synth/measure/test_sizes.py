@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import nnls
 
-from tests.audit.effort import effort
+from tests.audit.effort import effort, tried
 from understudy.budget import Budget, Currency
 from understudy.synth.measure.noise_levels import typical_size
 from understudy.synth.measure.sizes import Classes, Noisy, Sizes, _likeliest, class_starts
@@ -182,7 +182,7 @@ def test_classes_cover_every_size_once(most: int) -> None:
     assert (starts[1:] <= np.maximum(starts[:-1] + 1, 1.3 * starts[:-1] + 0.5)).all()
 
 
-@settings(max_examples=40, deadline=None)
+@tried(40)
 @given(st.lists(st.floats(0, 50), min_size=1, max_size=12).filter(lambda s: sum(s) > 0.1))
 def test_what_is_kept_rises_with_the_cap_to_all_rows(people: list[float]) -> None:
     sizes = Sizes(np.array(people))

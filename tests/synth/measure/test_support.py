@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from tests.audit.effort import tried
 from understudy.budget import Currency
 from understudy.door import Measurement
 from understudy.public import PublicTable
@@ -213,7 +214,7 @@ def slowly(case: Case) -> list[bool]:
 
 
 @given(cases())
-@settings(max_examples=400, deadline=None)
+@tried(400)
 def test_merged_codes_have_no_gap_and_are_no_more_than_the_rule_says(case: Case) -> None:
     column, _, _, by, _ = case
     support = found(case)
@@ -225,13 +226,13 @@ def test_merged_codes_have_no_gap_and_are_no_more_than_the_rule_says(case: Case)
 
 
 @given(cases())
-@settings(max_examples=400, deadline=None)
+@tried(400)
 def test_a_code_is_supported_as_the_slow_version_says(case: Case) -> None:
     assert found(case).supported.tolist() == slowly(case)
 
 
 @given(cases())
-@settings(max_examples=300, deadline=None)
+@tried(300)
 def test_supported_codes_of_a_list_are_by_themselves_and_all_others_are_one(case: Case) -> None:
     """Others that are no values are with the most common code, where there is one."""
     column, noisy, _, by, _ = case
@@ -255,7 +256,7 @@ def test_supported_codes_of_a_list_are_by_themselves_and_all_others_are_one(case
 
 
 @given(cases())
-@settings(max_examples=300, deadline=None)
+@tried(300)
 def test_neighbours_of_an_ordered_column_stay_neighbours(case: Case) -> None:
     column, _, _, by, _ = case
     support = found(case)
@@ -266,7 +267,7 @@ def test_neighbours_of_an_ordered_column_stay_neighbours(case: Case) -> None:
 
 
 @given(cases())
-@settings(max_examples=300, deadline=None)
+@tried(300)
 def test_rare_neighbours_go_together_until_they_are_told_from_noise_and_no_further(
     case: Case,
 ) -> None:
@@ -314,7 +315,7 @@ def test_a_count_just_as_large_as_the_threshold_is_supported_and_one_below_it_is
     st.integers(1, 12),
     st.sampled_from([1e-3, 1.0]),
 )
-@settings(max_examples=200, deadline=None)
+@tried(200)
 def test_many_codes_are_grouped_into_parts_of_about_equal_mass(
     counts: list[float], bins: int, scale: float
 ) -> None:
@@ -439,7 +440,7 @@ def test_the_group_is_supported_even_where_there_is_nothing_in_it() -> None:
 
 
 @given(cases(), st.integers(0, 2**32))
-@settings(max_examples=300, deadline=None)
+@tried(300)
 def test_a_merged_code_becomes_one_of_its_own_that_has_a_chance(case: Case, seed: int) -> None:
     support = found(case)
     rng = np.random.default_rng(seed)
@@ -452,7 +453,7 @@ def test_a_merged_code_becomes_one_of_its_own_that_has_a_chance(case: Case, seed
 
 
 @given(cases())
-@settings(max_examples=200, deadline=None)
+@tried(200)
 def test_codes_come_back_as_often_as_they_are_likely(case: Case) -> None:
     """With draws that lie evenly the shares are exact, but for one of many."""
     support, many = found(case), 2000
@@ -467,7 +468,7 @@ def test_codes_come_back_as_often_as_they_are_likely(case: Case) -> None:
 
 
 @given(cases())
-@settings(max_examples=200, deadline=None)
+@tried(200)
 def test_a_merged_code_of_several_always_has_one_to_become(case: Case) -> None:
     support = found(case)
     several = np.bincount(support.codes) > 1
@@ -477,7 +478,7 @@ def test_a_merged_code_of_several_always_has_one_to_become(case: Case) -> None:
 
 
 @given(cases())
-@settings(max_examples=200, deadline=None)
+@tried(200)
 def test_supported_codes_come_back_by_their_noisy_counts_and_the_rest_by_what_is_left(
     case: Case,
 ) -> None:
@@ -653,7 +654,7 @@ def restating(support: Support, clique: tuple[str, ...]) -> Floats:
 
 
 @given(cases())
-@settings(max_examples=150, deadline=None)
+@tried(150)
 def test_a_restated_answer_has_the_same_sum_and_each_number_of_it_its_own_noise(case: Case) -> None:
     """With y = x + noise of variance s², A·y has covariance s²·A·Aᵀ, which is s² on the diagonal.
 

@@ -17,10 +17,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from tests.audit.effort import tried
 from tests.synth.crowds import events, random_crowd
 from tests.vault.normed import EXTREME, scales
 from tests.vault.obvious import People, Row
@@ -145,7 +146,7 @@ noises = st.one_of(
 
 
 @given(worlds, person_rows, st.lists(st.tuples(rounds(), noises), min_size=2, max_size=6))
-@settings(max_examples=20, deadline=None)
+@tried(20)
 def test_one_person_more_moves_a_whole_round_by_no_more_than_its_price(
     people: People, newcomer: list[Row], asked: list[tuple[Round, tuple[Bounding, Currency]]]
 ) -> None:
@@ -368,7 +369,7 @@ def slow_rows(asked: WeightedMarginal, sizes: Mapping[str, int]) -> list[list[in
 
 
 @given(grids())
-@settings(max_examples=200, deadline=None)
+@tried(200)
 def test_coarse_rows_are_the_combinations_of_groups_and_every_cell_is_in_one(
     case: tuple[WeightedMarginal, dict[str, int]],
 ) -> None:

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import understudy as us
-from tests.audit.effort import in_audit
+from tests.audit.effort import in_audit, tried
 from tests.synth.planted import (
     Heard,
     Table,
@@ -134,7 +134,7 @@ def test_where_noise_counts_distances_are_measured_at_once_and_nothing_stops_by_
 
 
 @given(st.integers(0, 1000))
-@settings(max_examples=8, deadline=None)
+@tried(8)
 def test_in_the_end_all_pairs_are_told_alike(seed: int) -> None:
     """Precision goes by the power ⅔ of the cells, whether a pair was asked once or twice."""
     with listening(

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import entropy
 
+from tests.audit.effort import tried
 from tests.synth.crowds import crowd, door_to, events, schema_of
 from tests.vault.obvious import People
 from understudy.budget import (
@@ -68,7 +69,7 @@ def is_tree(pairs: list[Clique], names: list[str]) -> bool:
 
 
 @given(st.integers(0, 2**32), st.sampled_from([("a", "b"), ("c", "a", "e"), ("d",)]))
-@settings(max_examples=30, deadline=None)
+@tried(30)
 def test_information_is_the_sum_of_entropies_less_the_joint_one(seed: int, clique: Clique) -> None:
     public = telling(300, seed)
     joint = public.marginal(clique)
@@ -228,7 +229,7 @@ cliques_of_five = st.lists(
 
 
 @given(cliques_of_five)
-@settings(max_examples=100, deadline=None)
+@tried(100)
 def test_what_is_to_be_dropped_leaves_the_smallest_model_there_is(cliques: list[Clique]) -> None:
     domain = Domain({"a": 90, "b": 150, "c": 110, "d": 70, "e": 200})
     needed = model_bytes(domain, cliques)
@@ -323,7 +324,7 @@ def test_of_triples_the_most_telling_comes_first_as_long_as_the_model_has_room()
 
 
 @given(st.integers(0, 2**32), st.sampled_from([FREE, 60, 24, 12]), st.sampled_from([FREE, 800]))
-@settings(max_examples=25, deadline=None)
+@tried(25)
 def test_what_is_chosen_is_the_best_tree_and_triples_of_its_pairs(
     seed: int, most: int, limit: int
 ) -> None:

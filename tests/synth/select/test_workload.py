@@ -6,9 +6,10 @@ import itertools
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.audit.effort import tried
 from understudy.door import Clique
 from understudy.errors import QuestionError
 from understudy.schema import Domain
@@ -57,7 +58,7 @@ cliques = st.lists(st.sampled_from(sorted(SIZES)), min_size=1, unique=True).map(
     st.lists(st.tuples(cliques, st.floats(0.1, 10)), min_size=1, max_size=5),
     st.sampled_from([6, 12, 24, FREE]),
 )
-@settings(max_examples=60, deadline=None)
+@tried(60)
 def test_candidates_are_those_found_by_hand_in_whatever_order_things_are_named(
     workload: list[tuple[Clique, float]], most: int
 ) -> None:

@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import understudy as us
+from tests.audit.effort import tried
 from tests.session.sameness import same
 from tests.synth.crowds import door_to, random_crowd
 from tests.vault.obvious import People
@@ -472,7 +473,7 @@ def test_published_counts_those_who_came_just_so_often(tmp_path: Path) -> None:
 
 
 @given(st.integers(0, 2**32), st.integers(1, 25), st.integers(0, 7))
-@settings(max_examples=15, deadline=None)
+@tried(15)
 def test_plausible_cells_and_times_are_those_of_the_slow_way(
     seed: int, people: int, neighbours: int
 ) -> None:

@@ -7,10 +7,11 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from tests.audit.effort import tried
 from understudy.schema import Domain
 from understudy.synth.usercounts.plausible import TimedDomain, whole_numbers
 
@@ -68,7 +69,7 @@ def slow_support(space: TimedDomain, there: list[Cell], neighbours: int) -> list
 
 
 @given(spaces(), st.integers(0, 5), st.data())
-@settings(max_examples=100, deadline=None)
+@tried(100)
 def test_the_support_is_that_of_the_slow_way(
     space: TimedDomain, neighbours: int, data: st.DataObject
 ) -> None:
@@ -187,7 +188,7 @@ def slow_levelled(
 
 
 @given(spaces(), st.floats(0.1, 30), st.integers(0, 2**32))
-@settings(max_examples=50, deadline=None)
+@tried(50)
 def test_levels_are_those_of_the_slow_way(space: TimedDomain, noise: float, seed: int) -> None:
     draws = rng(seed)
     asked = np.flatnonzero(draws.random(space.size) < 0.8)

@@ -6,10 +6,11 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from tests.audit.effort import tried
 from understudy.budget import Currency
 from understudy.synth.usercounts import posterior as module
 from understudy.synth.usercounts.posterior import SPREADS, UNFORESEEN, posterior
@@ -57,7 +58,7 @@ def slow(
     st.floats(0.3, 9),
     shapes,
 )
-@settings(max_examples=40, deadline=None)
+@tried(40)
 def test_means_are_those_of_adding_up_over_all_counts(
     answers: list[tuple[float, float]], scale: float, currency: Currency
 ) -> None:
@@ -68,7 +69,7 @@ def test_means_are_those_of_adding_up_over_all_counts(
 
 
 @given(st.lists(st.tuples(st.integers(0, 5000), st.floats(0, 50)), min_size=1, max_size=20), shapes)
-@settings(max_examples=40, deadline=None)
+@tried(40)
 def test_without_noise_to_speak_of_counts_are_what_they_are(
     people: list[tuple[int, float]], currency: Currency
 ) -> None:
@@ -79,7 +80,7 @@ def test_without_noise_to_speak_of_counts_are_what_they_are(
 
 
 @given(st.lists(st.tuples(st.floats(-3, 3), st.floats(0.1, 50)), min_size=1, max_size=20), shapes)
-@settings(max_examples=40, deadline=None)
+@tried(40)
 def test_where_all_is_noise_counts_are_what_is_expected(
     answers: list[tuple[float, float]], currency: Currency
 ) -> None:

@@ -9,9 +9,10 @@ from operator import mul
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.audit.effort import tried
 from tests.synth.crowds import crowd, random_crowd
 from understudy.budget import Budget
 from understudy.public import PublicTable
@@ -44,7 +45,7 @@ def cell_of(visits: Visits) -> list[int]:
 
 
 @given(seeds)
-@settings(max_examples=30, deadline=None)
+@tried(30)
 def test_everyone_is_in_each_of_their_cells_as_often_as_they_were(seed: int) -> None:
     table = public(seed)
     visits, own = Visits.of(table, BOTH), tallied(table)
@@ -86,7 +87,7 @@ def slow_counted(visits: Visits, most: int, groups: Groups) -> tuple[list[list[i
 
 
 @given(seeds, st.integers(1, 6), groups_)
-@settings(max_examples=50, deadline=None)
+@tried(50)
 def test_people_are_counted_as_by_loops_and_stand_for_all_rows(
     seed: int, most: int, groups: Groups
 ) -> None:
@@ -127,7 +128,7 @@ def slow_error(visits: Visits, counted: Counted, noise: float, last: int) -> flo
 
 
 @given(seeds, st.floats(0.01, 100), groups_, st.sampled_from([1, 2, 4]))
-@settings(max_examples=30, deadline=None)
+@tried(30)
 def test_the_error_is_that_of_the_slow_way(
     seed: int, noise: float, groups: Groups, last: int
 ) -> None:
