@@ -17,7 +17,7 @@ from understudy.graph.tables import Tables
 from understudy.schema.domain import Domain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from understudy.schema.domain import Clique
 
@@ -111,18 +111,64 @@ class JunctionTree:
 
 
 def elimination(domain: Domain, cliques: Iterable[Clique], greedy: Greedy) -> list[str]:
-    """Choose an elimination order: least fill-in first, or lightest new clique first."""
-    graph = _neighbours(domain, cliques)
-    costs = {name: _cost(domain, graph, name, greedy) for name in graph}
+    """Choose an elimination order: least fill-in first, or lightest new clique first.
+
+    Columns are numbered by name, and a set of them is an integer with a bit for each.
+    """
+    names = sorted(domain.sizes)
+    sizes, graph = [domain.sizes[n] for n in names], _bits(names, cliques)
+    cost = _fill if greedy == "fill" else _weight
+    costs = {i: cost(sizes, graph, i) for i in range(len(names))}
     order = []
-    while graph:
-        name = min(graph, key=lambda n: (costs[n], n))
-        around = _eliminate(graph, name) - {name}
-        order.append(name)
-        # Only the costs of columns adjacent to a newly joined one change.
-        for other in around.union(*(graph[n] for n in around)):
-            costs[other] = _cost(domain, graph, other, greedy)
+    while costs:
+        i = min(costs, key=costs.__getitem__)
+        del costs[i]
+        order.append(names[i])
+        around = graph[i]
+        changed = around
+        for j in _members(around):
+            graph[j] = (graph[j] | around) & ~(1 << i | 1 << j)
+            if greedy == "fill":
+                # Whoever is next to two that are newly joined has one pair less to join.
+                changed |= graph[j]
+        for j in _members(changed):
+            costs[j] = cost(sizes, graph, j)
     return order
+
+
+def _bits(names: Sequence[str], cliques: Iterable[Clique]) -> list[int]:
+    """Return the neighbours of every column, as bits."""
+    place = {name: i for i, name in enumerate(names)}
+    graph = [0] * len(names)
+    for clique in cliques:
+        whole = sum(1 << place[name] for name in set(clique))
+        for name in clique:
+            graph[place[name]] |= whole
+    return [around & ~(1 << i) for i, around in enumerate(graph)]
+
+
+def _members(bits: int) -> Iterator[int]:
+    while bits:
+        yield (bits & -bits).bit_length() - 1
+        bits &= bits - 1
+
+
+def _weight(sizes: Sequence[int], graph: Sequence[int], i: int) -> tuple[int, int]:
+    """Return the cells of the clique that eliminating a column makes."""
+    weight = sizes[i]
+    for j in _members(graph[i]):
+        weight *= sizes[j]
+    return weight, i
+
+
+def _fill(sizes: Sequence[int], graph: Sequence[int], i: int) -> tuple[int, int, int]:
+    """Return how many pairs eliminating a column joins, and the cells of the clique it makes."""
+    weight, missing, around = sizes[i], 0, graph[i]
+    for j in _members(around):
+        weight *= sizes[j]
+        missing += (around & ~graph[j]).bit_count()
+    # Each column misses itself, and each missing pair is counted from both its ends.
+    return (missing - around.bit_count()) // 2, weight, i
 
 
 def _neighbours(domain: Domain, cliques: Iterable[Clique]) -> dict[str, set[str]]:
@@ -133,16 +179,6 @@ def _neighbours(domain: Domain, cliques: Iterable[Clique]) -> dict[str, set[str]
     for name, around in graph.items():
         around.discard(name)
     return graph
-
-
-def _cost(domain: Domain, graph: dict[str, set[str]], name: str, greedy: Greedy) -> tuple[int, int]:
-    around = graph[name]
-    weight = domain.cells(around) * domain.sizes[name]
-    if greedy == "weight":
-        return weight, 0
-    # Each missing pair is counted from both its ends.
-    missing = sum(len(around - graph[a]) - 1 for a in around)
-    return missing // 2, weight
 
 
 def _eliminate(graph: dict[str, set[str]], name: str) -> set[str]:
@@ -163,8 +199,9 @@ def outer_cliques(
     """
     listed = [domain.clique(c) for c in cliques]
     if order is None:
-        order = best_order(domain, listed)
-    elif sorted(order) != sorted(domain.sizes):
+        found = [_maximal(domain, listed, elimination(domain, listed, g)) for g in GREEDY]
+        return min(found, key=lambda outer: _cells(domain, outer))
+    if sorted(order) != sorted(domain.sizes):
         raise QuestionError("an elimination order must name every column once", got=order)
     return _maximal(domain, listed, order)
 

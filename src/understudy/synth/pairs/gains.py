@@ -4,9 +4,11 @@
 differ by little more than that are shrunk towards their mean (James and Stein, as Lindley has it):
 so the largest of many is not taken at its word.
 
-**Room.**  A model has a limit, and pairs that close a cycle need room.  Those that gain most for
-their room come first (the greedy rule for a knapsack).  Room only grows as pairs are chosen, so
-only the first in line is looked at again.
+**Room.**  A model has a limit, and pairs that close a cycle need room.  What fits is chosen
+greedily, as for a knapsack, in three orders: by gain, by gain for the room, and by gain for its
+square root.  The first is best where a few pairs matter, the others where many do: the one that
+gains most in all is taken.  Room only grows as pairs are chosen, so only the first in line is
+looked at again, and not if it was too much before.
 
 All of this follows from noisy answers and costs nothing.
 """
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
     Gains = Mapping[Clique, float]
 
 
+ORDERS = (0.0, 0.5, 1.0)
+"""The powers of a pair's room that its gain is divided by."""
 CLEAR = 0.95
 """A look's share of the price is enough if this much of the differences of distances is kept."""
 
@@ -112,35 +116,49 @@ def worthwhile(gains: Callable[[int], Gains], most: int) -> Gains:
     return positive(low) if low else {}
 
 
-def roomy(
-    gains: Gains, begun: Sequence[Clique], domain: Domain, *, limit: int, most: int | None = None
-) -> list[Clique]:
-    """Choose the pairs that gain most for their room, beside those ``begun``, up to a limit.
+def roomy(gains: Gains, begun: Sequence[Clique], domain: Domain, *, limit: int) -> list[Clique]:
+    """Choose pairs that gain most in all, beside those ``begun``, in a model up to a limit.
 
-    A pair's gain is divided by the square root of the bytes that it adds: gains alone leave no room
-    for others, and gains for each byte leave out what explains other pairs too.
+    Those come first whose gain is largest, or largest for the room that they need, or for its
+    square root, whichever order gains most in the end.
 
     >>> from understudy.schema import Domain
     >>> sizes = Domain({"a": 2, "b": 3, "c": 50})
     >>> gains = {("a", "b"): 5.0, ("a", "c"): 9.0, ("b", "c"): 10.0}
     >>> roomy(gains, [], sizes, limit=1300)
-    [('a', 'b'), ('a', 'c')]
+    [('b', 'c'), ('a', 'b')]
     """
+    held = model_bytes(domain, begun)
+    needed = {pair: _room(domain, begun, pair, held) for pair in gains}
+    plans = [_packed(gains, needed, begun, domain, limit=limit, power=power) for power in ORDERS]
+    return max(plans, key=lambda plan: math.fsum(gains[pair] for pair in plan))
+
+
+def _room(domain: Domain, chosen: Sequence[Clique], pair: Clique, held: int) -> int:
+    """Return how many bytes a pair adds to a model."""
+    return max(1, model_bytes(domain, [*chosen, pair]) - held)
+
+
+def _packed(
+    gains: Gains,
+    needed: Mapping[Clique, int],
+    begun: Sequence[Clique],
+    domain: Domain,
+    *,
+    limit: int,
+    power: float,
+) -> list[Clique]:
+    """Choose pairs by their gain for a power of the room they need, as long as there is room."""
     chosen, held = list(begun), model_bytes(domain, begun)
-
-    def needed(pair: Clique) -> int:
-        return max(1, model_bytes(domain, [*chosen, pair]) - held)
-
-    queue = [(-gain / math.sqrt(needed(pair)), pair) for pair, gain in gains.items()]
+    queue = [(-gain / needed[pair] ** power, pair, needed[pair]) for pair, gain in gains.items()]
     heapq.heapify(queue)
-    while queue and (most is None or len(chosen) - len(begun) < most):
-        _, pair = heapq.heappop(queue)
-        room = needed(pair)
-        worth = gains[pair] / math.sqrt(room)
-        if held + room > limit:
+    while queue:
+        _, pair, room = heapq.heappop(queue)
+        if held + room > limit or held + (room := _room(domain, chosen, pair, held)) > limit:
             continue
+        worth = gains[pair] / room**power
         if queue and -worth > queue[0][0]:
-            heapq.heappush(queue, (-worth, pair))
+            heapq.heappush(queue, (-worth, pair, room))
             continue
         chosen.append(pair)
         held = model_bytes(domain, chosen)

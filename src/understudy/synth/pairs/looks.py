@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from understudy.graph import Model
     from understudy.public import Progress
     from understudy.synth.measure.compression import Compressed
+    from understudy.synth.pairs.gains import Gains
 
     Expected = Mapping[Clique, NDArray[np.float64]]
 
@@ -323,20 +324,22 @@ class Looks:
             listed = self._worth(expected, free, begun + count)
             return {p: c.weight * (away[p] - c.penalty) for p, c in listed.items()}
 
-        found, (low, high) = worthwhile(gains, len(free)), self._limits
-        if grains:
-            half = -(-len(self._domain) // 2)
-            self.chosen += roomy(found, self.chosen, self._domain, limit=low, most=half)
-            return grains
+        new = self._roomiest(worthwhile(gains, len(free)), away, expected)
+        self.chosen += new[: -(-len(self._domain) // 2)] if grains else new
+        return grains
+
+    def _roomiest(self, found: Gains, away: Gains, expected: Expected) -> list[Clique]:
+        """Choose among the pairs that gain; in the larger model only if it is worth its time."""
+        low, high = self._limits
         new = roomy(found, self.chosen, self._domain, limit=low)
+        gained = math.fsum(found[p] for p in new)
         left = self._noise([*self.chosen, *new], expected)
-        left += math.fsum(max(0.0, away[pair]) for pair in free if pair not in new)
-        if math.fsum(found[p] for p in found if p not in new) > WORTH_ROOM * left:
+        left += math.fsum(max(0.0, away[pair]) for pair in away if pair not in new)
+        if math.fsum(found.values()) - gained > WORTH_ROOM * left:
             more = roomy(found, self.chosen, self._domain, limit=high)
-            if sum(found[p] for p in more) - sum(found[p] for p in new) > WORTH_ROOM * left:
-                new = more
-        self.chosen += new
-        return 0
+            if math.fsum(found[p] for p in more) - gained > WORTH_ROOM * left:
+                return more
+        return new
 
     def _noise(self, pairs: Sequence[Clique], expected: Expected) -> float:
         """Return the error from noise, if these pairs are measured, as selections count rows."""

@@ -1,0 +1,64 @@
+"""Room: of three orders the one is taken that gains most, and the limit is kept."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.audit.effort import tried
+from understudy.graph import Domain, model_bytes
+from understudy.schema.domain import Clique
+from understudy.synth.pairs.gains import ORDERS, roomy
+
+SIZES = Domain({"a": 2, "b": 3, "c": 5, "d": 12, "e": 40})
+PAIRS: list[Clique] = list(itertools.combinations(SIZES.sizes, 2))
+
+
+def obvious(gains: dict[Clique, float], begun: list[Clique], limit: int, power: float) -> float:
+    """Return what a plan gains that looks at every pair anew at every step."""
+    chosen, free = list(begun), dict(gains)
+    while True:
+        held = model_bytes(SIZES, chosen)
+        rooms = {p: max(1, model_bytes(SIZES, [*chosen, p]) - held) for p in free}
+        fitting = [p for p in free if held + rooms[p] <= limit]
+        if not fitting:
+            return math.fsum(gains[p] for p in chosen[len(begun) :])
+        best = min(fitting, key=lambda p: (-gains[p] / rooms[p] ** power, p))
+        chosen.append(best)
+        del free[best]
+
+
+@given(
+    st.dictionaries(st.sampled_from(PAIRS), st.floats(0.01, 100.0)),
+    st.lists(st.sampled_from(PAIRS), unique=True, max_size=3),
+    st.integers(0, 40_000),
+)
+@tried(200)
+def test_the_best_order_is_taken_and_the_limit_kept(
+    gains: dict[Clique, float], begun: list[Clique], limit: int
+) -> None:
+    gains = {p: g for p, g in gains.items() if p not in begun}
+    found = roomy(gains, begun, SIZES, limit=limit)
+    assert len(set(found)) == len(found)
+    assert set(found) <= set(gains)
+    if found:
+        assert model_bytes(SIZES, [*begun, *found]) <= limit
+    gained = math.fsum(gains[p] for p in found)
+    for power in ORDERS:
+        assert gained >= 0.8 * obvious(gains, begun, limit, power)
+
+
+def test_a_few_large_pairs_may_be_worth_more_than_many_small_ones() -> None:
+    gains: dict[Clique, float] = {("d", "e"): 100.0, ("a", "b"): 1.0, ("a", "c"): 1.0}
+    gains |= {("b", "c"): 1.0, ("c", "d"): 1.0, ("a", "d"): 1.0, ("b", "d"): 1.0}
+    limit = model_bytes(SIZES, [("d", "e")]) + 1
+    assert roomy(gains, [], SIZES, limit=limit)[0] == ("d", "e")
+
+
+def test_many_small_pairs_may_be_worth_more_than_a_large_one() -> None:
+    gains: dict[Clique, float] = {("d", "e"): 3.0, ("a", "b"): 2.0, ("b", "c"): 2.0}
+    limit = model_bytes(SIZES, [("d", "e")]) + 1
+    assert set(roomy(gains, [], SIZES, limit=limit)) == {("a", "b"), ("b", "c")}
