@@ -55,7 +55,8 @@ class Shared:
 
 def connect(*place: str, config: dict[str, Any] | None = None, **named: Any) -> Any:
     """Connect as an engine does; whoever wants other settings has a DuckDB of their own."""
-    if config is not None and config["memory_limit"] == memory_limit():
+    usual = {memory_limit(), memory_limit(sparing=True)}
+    if config is not None and config["memory_limit"] in usual:
         return Shared(config)
     return CONNECT(*place, config=config or {}, **named)
 

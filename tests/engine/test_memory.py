@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from understudy.engine import DuckDB
+from understudy.engine import DuckDB, engine_for
 from understudy.engine.duckdb import memory
 from understudy.errors import UsageError
 
@@ -28,6 +28,7 @@ def test_it_is_a_quarter_of_the_machines_and_no_less_than_before(
 ) -> None:
     monkeypatch.setattr(memory, "machine_bytes", lambda: held)
     assert memory.memory_limit() == limit
+    assert memory.memory_limit(sparing=True) == "1200MB"
 
 
 def test_a_container_may_have_less_than_its_machine(
@@ -44,9 +45,10 @@ def test_a_container_may_have_less_than_its_machine(
 
 def test_the_environment_sets_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(memory.VARIABLE, "300MiB")
-    with closing(DuckDB()) as engine:
-        (limit,) = engine.fetch("SELECT current_setting('memory_limit') AS m")["m"]
-    assert limit == "300.0 MiB"
+    for engine in (DuckDB(), engine_for({"a": [1]}, sparing=True)):
+        with closing(engine):
+            (limit,) = engine.fetch("SELECT current_setting('memory_limit') AS m")["m"]
+        assert limit == "300.0 MiB"
 
 
 @pytest.mark.parametrize("said", ["a lot", "8", "-1GB", "8GB; SET x = 1"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from understudy.engine.duckdb import DuckDB
+from understudy.engine.duckdb.memory import memory_limit
 from understudy.engine.sources import SparkTable, source
 from understudy.engine.spark.application import is_frame
 from understudy.engine.spark.engine import Spark
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
     from understudy.engine.engine import Engine
 
 
-def engine_for(data: object) -> Engine:
-    """Open the engine that reads a table, or two."""
+def engine_for(data: object, *, sparing: bool = False) -> Engine:
+    """Open the engine that reads a table, or two; a sparing one leaves memory for the rows read."""
     found = [source(table) if isinstance(table, str) else table for table in tables_of(data)]
     spark = [isinstance(table, SparkTable) or is_frame(table) for table in found]
     masters = {table.master for table in found if isinstance(table, SparkTable) and table.master}
@@ -26,4 +27,6 @@ def engine_for(data: object) -> Engine:
             got="one table of Spark and one of another kind" if not all(spark) else "two clusters",
             allowed="two tables of one Spark application, or none of Spark",
         )
-    return Spark(next((t for t in found if is_frame(t)), found[-1])) if any(spark) else DuckDB()
+    if any(spark):
+        return Spark(next((t for t in found if is_frame(t)), found[-1]))
+    return DuckDB(memory=memory_limit(sparing=True) if sparing else None)

@@ -23,6 +23,15 @@ if TYPE_CHECKING:
     Cells = NDArray[np.int64]
 
 
+ENOUGH_NUMBERS = 1_000_000
+"""Of more rows than this, evenly many have their numbers kept."""
+
+
+def thinned(rows: int) -> int:
+    """Return how many rows there are to each whose numbers are kept."""
+    return 1 + rows // ENOUGH_NUMBERS
+
+
 def read_public(
     data: object, *, delimiter: str = ",", quote: str = '"', encoding: str = "utf-8"
 ) -> dict[str, Array]:
@@ -51,6 +60,8 @@ class PublicTable:
     """The number of each row's person, rising from 0; None without the unit's columns."""
     numbers: dict[str, NDArray[np.float64]]
     """The values of numeric columns, NaN where there is no number."""
+    step: int = 1
+    """Numbers are those of every step-th row: of a long table not all are needed."""
 
     @classmethod
     def read(cls, data: object, *, schema: Schema, unit: AnyUnit) -> PublicTable:
@@ -68,7 +79,7 @@ class PublicTable:
 
     @classmethod
     def _read(cls, data: object, schema: Schema, unit: AnyUnit, *, told: bool) -> PublicTable:
-        with closing(engine_for(data)) as engine:
+        with closing(engine_for(data, sparing=True)) as engine:
             table = CodedTable(engine, data, schema=schema, unit=unit, numbers=True)
             # Sorted by id and codes, so that the order of the file does not matter; rows that are
             # people have no id but their position.
@@ -89,7 +100,8 @@ class PublicTable:
             schema=schema,
             codes={name: found[code] for name, code in table.code.items()},
             people=np.cumsum(first) - 1 if told else None,
-            numbers={name: found[kept] for name, kept in table.number.items()},
+            numbers={n: found[kept][:: thinned(size)].copy() for n, kept in table.number.items()},
+            step=thinned(size),
         )
 
     def __len__(self) -> int:
@@ -128,7 +140,10 @@ class PublicTable:
         return self.people
 
     def take(self, rows: Array) -> PublicTable:
-        """Keep some rows, given by positions or a mask; people keep their order."""
+        """Keep some rows, given by positions or a mask; people keep their order.
+
+        Of a table with the numbers of some rows only, no numbers are kept.
+        """
         people = (
             None if self.people is None else np.unique(self.people[rows], return_inverse=True)[1]
         )
@@ -136,5 +151,5 @@ class PublicTable:
             schema=self.schema,
             codes={n: c[rows] for n, c in self.codes.items()},
             people=people,
-            numbers={n: v[rows] for n, v in self.numbers.items()},
+            numbers={n: v[rows] for n, v in self.numbers.items() if self.step == 1},
         )

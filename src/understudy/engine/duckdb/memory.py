@@ -19,15 +19,17 @@ _CONTROL_GROUPS = (
 )
 
 
-def memory_limit() -> str:
+def memory_limit(*, sparing: bool = False) -> str:
     """Return the limit that the environment sets, or a quarter of the machine's memory.
+
+    A sparing limit is that of a small machine.
 
     >>> memory_limit().endswith("B")
     True
     """
     said = os.environ.get(VARIABLE, "").strip()
     if not said:
-        return f"{max(LEAST, machine_bytes() // PART) // 10**6}MB"
+        return f"{max(LEAST, 0 if sparing else machine_bytes() // PART) // 10**6}MB"
     if not re.fullmatch(r"[1-9][0-9]{0,8}(\.[0-9]+)? ?[KMGT]i?B", said):
         raise UsageError(
             f"the environment variable {VARIABLE} is not a size",

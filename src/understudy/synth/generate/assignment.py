@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from understudy.public import Batch, Batches
 from understudy.schema import Codes
 from understudy.synth.generate.borders import cut_at_borders
+from understudy.synth.generate.holdings import Holdings, numbered, summed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -157,25 +158,42 @@ class Donors:
     def __init__(self, public: PublicTable, by: Sequence[str], rng: np.random.Generator) -> None:
         """Sort public people into a line, and count each one's rows in each cell."""
         self._columns = {name: public.schema.domain[name] for name in by}
-        people, each, codes = self._everybody(public, rng)
-        cells, levels = np.zeros(len(people), dtype=np.int64), [np.zeros(1, dtype=np.int64)]
-        found = [cells]
-        for name, size in self._columns.items():
-            keys, cells = np.unique(cells * size + codes[name], return_inverse=True)
-            found.append(cells + sum(map(len, levels)))
-            levels.append(keys)
-        self._keys = levels[1:]
+        self._keys: list[Ints] = []
         """For each number of columns: a cell's number by one column fewer, and its last code."""
-        main = _commonest(people, cells)
+        held, each = self._held(public, rng)
+        main = held.commonest()
         line = np.lexsort((rng.permutation(len(each)), each, main))
         self._each, self._main = each[line], main[line]
-        place = np.argsort(line)[people]
-        pairs = [np.unique(c * len(line) + place, return_counts=True) for c in found]
-        where, self._donors = np.divmod(np.concatenate([pair for pair, _ in pairs]), len(line))
-        """The donors of every cell, cell after cell."""
-        self._rows = np.concatenate([rows for _, rows in pairs])
-        """The number of rows that each of these donors has in the cell."""
-        self._starts = np.searchsorted(where, np.arange(sum(map(len, levels)) + 1))
+        place = np.argsort(line).astype(np.int32)[held.people]
+        where, self._donors, self._rows = self._by_level(held, place)
+        """The donors of every cell, cell after cell, and the number of rows of each there."""
+        self._starts = np.searchsorted(where, np.arange(sum(map(len, self._keys)) + 2))
+
+    def _held(self, public: PublicTable, rng: np.random.Generator) -> tuple[Holdings, Ints]:
+        """Number the cells that there are; return what everybody has in them, and their sizes."""
+        people, each, codes = self._everybody(public, rng)
+        cells: Ints = np.zeros(len(people), dtype=np.int32)
+        for name, size in self._columns.items():
+            keys, cells = numbered(cells * np.int64(size) + codes[name])
+            self._keys.append(keys)
+        return Holdings.of(people, cells), each
+
+    def _by_level(self, held: Holdings, place: Ints) -> tuple[Ints, Ints, Ints]:
+        """Return cells by no column, by the first, and so on, with their donors and donors' rows.
+
+        A cell by fewer columns holds what the cells within it hold.
+        """
+        within = [np.arange(int(held.cells.max()) + 1)]
+        """The cells by fewer and fewer columns that a cell by all of them lies in."""
+        for size, keys in zip(reversed(self._columns.values()), reversed(self._keys), strict=True):
+            within.append(keys[within[-1]] // size)
+        found, first, count = [], 0, len(self._each)
+        for outer, cells in zip(reversed(within), (1, *map(len, self._keys)), strict=True):
+            pairs, rows = summed(((outer + first) * count)[held.cells] + place, held.rows)
+            found.append((pairs // count, (pairs % count).astype(np.int32), rows))
+            first += cells
+        where, donors, rows = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        return where, donors, rows
 
     def _everybody(
         self, public: PublicTable, rng: np.random.Generator
@@ -190,7 +208,7 @@ class Donors:
             missing = np.setdiff1d(np.arange(size), codes[name])
             people = np.append(people, len(each) + np.arange(len(missing)))
             each = np.append(each, rng.choice(each, len(missing)))
-            codes = {n: np.append(c, np.zeros_like(missing)) for n, c in codes.items()}
+            codes = {n: np.append(c, np.zeros(len(missing), c.dtype)) for n, c in codes.items()}
             codes[name][len(public) :] = missing
         return people, each, codes
 
@@ -275,21 +293,11 @@ class Donors:
         at = ends[low] + (ends[high] - ends[low]) * turns / counts[cells]
         entry = np.clip(np.searchsorted(ends, at, side="right") - 1, low, high - 1)
         part = np.clip((at - ends[entry]) / shares[entry] * PARTS, 0, PARTS - 1)
-        donors = self._donors[entry]
+        donors = self._donors[entry].astype(np.int64)
         # Distinct keys sort the same way on every machine.
         keys = (donors * PARTS + part.astype(np.int64)) * len(rows) + np.arange(len(rows))
         line = np.argsort(keys)
         return rows[line], donors[line]
-
-
-def _commonest(people: Ints, cells: Ints) -> Ints:
-    """Return the cell in which each person has most rows."""
-    size = int(cells.max()) + 1
-    pairs, rows = np.unique(people * size + cells, return_counts=True)
-    pairs = pairs[np.lexsort((rows, pairs // size))]
-    last = np.append(np.flatnonzero(np.diff(pairs // size)), len(pairs) - 1)
-    commonest: Ints = pairs[last] % size
-    return commonest
 
 
 @dataclass(frozen=True, slots=True, eq=False)
