@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from _figures import FIGURES, figure, show
+from _city import write_year
+from _figures import FIGURES, apart, figure, show
 from _people import Case, chicago, planes, sizes_off
+from scale import released
 
 from understudy.budget import Bounding, Budget, Norm, Weights
 from understudy.contests.metrics import trip_score
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
 REPEATS = int(os.environ.get("UNDERSTUDY_BENCH_REPEATS", "5"))
 DELTA = 1e-6
+PUBLIC_TRIPS, PRIVATE_TRIPS = 16_000_000, 1_000_000
 BARS = {("plane", 1.0): 0.7, ("plane", 10.0): 0.45, ("plane-week", 1.0): 0.4}
 BARS |= {("plane-week", 10.0): 0.4}
 
@@ -113,12 +116,24 @@ def compared(name: str, epsilon: float) -> list[dict[str, Any]]:
     return list(FIGURES)
 
 
+def public_year() -> None:
+    """Make a release of a million trips beside a whole public year of the contest's size."""
+    with tempfile.TemporaryDirectory() as folder:
+        public = write_year(Path(folder) / "public", 2019, PUBLIC_TRIPS)
+        private = write_year(Path(folder) / "private", 2020, PRIVATE_TRIPS)
+        took = apart(released, str(private), str(public), "Norm")
+    work = f"{PUBLIC_TRIPS:,} public trips, {PRIVATE_TRIPS:,} private ones"
+    figure(f"{work}: peak memory, GB", took["peak"], "<= 3", meets=took["peak"] <= 3)
+    figure(f"{work}: minutes", took["in all"] / 60)
+
+
 def main() -> None:
     asked = [(name, epsilon) for name in CASES for epsilon in (1.0, 10.0)]
     # Errors do not depend on what else runs, so two at a time.
     with get_context("spawn").Pool(2, maxtasksperchild=1) as pool:
         for found in pool.starmap(compared, asked, chunksize=1):
             FIGURES.extend(found)
+    public_year()
     show()
 
 

@@ -131,6 +131,7 @@ def compared(name: str) -> list[dict[str, Any]]:
     forms: dict[str, Mechanism] = {
         "published": Archetypes(**settings, published=True),
         "Archetypes": Archetypes(**settings),
+        "ten kinds": Archetypes(**settings, kinds=10),
         "AdaGrid": AdaGrid(**case.settings),
     }
     means: dict[tuple[str, float], float] = {}
@@ -143,6 +144,9 @@ def compared(name: str) -> list[dict[str, Any]]:
             figure(f"{where}, its spread", float(np.std([each.score for each in found])))
             if len(case.unit.columns) == 1:
                 tell_people(where, found, case, held=form == "Archetypes" and epsilon == 10)
+        share = means["Archetypes", epsilon] / means["ten kinds", epsilon]
+        work = f"{name}, epsilon {epsilon:g}: Archetypes' score, of that with ten kinds"
+        figure(work, share, ">= 0.99", meets=share >= 0.99)
         gain = means["Archetypes", epsilon] - means["published", epsilon]
         where = f"{name}, epsilon {epsilon:g}: Archetypes above"
         figure(f"{where} published", gain, "> 0", meets=gain > 0)
