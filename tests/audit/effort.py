@@ -32,6 +32,6 @@ def one_in(step: int, cases: Iterable[Any]) -> list[Any]:
 
 
 def tried(examples: int = 100) -> settings:
-    """Choose the number of a property's examples: an audit has all, every run a random quarter."""
+    """Choose the number of a property's examples: an audit has all, every run a quarter."""
     usual = max(5, examples // 4)
     return settings(max_examples=examples if THOROUGH or PLANTED else usual, deadline=None)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from understudy.budget import Unit
 from understudy.engine import DuckDB, engine_for
 from understudy.engine.duckdb import memory
 from understudy.errors import UsageError
+from understudy.public import PublicTable
+from understudy.schema import Integer, Schema
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +31,31 @@ def test_it_is_a_quarter_of_the_machines_and_no_less_than_before(
 ) -> None:
     monkeypatch.setattr(memory, "machine_bytes", lambda: held)
     assert memory.memory_limit() == limit
-    assert memory.memory_limit(sparing=True) == "1200MB"
+
+
+@pytest.mark.parametrize(
+    ("held", "processors", "limit"),
+    [(24 * 10**9, 2, 1200), (24 * 10**9, 5, 3000), (24 * 10**9, 64, 6000), (2 * 10**9, 64, 1200)],
+)
+def test_a_public_table_is_read_sparingly(
+    monkeypatch: pytest.MonkeyPatch, held: int, processors: int, limit: int
+) -> None:
+    monkeypatch.setattr(memory, "machine_bytes", lambda: held)
+    monkeypatch.setattr("os.cpu_count", lambda: processors)
+    seen = []
+
+    def fetched(engine: DuckDB, query: str) -> Any:
+        seen.append(fetch(engine, "SELECT current_setting('memory_limit') AS m")["m"][0])
+        return fetch(engine, query)
+
+    fetch = DuckDB.fetch
+    monkeypatch.setattr(DuckDB, "fetch", fetched)
+    schema = Schema("t", (Integer(name="a", min=0, max=1),))
+    PublicTable.read({"a": [0, 1]}, schema=schema, unit=Unit.each_row())
+    units = {"MiB": 2**20 / 10**6, "GiB": 2**30 / 10**6}
+    told = [float(text.split()[0]) * units[text.split()[1]] for text in seen]
+    assert told
+    assert told == pytest.approx([limit] * len(told), rel=0.05)
 
 
 def test_a_container_may_have_less_than_its_machine(

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import understudy as us
 from tests.audit.effort import tried
 from understudy.public import PublicTable, Within
 from understudy.schema import Array, Codes, Integer, Numeric, Schema
@@ -139,24 +136,3 @@ def test_columns_of_too_many_bins_together_are_drawn_apart() -> None:
     )
     found = Within(table).drawn(table.codes, list(numbers), RNG)
     assert all(known.all() and (values == 7.5).all() for values, known in found.values())
-
-
-def test_of_a_long_table_a_part_of_the_numbers_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every fourth row's are read, and give what every fourth row of all gives."""
-    monkeypatch.setattr("understudy.public.table.ENOUGH_NUMBERS", 100)
-    whole, columns = several(390, 3)
-    told = {name: [str(value) for value in values] for name, values in whole.numbers.items()}
-    read = PublicTable.read(told, schema=whole.schema, unit=us.Unit.each_row())
-    assert read.step == 4
-    assert {len(values) for values in read.numbers.values()} == {98}
-    for name, column in columns.items():
-        assert np.array_equal(column.encode(read.numbers[name]), read.codes[name][::4])
-    assert read.take(np.arange(5)).numbers == {}
-    few = replace(whole, numbers={n: v[::4] for n, v in whole.numbers.items()}, step=4)
-    drawn = [
-        Within(table).drawn(whole.codes, list(columns), np.random.default_rng(1))
-        for table in (whole, few)
-    ]
-    for name in columns:
-        for a, b in zip(drawn[0][name], drawn[1][name], strict=True):
-            assert np.array_equal(a, b)

@@ -11,25 +11,20 @@ import numpy as np
 from understudy.budget import Unit
 from understudy.engine import CodedTable, engine_for, two_tables
 from understudy.errors import MissingColumnError, UsageError
+from understudy.public.packed import packed
 from understudy.public.periods import moved
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from understudy.budget import AnyUnit
     from understudy.graph import Clique
+    from understudy.public.packed import Packed
     from understudy.schema import Array, Schema
 
     Cells = NDArray[np.int64]
-
-
-ENOUGH_NUMBERS = 1_000_000
-"""Of more rows than this, evenly many have their numbers kept."""
-
-
-def thinned(rows: int) -> int:
-    """Return how many rows there are to each whose numbers are kept."""
-    return 1 + rows // ENOUGH_NUMBERS
 
 
 def read_public(
@@ -58,10 +53,8 @@ class PublicTable:
     """The codes of every modelled column."""
     people: NDArray[np.int64] | None
     """The number of each row's person, rising from 0; None without the unit's columns."""
-    numbers: dict[str, NDArray[np.float64]]
+    numbers: Mapping[str, NDArray[np.float64] | Packed]
     """The values of numeric columns, NaN where there is no number."""
-    step: int = 1
-    """Numbers are those of every step-th row: of a long table not all are needed."""
 
     @classmethod
     def read(cls, data: object, *, schema: Schema, unit: AnyUnit) -> PublicTable:
@@ -100,8 +93,7 @@ class PublicTable:
             schema=schema,
             codes={name: found[code] for name, code in table.code.items()},
             people=np.cumsum(first) - 1 if told else None,
-            numbers={n: found[kept][:: thinned(size)].copy() for n, kept in table.number.items()},
-            step=thinned(size),
+            numbers={name: packed(found.pop(kept)) for name, kept in table.number.items()},
         )
 
     def __len__(self) -> int:
@@ -140,10 +132,7 @@ class PublicTable:
         return self.people
 
     def take(self, rows: Array) -> PublicTable:
-        """Keep some rows, given by positions or a mask; people keep their order.
-
-        Of a table with the numbers of some rows only, no numbers are kept.
-        """
+        """Keep some rows, given by positions or a mask; people keep their order."""
         people = (
             None if self.people is None else np.unique(self.people[rows], return_inverse=True)[1]
         )
@@ -151,5 +140,5 @@ class PublicTable:
             schema=self.schema,
             codes={n: c[rows] for n, c in self.codes.items()},
             people=people,
-            numbers={n: v[rows] for n, v in self.numbers.items() if self.step == 1},
+            numbers={n: v[rows] for n, v in self.numbers.items()},
         )

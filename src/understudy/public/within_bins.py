@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from understudy.public.table import thinned
-
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
@@ -25,6 +23,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Mask = NDArray[np.bool_]
 
+ENOUGH_ROWS = 1_000_000
+"""Of more public rows than this, evenly many are taken."""
 MOST_KEYS = 2**62
 """The most combinations of bins that are told apart: what a 64-bit integer can number."""
 
@@ -46,14 +46,14 @@ class Within:
     def __init__(self, public: PublicTable) -> None:
         """Take the values of every column with bins, but for those that the schema would change."""
         self._sizes = {name: public.schema[name].size for name in public.numbers}
-        step = thinned(len(public))
-        self._codes = {n: public.codes[n][::step].astype(np.int64) for n in public.numbers}
+        some = slice(None, None, 1 + len(public) // ENOUGH_ROWS)
+        self._codes = {name: public.codes[name][some].astype(np.int64) for name in public.numbers}
         self._values: dict[str, Array] = {}
         self._has: dict[str, Mask] = {}
         self._sound: dict[str, Mask] = {}
         for name, every in public.numbers.items():
             column = public.schema[name]
-            numbers = kept_numbers(column, self._codes[name], every[:: step // public.step])
+            numbers = kept_numbers(column, self._codes[name], every[some])
             self._has[name] = self._codes[name] < column.ordered_count
             self._sound[name] = ~np.isnan(numbers) | ~self._has[name]
             held = np.nan_to_num(numbers)

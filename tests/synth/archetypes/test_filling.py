@@ -56,7 +56,7 @@ PUBLIC = PublicTable.read(trips(1), schema=SCHEMA, unit=UNIT)
 
 def test_values_are_told_apart_within_a_bin_and_what_is_no_number_is_by_its_code() -> None:
     fares = Values.of(PUBLIC, "fare")
-    numbers, codes = PUBLIC.numbers["fare"], PUBLIC.codes["fare"]
+    numbers, codes = PUBLIC.numbers["fare"][:], PUBLIC.codes["fare"]
     found = fares.numbers[fares.rows]
     inside = (numbers >= 0) & (numbers <= 60)
     assert np.array_equal(found[inside], numbers[inside])

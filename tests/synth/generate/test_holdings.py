@@ -42,10 +42,12 @@ def test_values_are_numbered_as_a_sort_does(values: list[int], at_once: int) -> 
     assert distinct[places].tolist() == values
 
 
-@given(st.lists(st.tuples(st.integers(-9, 9), st.integers(1, 5)), min_size=1))
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(1, 5)), min_size=1), st.booleans())
 @tried(100)
-def test_rows_of_equal_keys_are_added(pairs: list[tuple[int, int]]) -> None:
-    keys, rows = summed(*(np.array(column) for column in zip(*pairs, strict=True)))
+def test_rows_of_equal_keys_are_added(pairs: list[tuple[int, int]], large: bool) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(holdings, "LARGEST", 1 if large else 2**62)
+        keys, rows = summed(*(np.array(column) for column in zip(*pairs, strict=True)))
     added: defaultdict[int, int] = defaultdict(int)
     for key, row in pairs:
         added[key] += row

@@ -12,6 +12,7 @@ from understudy.errors import UsageError
 VARIABLE = "UNDERSTUDY_MEMORY"
 LEAST = 1200 * 10**6
 """What a small machine gives too; DuckDB spills to disk what exceeds it."""
+PER_PROCESSOR = 600 * 10**6
 PART = 4
 _CONTROL_GROUPS = (
     Path("/sys/fs/cgroup/memory.max"),
@@ -22,14 +23,18 @@ _CONTROL_GROUPS = (
 def memory_limit(*, sparing: bool = False) -> str:
     """Return the limit that the environment sets, or a quarter of the machine's memory.
 
-    A sparing limit is that of a small machine.
+    A sparing limit is what its processors need to sort, at least what a small machine gives: it
+    leaves memory for rows that are read.
 
     >>> memory_limit().endswith("B")
     True
     """
     said = os.environ.get(VARIABLE, "").strip()
     if not said:
-        return f"{max(LEAST, 0 if sparing else machine_bytes() // PART) // 10**6}MB"
+        limit = max(LEAST, machine_bytes() // PART)
+        if sparing:
+            limit = min(limit, max(LEAST, PER_PROCESSOR * (os.cpu_count() or 1)))
+        return f"{limit // 10**6}MB"
     if not re.fullmatch(r"[1-9][0-9]{0,8}(\.[0-9]+)? ?[KMGT]i?B", said):
         raise UsageError(
             f"the environment variable {VARIABLE} is not a size",

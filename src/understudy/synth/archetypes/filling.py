@@ -41,7 +41,7 @@ class Values:
     def of(cls, public: PublicTable, name: str) -> Values:
         """Find the distinct values of a column; values that the schema would change are none."""
         column = public.schema[name]
-        numbers = kept_numbers(column, public.codes[name], public.numbers[name])
+        numbers = kept_numbers(column, public.codes[name], public.numbers[name][:])
         known = ~np.isnan(numbers)
         distinct, place = np.unique(numbers[known], return_inverse=True)
         rows = len(distinct) + public.codes[name].astype(np.int64)

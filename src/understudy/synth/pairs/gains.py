@@ -5,10 +5,10 @@ differ by little more than that are shrunk towards their mean (James and Stein, 
 so the largest of many is not taken at its word.
 
 **Room.**  A model has a limit, and pairs that close a cycle need room.  What fits is chosen
-greedily, as for a knapsack, in three orders: by gain, by gain for the room, and by gain for its
-square root.  The first is best where a few pairs matter, the others where many do: the one that
-gains most in all is taken.  Room only grows as pairs are chosen, so only the first in line is
-looked at again, and not if it was too much before.
+greedily, as for a knapsack, in two orders: by gain, and by gain for the square root of the room.
+The first is best where a few pairs matter, the second where many do: the one that gains most in all
+is taken.  As pairs are chosen, others mostly need more room, so only the first in line is looked at
+again.
 
 All of this follows from noisy answers and costs nothing.
 """
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     Gains = Mapping[Clique, float]
 
 
-ORDERS = (0.0, 0.5, 1.0)
+ORDERS = (0.0, 0.5)
 """The powers of a pair's room that its gain is divided by."""
 CLEAR = 0.95
 """A look's share of the price is enough if this much of the differences of distances is kept."""
@@ -119,8 +119,8 @@ def worthwhile(gains: Callable[[int], Gains], most: int) -> Gains:
 def roomy(gains: Gains, begun: Sequence[Clique], domain: Domain, *, limit: int) -> list[Clique]:
     """Choose pairs that gain most in all, beside those ``begun``, in a model up to a limit.
 
-    Those come first whose gain is largest, or largest for the room that they need, or for its
-    square root, whichever order gains most in the end.
+    Those come first whose gain is largest, or largest for the square root of the room that they
+    need, whichever order gains most in the end.
 
     >>> from understudy.schema import Domain
     >>> sizes = Domain({"a": 2, "b": 3, "c": 50})
@@ -129,14 +129,9 @@ def roomy(gains: Gains, begun: Sequence[Clique], domain: Domain, *, limit: int) 
     [('b', 'c'), ('a', 'b')]
     """
     held = model_bytes(domain, begun)
-    needed = {pair: _room(domain, begun, pair, held) for pair in gains}
+    needed = {pair: model_bytes(domain, [*begun, pair]) - held for pair in gains}
     plans = [_packed(gains, needed, begun, domain, limit=limit, power=power) for power in ORDERS]
     return max(plans, key=lambda plan: math.fsum(gains[pair] for pair in plan))
-
-
-def _room(domain: Domain, chosen: Sequence[Clique], pair: Clique, held: int) -> int:
-    """Return how many bytes a pair adds to a model."""
-    return max(1, model_bytes(domain, [*chosen, pair]) - held)
 
 
 def _packed(
@@ -150,16 +145,17 @@ def _packed(
 ) -> list[Clique]:
     """Choose pairs by their gain for a power of the room they need, as long as there is room."""
     chosen, held = list(begun), model_bytes(domain, begun)
-    queue = [(-gain / needed[pair] ** power, pair, needed[pair]) for pair, gain in gains.items()]
+    queue = [(-gain / max(1, needed[pair]) ** power, pair) for pair, gain in gains.items()]
     heapq.heapify(queue)
     while queue:
-        _, pair, room = heapq.heappop(queue)
-        if held + room > limit or held + (room := _room(domain, chosen, pair, held)) > limit:
+        _, pair = heapq.heappop(queue)
+        room = model_bytes(domain, [*chosen, pair]) - held
+        if held + room > limit:
             continue
-        worth = gains[pair] / room**power
+        worth = gains[pair] / max(1, room) ** power
         if queue and -worth > queue[0][0]:
-            heapq.heappush(queue, (-worth, pair, room))
+            heapq.heappush(queue, (-worth, pair))
             continue
         chosen.append(pair)
-        held = model_bytes(domain, chosen)
+        held += room
     return chosen[len(begun) :]

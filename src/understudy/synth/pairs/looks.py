@@ -7,7 +7,7 @@ all others larger by a share 1/2m, which is half of its own noise in all.  So a 
 D > 1½·P.
 
 **Looks.**  A tree comes first.  Then distances of all other pairs are measured, and those that gain
-most for the room they need; what the model then gets wrong is the next look's (`pairs.gains`).
+most in the model's room; what the model then gets wrong is the next look's (`pairs.gains`).
 
 **How noise is shared.**  A marginal of n cells weighs n^⅓ (√n for Laplace noise), which makes the
 noise of all of them least.  Precision per n^⅔ is in the end the same for all pairs: the last query
@@ -331,6 +331,9 @@ class Looks:
     def _roomiest(self, found: Gains, away: Gains, expected: Expected) -> list[Clique]:
         """Choose among the pairs that gain; in the larger model only if it is worth its time."""
         low, high = self._limits
+        if model_bytes(self._domain, self.chosen) > low:
+            # An earlier look found it worth its time.
+            low = high
         new = roomy(found, self.chosen, self._domain, limit=low)
         gained = math.fsum(found[p] for p in new)
         left = self._noise([*self.chosen, *new], expected)

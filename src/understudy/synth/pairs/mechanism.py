@@ -3,7 +3,7 @@
 Every column is measured, and rare codes are merged.  A first look chooses a tree of pairs, each
 worth what columns taken as independent get wrong of it less what noise would, and measures them.
 Further looks measure how far the model so far is from all other pairs, and choose those that gain
-most for the room they need; where nothing is worth its noise, that is all.  What is left of the
+most in the model's room; where nothing is worth its noise, that is all.  What is left of the
 budget measures columns again, as far as that reduces the error more, and all pairs again, so that
 they are equally precise.  Where noise exceeds every pair's signal, columns are measured again in
 place of pairs.  `docs/pairs.md` has the derivation.
