@@ -59,11 +59,11 @@ def packed(numbers: NDArray[np.float64]) -> NDArray[np.float64] | Packed:
     if len(numbers) < LONG:
         return numbers
     values = np.zeros(0)
-    for start in range(0, len(numbers), LONG):
-        values = np.unique(np.append(values, numbers[start : start + LONG]))
+    parts = [numbers[start : start + LONG] for start in range(0, len(numbers), LONG)]
+    for part in parts:
+        values = np.unique(np.append(values, part))
         if len(values) > FEW:
             return numbers
-    parts = range(0, len(numbers), LONG)
     # Not a number comes last, where a search for it ends.
-    places: list[NDArray[Any]] = [np.searchsorted(values, numbers[p : p + LONG]) for p in parts]
-    return Packed(values, np.concatenate([part.astype(np.uint16) for part in places]))
+    places = [np.searchsorted(values, part).astype(np.uint16) for part in parts]
+    return Packed(values, np.concatenate(places))

@@ -14,7 +14,8 @@ from tests.audit.effort import tried
 from tests.synth.crowds import crowd, random_crowd
 from understudy.public import PublicTable
 from understudy.synth.archetypes import matching
-from understudy.synth.archetypes.matching import Key, cells_alike, renumbered
+from understudy.synth.archetypes.matching import Key, cells_alike
+from understudy.synth.generate import numbering
 
 SIZES = {"a": 3, "b": 4, "c": 5}
 WAYS = (("a", "b"), ("b",))
@@ -101,7 +102,7 @@ def test_no_rows_are_given_none() -> None:
 def test_cells_are_the_same_number_just_where_all_columns_are(
     dense: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(matching, "MOST_DENSE", dense)
+    monkeypatch.setattr(numbering, "MOST_DENSE", dense)
     public = random_crowd(rng(4), SIZES, 9)
     codes = {n: rng(5).integers(s, size=30).astype(np.int32) for n, s in SIZES.items()}
     rows = np.arange(3, 30, 2)
@@ -112,11 +113,3 @@ def test_cells_are_the_same_number_just_where_all_columns_are(
     pairs = set(zip(cells, numbers, strict=True))
     assert len(pairs) == len(set(cells)) == len(set(numbers)) == size
     assert sorted(set(numbers)) == list(range(size))
-
-
-@given(st.lists(st.integers(0, 99), min_size=1, max_size=30))
-def test_numbers_keep_their_order_whether_few_or_many_could_be(numbers: list[int]) -> None:
-    few, many = (renumbered(np.array(numbers), size) for size in (100, 2**24 + 1))
-    order = sorted(set(numbers))
-    assert few[0].tolist() == many[0].tolist() == [order.index(n) for n in numbers]
-    assert few[1] == many[1] == len(order)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.audit.effort import tried
 from understudy.synth.generate import holdings
-from understudy.synth.generate.holdings import Holdings, numbered, summed
+from understudy.synth.generate.holdings import Holdings, summed
 
 crowds = st.lists(st.lists(st.integers(0, 6), min_size=1, max_size=9), min_size=1, max_size=9)
 
@@ -30,16 +30,6 @@ def test_rows_are_counted_by_person_and_cell(crowd: list[list[int]], at_once: in
     best = [max(rows.count(cell) for cell in rows) for rows in crowd]
     found = held.commonest().tolist()
     assert [rows.count(c) for rows, c in zip(crowd, found, strict=True)] == best
-
-
-@given(st.lists(st.integers(0, 40), min_size=1), st.integers(1, 50))
-@tried(200)
-def test_values_are_numbered_as_a_sort_does(values: list[int], at_once: int) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(holdings, "AT_ONCE", at_once)
-        distinct, places = numbered(np.array(values))
-    assert distinct.tolist() == sorted(set(values))
-    assert distinct[places].tolist() == values
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(1, 5)), min_size=1), st.booleans())

@@ -13,6 +13,7 @@ VARIABLE = "UNDERSTUDY_MEMORY"
 LEAST = 1200 * 10**6
 """What a small machine gives too; DuckDB spills to disk what exceeds it."""
 PER_PROCESSOR = 600 * 10**6
+"""What each of two processors has where a small machine gives the least."""
 PART = 4
 _CONTROL_GROUPS = (
     Path("/sys/fs/cgroup/memory.max"),

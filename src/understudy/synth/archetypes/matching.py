@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from understudy.synth.generate.numbering import index_type, numbered
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
     Ints = NDArray[np.signedinteger[Any]]
-    Index = type[np.signedinteger[Any]]
-
-MOST_DENSE = 2**24
-"""Numbers up to this size are counted in a dense table."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,39 +27,20 @@ class Key:
     """All codes are below it."""
 
 
-def index_type(size: int) -> Index:
-    """Return the smallest integer type that holds numbers up to a size."""
-    return np.int32 if size < 2**31 else np.int64
-
-
-def renumbered(numbers: Ints, size: int) -> tuple[Ints, int]:
-    """Renumber the distinct numbers below a size in order; return how many there are too.
-
-    >>> renumbered(np.array([7, 2, 7]), 10)
-    (array([1, 0, 1], dtype=int32), 2)
-    """
-    if size > MOST_DENSE:
-        found, anew = np.unique(numbers, return_inverse=True)
-        return anew.astype(index_type(len(found))), len(found)
-    there = np.zeros(size, dtype=bool)
-    there[numbers] = True
-    place = np.cumsum(there, dtype=np.int32) - np.int32(1)
-    return place[numbers], int(there.sum())
-
-
 def cells_alike(by: Sequence[Key], rows: Ints, public: int) -> tuple[Ints, Ints, int]:
     """Number the cells of some synthetic rows and of all public ones; return how many too."""
-    cells, size = np.zeros(len(rows) + public, dtype=np.int64), 1
+    cells: Ints = np.zeros(len(rows) + public, dtype=np.int64)
+    size = 1
     for key in by:
-        # Renumbered before each column, so that a product of many stays small.
-        cells, size = renumbered(cells, size)
-        size *= key.size
+        # Numbered anew before each column, so that a product of many stays small.
+        there, cells = numbered(cells, size)
+        size = len(there) * key.size
         cells = cells.astype(index_type(size))
         cells *= key.size
         cells[: len(rows)] += key.synthetic[rows]
         cells[len(rows) :] += key.public
-    cells, size = renumbered(cells, size)
-    return cells[: len(rows)], cells[len(rows) :], size
+    there, cells = numbered(cells, size)
+    return cells[: len(rows)], cells[len(rows) :], len(there)
 
 
 def public_rows_alike(

@@ -31,7 +31,6 @@ from understudy.graph import check_clique, totals
 from understudy.public import Batches, Shapes, Synthesis, Within
 from understudy.synth.archetypes.description import described
 from understudy.synth.archetypes.filling import Rows
-from understudy.synth.archetypes.matching import renumbered
 from understudy.synth.archetypes.resampling import (
     ArchetypeCounts,
     cast,
@@ -44,6 +43,7 @@ from understudy.synth.archetypes.resampling import (
     within,
 )
 from understudy.synth.generate.assignment import Caps
+from understudy.synth.generate.numbering import numbered
 from understudy.synth.measure.noise_levels import MEAN_SIZE
 from understudy.synth.measure.population import best_cap, meet
 from understudy.synth.measure.rounds import Rounds
@@ -334,7 +334,7 @@ class Archetypes:
         if self.attribute is not None:
             made.codes[self.attribute] = own[who].astype(np.int32)
             made.values.pop(self.attribute, None)
-        return made, renumbered(who, len(people) + 1)[0].astype(np.int64)
+        return made, numbered(who, len(people) + 1)[1].astype(np.int64)
 
     def _as_published(
         self, public: PublicTable, shapes: Shapes, asked: ArchetypeCounts, rng: np.random.Generator

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from understudy.public import Batch, Batches
 from understudy.schema import Codes
 from understudy.synth.generate.borders import cut_at_borders
-from understudy.synth.generate.holdings import Holdings, numbered, summed
+from understudy.synth.generate.holdings import Holdings, summed
+from understudy.synth.generate.numbering import numbered
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -173,9 +174,11 @@ class Donors:
         """Number the cells that there are; return what everybody has in them, and their sizes."""
         people, each, codes = self._everybody(public, rng)
         cells: Ints = np.zeros(len(people), dtype=np.int32)
+        there = 1
         for name, size in self._columns.items():
-            keys, cells = numbered(cells * np.int64(size) + codes[name])
+            keys, cells = numbered(cells * np.int64(size) + codes[name], there * size)
             self._keys.append(keys)
+            there = len(keys)
         return Holdings.of(people, cells), each
 
     def _by_level(self, held: Holdings, place: Ints) -> tuple[Ints, Ints, Ints]:
@@ -183,8 +186,8 @@ class Donors:
 
         A cell by fewer columns holds what the cells within it hold.
         """
+        # The cells by fewer and fewer columns that a cell by all of them lies in.
         within = [np.arange(int(held.cells.max()) + 1)]
-        """The cells by fewer and fewer columns that a cell by all of them lies in."""
         for size, keys in zip(reversed(self._columns.values()), reversed(self._keys), strict=True):
             within.append(keys[within[-1]] // size)
         found, first, count = [], 0, len(self._each)

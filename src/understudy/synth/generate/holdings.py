@@ -17,6 +17,7 @@ Ints = NDArray[np.signedinteger[Any]]
 AT_ONCE = 1 << 20
 """Rows looked at together, up to the end of a person."""
 LARGEST = 2**62
+"""Keys and rows that are one number below this are sorted together."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,20 +46,6 @@ class Holdings:
         last = np.append(np.flatnonzero(np.diff(people)), len(people) - 1)
         commonest: Ints = self.cells[order[last]]
         return commonest
-
-
-def numbered(values: NDArray[np.int64]) -> tuple[Ints, Ints]:
-    """Return the distinct values, sorted, and the place of each value among them.
-
-    >>> values, places = numbered(np.array([30, 10, 30, 20]))
-    >>> values.tolist(), places.tolist()
-    ([10, 20, 30], [2, 0, 2, 1])
-    """
-    if int(values.max(initial=0)) >= max(AT_ONCE, len(values)):
-        return np.unique(values, return_inverse=True)
-    seen = np.zeros(int(values.max(initial=0)) + 1, dtype=bool)
-    seen[values] = True
-    return np.flatnonzero(seen), (np.cumsum(seen, dtype=np.int32) - np.int32(1))[values]
 
 
 def summed(keys: NDArray[np.int64], rows: Ints) -> tuple[NDArray[np.int64], Ints]:

@@ -338,7 +338,7 @@ class Looks:
         gained = math.fsum(found[p] for p in new)
         left = self._noise([*self.chosen, *new], expected)
         left += math.fsum(max(0.0, away[pair]) for pair in away if pair not in new)
-        if math.fsum(found.values()) - gained > WORTH_ROOM * left:
+        if high > low and math.fsum(found.values()) - gained > WORTH_ROOM * left:
             more = roomy(found, self.chosen, self._domain, limit=high)
             if math.fsum(found[p] for p in more) - gained > WORTH_ROOM * left:
                 return more
