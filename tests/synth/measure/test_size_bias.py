@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import understudy as us
 from understudy.door import Measurement
 from understudy.schema import Id, Integer, Schema
+from understudy.synth.measure.noise_levels import UNLIKE_CORRECTED, UNLIKE_LEAST
 from understudy.synth.measure.size_bias import (
     SIZE,
     SizeBias,
@@ -22,6 +23,7 @@ from understudy.synth.measure.size_bias import (
     corrected,
     size_classes,
     summed,
+    with_left,
 )
 from understudy.synth.measure.sizes import Sizes
 from understudy.synth.measure.support import Support
@@ -41,7 +43,7 @@ class Crowd:
     codes: dict[str, NDArray[np.int64]]
 
     @classmethod
-    def made(cls, seed: int, people: int = 4000) -> Crowd:
+    def made(cls, seed: int, people: int = 4000, *, alike: bool = False) -> Crowd:
         rng = np.random.default_rng(seed)
         sizes = np.minimum(1 + rng.pareto(1.0, people).astype(np.int64), 60)
         often = sizes > np.median(np.repeat(sizes, sizes))
@@ -49,7 +51,7 @@ class Crowd:
         codes = {}
         for name in "ab":
             low = rng.choice(CODES, len(person), p=[0.6, 0.2, 0.15, 0.05])
-            codes[name] = np.where(often[person], CODES - 1 - low, low)
+            codes[name] = np.where(often[person] & (not alike), CODES - 1 - low, low)
         return cls(person, codes)
 
     @property
@@ -115,6 +117,24 @@ def test_where_noise_drowns_classes_nothing_is_corrected() -> None:
     bias, crowd = learned(Crowd.made(2), cap=3, noise=1.0)
     over = bias.over(("a", "b"), bias.capped(3), crowd.counts("a", "b"))
     assert over.max() / over.min() > 2
+
+
+def test_people_who_are_alike_are_known_to_be_and_others_are_not_taken_for_it() -> None:
+    alike, _ = learned(Crowd.made(4, alike=True), cap=3, noise=1.0)
+    unlike, _ = learned(Crowd.made(4), cap=3, noise=1.0)
+    assert alike.unlike < UNLIKE_LEAST < UNLIKE_CORRECTED[1] < unlike.unlike
+    # Where noise hides it, nobody is taken to be alike.
+    hidden, _ = learned(Crowd.made(4, alike=True), cap=3, noise=1e3)
+    assert hidden.unlike > UNLIKE_CORRECTED[1]
+
+
+def test_the_bias_that_may_remain_is_small_where_people_are_alike() -> None:
+    m = Measurement(clique=("a",), values=np.ones(CODES), scale=1.0)
+    left, stated = np.ones(CODES), []
+    for alike in (True, False):
+        bias, _ = learned(Crowd.made(4, alike=alike), cap=3, noise=1.0)
+        stated.append(with_left(m, left, bias.left(3.0, 1.0), bias).bias)
+    assert 0 < stated[0] < 0.5 * stated[1]
 
 
 @given(st.lists(st.integers(0, 50), min_size=1, max_size=40).filter(any))

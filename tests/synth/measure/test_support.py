@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import replace
 from typing import Any
@@ -339,7 +340,31 @@ def test_eight_equal_codes_in_four_groups_are_four_pairs() -> None:
     support = supported(column, [50.0] * 8, by=rule(bins=4))
     assert support.codes.tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
     heavy = supported(column, [700.0, *[50.0] * 7], by=rule(bins=4))
-    assert heavy.codes.tolist() == [0, 1, 1, 2, 2, 2, 2, 2]
+    assert heavy.codes.tolist() == [0, 1, 1, 1, 2, 2, 2, 3]
+
+
+def test_what_is_merged_is_as_little_as_any_cut_into_so_many_groups_allows() -> None:
+    rng = np.random.default_rng(5)
+    column = Integer(name="x", min=1, max=9, missing=False)
+    for _ in range(40):
+        noisy, bins = np.ceil(rng.exponential(100, 9)) + 10, int(rng.integers(1, 9))
+        found = supported(column, noisy.tolist(), by=rule(bins=bins))
+
+        def merged(starts: tuple[int, ...], noisy: Floats = noisy) -> float:
+            groups = np.split(noisy, starts)
+            return max((float(g.sum()) for g in groups if len(g) > 1), default=0.0)
+
+        cuts = itertools.combinations(range(1, 9), bins - 1)
+        starts = tuple((np.flatnonzero(np.diff(found.codes)) + 1).tolist())
+        assert merged(starts) == min(merged(cut) for cut in cuts)
+
+
+def test_codes_of_much_mass_are_by_themselves_though_there_are_more_than_groups() -> None:
+    column = Integer(name="fare", min=1, max=39, missing=False)
+    noisy = [1000.0 * 0.9**i for i in range(39)]
+    support = supported(column, noisy, by=rule(bins=32))
+    assert support.codes[:24].tolist() == list(range(24))
+    assert support.merge.size >= 31
 
 
 def test_only_the_largest_codes_are_by_themselves_where_there_are_too_many() -> None:

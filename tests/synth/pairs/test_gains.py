@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.audit.effort import tried
 from understudy.graph import Domain, model_bytes
 from understudy.schema.domain import Clique
-from understudy.synth.pairs.gains import ORDERS, roomy
+from understudy.synth.pairs.gains import ORDERS, roomiest, roomy
 
 SIZES = Domain({"a": 2, "b": 3, "c": 5, "d": 12, "e": 40})
 PAIRS: list[Clique] = list(itertools.combinations(SIZES.sizes, 2))
@@ -86,3 +86,17 @@ def test_a_pair_that_needs_no_room_is_taken() -> None:
     assert limit == model_bytes(sizes, [*path, ("a", "d")])
     assert roomy(gains, path, sizes, limit=limit) == [("a", "d"), ("a", "c")]
     assert roomy({("a", "c"): 5.0}, [*path, ("a", "d")], sizes, limit=limit) == [("a", "c")]
+
+
+def test_a_larger_model_is_used_only_where_it_is_worth_its_time() -> None:
+    gains: dict[Clique, float] = {("a", "b"): 2.0, ("b", "c"): 2.0, ("d", "e"): 3.0}
+    small, large = model_bytes(SIZES, [("d", "e")]) - 1, model_bytes(SIZES, list(gains))
+
+    def chosen(share: float, left: float = 10.0) -> tuple[set[Clique], int]:
+        limits = {small: 0.0, large: share}
+        new, limit = roomiest(gains, [], SIZES, limits=limits, left=lambda _: left)
+        return set(new), limit
+
+    assert chosen(0.29) == (set(gains), large)
+    assert chosen(0.31) == ({("a", "b"), ("b", "c")}, small)
+    assert chosen(0.29, left=12.0) == ({("a", "b"), ("b", "c")}, small)

@@ -19,7 +19,7 @@ from understudy.public import Synthesis, Within
 from understudy.synth.generate.assignment import drawn
 from understudy.synth.generate.rounding import check_rows, rescaled
 from understudy.synth.measure.impossible import zeros_of
-from understudy.synth.measure.noise_levels import UNLIKE_CORRECTED
+from understudy.synth.measure.noise_levels import UNLIKE_CORRECTED, UNLIKE_LEAST
 from understudy.synth.measure.population import PopulationSettings, bound_notes, clipping_norm, meet
 from understudy.synth.measure.size_bias import (
     SizeBias,
@@ -148,7 +148,7 @@ class Compressed:
         """Learn the bias by size from a round whose later answers are by size class."""
         crowd, by_class = self.crowd, answers[len(self.measured) :]
         assert crowd.sizes is not None  # noqa: S101  the classes were made from it
-        length = clipping_norm(answers, price=price)
+        length, unlike = clipping_norm(answers, price=price), UNLIKE_CORRECTED[1]
         bias = SizeBias.of(
             by_class,
             self.supports,
@@ -161,7 +161,7 @@ class Compressed:
         return replace(
             self,
             bias=bias,
-            crowd=replace(crowd, unlike=UNLIKE_CORRECTED[1]),
+            crowd=replace(crowd, unlike=float(np.clip(bias.unlike, UNLIKE_LEAST, unlike))),
             measured=(*self.measured, *(summed(m, len(starts)) for m in by_class)),
             left=(bias.left(length, crowd.repeats),) * len(answers),
         )

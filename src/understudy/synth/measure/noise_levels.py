@@ -36,6 +36,8 @@ UNLIKE = 0.45
 """How much people of different sizes differ, from 0 to 1, where it is unknown."""
 UNLIKE_CORRECTED = (0.1, 0.25)
 """The same where the bias by size is corrected (`measure.size_bias`): for columns and for pairs."""
+UNLIKE_LEAST = 0.05
+"""The same for pairs, where people of different sizes are alike in every column."""
 DROWNED = 0.02
 """The weight of noise beyond a marginal's whole content."""
 TRIED = 24

@@ -13,14 +13,14 @@ each other through S alone.  A later round, measured without S, has weights of i
 clipping norm, the sizes, and how often rows of a person agree.  Dividing counts by ρ removes two
 thirds of the bias or more; what is left is due to people of one class who differ.
 
-P(S|a) is shrunk towards P(S), as far as its noise asks (`_shares`).  Tied by
+P(S|a) is shrunk towards P(S), as far as its noise asks (`_learned`).  Tied by
 ``tests/synth/measure/test_size_bias.py``.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -54,6 +54,8 @@ REMAINS = (0.07, 0.2, 0.45)
 standard deviation, over how much what is left of people varies.  Of planes, taxis, customers, women
 and patients, clipped at five levels each, they are 0.03 to 0.12, 0.07 to 0.25, and 0.2 to 0.5."""
 ITERATIONS, STEPS = 4, 40
+DOUBT = 2.0
+"""How many standard deviations of the noise are allowed for in how much people differ."""
 LEAST = 1e-3
 """The least share of a class that is taken to be counted."""
 
@@ -103,6 +105,8 @@ class SizeBias:
     """By column, P(S|a) for every merged code a."""
     certain: float = 0.0
     """How much of what people of different classes differ by stands out of the noise."""
+    unlike: float = 1.0
+    """How much the codes of people of different classes differ, at the most."""
 
     @classmethod
     def of(
@@ -138,14 +142,21 @@ class SizeBias:
         whole = noise + of_rows + of_left
         off = 1 + away * of_left / whole
         plain = replace(plain, rows=rows * (1 + away * of_rows / whole))
-        shares, certain = {}, []
+        shares, certain, unlike = {}, [], []
         for support, table, m in zip(supports, tables, measured, strict=True):
             merged = np.stack([support.sums(column) for column in table.T], axis=1)
             noises = m.scale * np.sqrt(np.bincount(support.codes, minlength=support.size))
-            told = _shares(merged, noises, off * expected, plain.mix)
-            shares[support.column] = told[0]
-            certain.append(told[1])
-        return replace(plain, off=off, shares=shares, certain=float(np.mean(certain)))
+            told = _learned(merged, noises, off * expected, plain.mix)
+            shares[support.column] = told.shares
+            certain.append(told.certain)
+            unlike.append(told.unlike)
+        return replace(
+            plain,
+            off=off,
+            shares=shares,
+            certain=float(np.mean(certain)),
+            unlike=float(np.mean(unlike)),
+        )
 
     @property
     def mix(self) -> Floats:
@@ -180,13 +191,24 @@ class SizeBias:
         return shares
 
 
-def _shares(counts: Floats, noise: Floats, left: Floats, mix: Floats) -> tuple[Floats, float]:
+class _Learned(NamedTuple):
+    """What a column by size class shows."""
+
+    shares: Floats
+    """P(S|a)."""
+    certain: float
+    """The mean factor of shrinking, by rows."""
+    unlike: float
+    """About the largest deviation of P(S|a) from P(S), relative to it, that the noise allows."""
+
+
+def _learned(counts: Floats, noise: Floats, left: Floats, mix: Floats) -> _Learned:
     """Estimate P(S|a) from noisy counts of (a, S), shrunk towards P(S).
 
     A code of N rows has N·P(S)·(1 + d) of them in a class, and d varies among codes with some
     variance φ, which is what the counts deviate by beyond their noise; the linear estimate of d
-    with the least expected square error multiplies its noisy value by φ/(φ + its variance).  Also
-    return the mean of that factor, by rows.
+    with the least expected square error multiplies its noisy value by φ/(φ + its variance).  φ has
+    an error of its own: squares of noise of variance v deviate by √2·v.
     """
     rows, found = counts / left, np.broadcast_to(mix, counts.shape)
     for _ in range(ITERATIONS):
@@ -198,13 +220,20 @@ def _shares(counts: Floats, noise: Floats, left: Floats, mix: Floats) -> tuple[F
         trust = spread / (spread + variance)
         told = mix * np.maximum(1 + trust * away, 1e-9)
         found = told / told.sum(axis=1, keepdims=True)
-    return found, float((trust * whole * mix).sum() / (whole * mix).sum())
+    most = spread + DOUBT * (2 / weight.sum(axis=0)) ** 0.5
+    return _Learned(
+        shares=found,
+        certain=float((trust * whole * mix).sum() / (whole * mix).sum()),
+        unlike=float(mix @ most) ** 0.5,
+    )
 
 
 def with_left(m: Measurement, left: Floats, classes: Floats, bias: SizeBias) -> Measurement:
     """Return a measurement that says what bounding left of its cells, for a release."""
     corrected, plain = REMAINS[len(m.clique) - 1], REMAINS[-1]
     remains = bias.certain * corrected + (1 - bias.certain) * plain
+    # Each of its columns differs by no more, corrected or not.
+    remains = min(remains, len(m.clique) ** 0.5 * bias.unlike)
     return replace(m, group=None, left=left, bias=remains * spread(classes, bias.rows))
 
 

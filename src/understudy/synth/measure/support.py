@@ -3,8 +3,9 @@
 A code is *supported* if its noisy count is at least a threshold times its noise.  Codes that are
 not are merged: in a list into one *other*; in an ordered column with their neighbours, so that a
 rare age is still an age of about that size.  An ordered column of many supported codes is grouped
-further, into ``bins`` parts of about equal noisy mass.  Where a list's values belong to groups, as
-cities to states, the group of most noisy mass is supported as a whole, and no other group is.
+further, into ``bins`` parts, so that the largest noisy mass that is merged is least.  Where a
+list's values belong to groups, as cities to states, the group of most noisy mass is supported as a
+whole, and no other group is.
 
 On the way back a merged code becomes one of its own codes: a supported one by its noisy count,
 one of the rest by public frequency, or by noisy counts shrunk towards their mean, the more the
@@ -41,6 +42,8 @@ FAINT = 1e-6
 TINY = 1e-200
 SQUARES = {Currency.GDP: 2.0, Currency.PURE: 5.0}
 """The variance of squared noise, in units of the squared variance of the noise."""
+HALVINGS = 50
+"""The number of halvings by which the largest mass of a group is found."""
 DOUBT = 0.5
 """How many standard deviations of the noise's own contribution are subtracted."""
 
@@ -269,14 +272,34 @@ def _neighbours(noisy: Floats, supported: Mask, least: float) -> Ints:
 
 
 def _grouped(parts: Ints, mass: Floats, bins: int) -> Ints:
-    """Merge neighbouring parts into groups of about equal mass, where there are many."""
+    """Merge neighbouring parts where there are many, so that ``bins`` or fewer are left.
+
+    The largest mass that is merged is as small as it can be, so a code of much mass is by itself.
+    """
     if not len(parts) or parts[-1] < bins:
         return parts
-    each = np.bincount(parts, weights=mass)
-    middle = np.cumsum(each) - each / 2
-    groups = np.minimum((bins * middle / max(each.sum(), 1e-9)).astype(np.int64), bins - 1)
-    numbered: Ints = np.unique(groups, return_inverse=True)[1]
-    return numbered[parts]
+    each = np.bincount(parts, weights=mass).tolist()
+    low, high = 0.0, sum(each)
+    found = _packed(each, high)
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        tried = _packed(each, middle)
+        if tried[-1] < bins:
+            found, high = tried, middle
+        else:
+            low = middle
+    return np.array(found)[parts]
+
+
+def _packed(each: Sequence[float], most: float) -> list[int]:
+    """Number groups of neighbours, which have at most so much mass where they are several."""
+    group, held, found = 0, each[0], [0]
+    for mass in each[1:]:
+        held += mass
+        if held > most:
+            group, held = group + 1, mass
+        found.append(group)
+    return found
 
 
 def _likely(

@@ -134,6 +134,33 @@ def roomy(gains: Gains, begun: Sequence[Clique], domain: Domain, *, limit: int) 
     return max(plans, key=lambda plan: math.fsum(gains[pair] for pair in plan))
 
 
+def roomiest(
+    gains: Gains,
+    begun: Sequence[Clique],
+    domain: Domain,
+    *,
+    limits: Mapping[int, float],
+    left: Callable[[Sequence[Clique]], float],
+) -> tuple[list[Clique], int]:
+    """Choose pairs in a model up to the largest of some limits that is worth its time.
+
+    A limit is, if it removes a share of the error ``left`` by what the one before it has room for.
+    Return it too.
+    """
+    found, *larger = limits
+    new = roomy(gains, begun, domain, limit=found)
+    for limit in larger:
+        gained = math.fsum(gains[pair] for pair in new)
+        least = gained + limits[limit] * left(new)
+        if math.fsum(gains.values()) <= least:
+            break
+        more = roomy(gains, begun, domain, limit=limit)
+        if math.fsum(gains[pair] for pair in more) <= least:
+            break
+        found, new = limit, more
+    return new, found
+
+
 def _packed(
     gains: Gains,
     needed: Mapping[Clique, int],

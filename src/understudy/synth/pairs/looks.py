@@ -38,7 +38,7 @@ from understudy.graph import estimate, model_bytes
 from understudy.synth.measure.noise_levels import MEAN_SIZE
 from understudy.synth.measure.weighted_round import WeightedMarginal, weighted_round
 from understudy.synth.pairs.clipped import Clipped, left_by_cap
-from understudy.synth.pairs.gains import distances_noise, noisy_distances, roomy, worthwhile
+from understudy.synth.pairs.gains import distances_noise, noisy_distances, roomiest, worthwhile
 from understudy.synth.pairs.precision import columns_noise, columns_share, filled, pair_weight
 from understudy.synth.select.cliques import gaining
 
@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     from understudy.graph import Model
     from understudy.public import Progress
     from understudy.synth.measure.compression import Compressed
-    from understudy.synth.pairs.gains import Gains
 
     Expected = Mapping[Clique, NDArray[np.float64]]
 
@@ -64,10 +63,9 @@ DROWNED = 0.3
 """No pair is measured where noise alone makes this total variation error."""
 WORTH = 0.1
 """No more pairs are chosen than would pay if the model were this far off."""
-MODEL_LIMITS = (2_000_000, 8_000_000)
-"""The default limits of a model's size, in bytes: in any case, and where that is worth its time."""
-WORTH_ROOM = 0.05
-"""The larger limit is used if it removes this share of the error."""
+MODEL_LIMITS = {2_000_000: 0.0, 8_000_000: 0.05, 24_000_000: 0.09}
+"""The default limits of a model's size, in bytes, and the share of the error that each has to
+remove, beyond the one before it, to be worth its time."""
 GUMBEL = 2 * math.pi / math.sqrt(6)
 """The deviation of the noise that the exponential mechanism adds to a score, for epsilon 1."""
 OTHERS = 1.5
@@ -107,7 +105,7 @@ class Looks:
         pairs = itertools.combinations(self._domain, 2)
         self._pairs = [pair for pair in pairs if self._domain.cells(pair) <= most_cells]
         self._model = self._fitted(None, LOOK_ITERATIONS)
-        self._limits = MODEL_LIMITS if model_limit is None else (model_limit, model_limit)
+        self._limits = MODEL_LIMITS if model_limit is None else {model_limit: 0.0}
 
     def ask(self, progress: Progress) -> None:
         """Choose and measure a tree, choose more pairs, and measure all with what is left."""
@@ -324,25 +322,16 @@ class Looks:
             listed = self._worth(expected, free, begun + count)
             return {p: c.weight * (away[p] - c.penalty) for p, c in listed.items()}
 
-        new = self._roomiest(worthwhile(gains, len(free)), away, expected)
+        def left(new: Sequence[Clique]) -> float:
+            missed = math.fsum(max(0.0, away[pair]) for pair in away if pair not in new)
+            return self._noise([*self.chosen, *new], expected) + missed
+
+        found = worthwhile(gains, len(free))
+        new, room = roomiest(found, self.chosen, self._domain, limits=self._limits, left=left)
+        # What one look found worth its time is so for the next.
+        self._limits = {limit: share for limit, share in self._limits.items() if limit >= room}
         self.chosen += new[: -(-len(self._domain) // 2)] if grains else new
         return grains
-
-    def _roomiest(self, found: Gains, away: Gains, expected: Expected) -> list[Clique]:
-        """Choose among the pairs that gain; in the larger model only if it is worth its time."""
-        low, high = self._limits
-        if model_bytes(self._domain, self.chosen) > low:
-            # An earlier look found it worth its time.
-            low = high
-        new = roomy(found, self.chosen, self._domain, limit=low)
-        gained = math.fsum(found[p] for p in new)
-        left = self._noise([*self.chosen, *new], expected)
-        left += math.fsum(max(0.0, away[pair]) for pair in away if pair not in new)
-        if high > low and math.fsum(found.values()) - gained > WORTH_ROOM * left:
-            more = roomy(found, self.chosen, self._domain, limit=high)
-            if math.fsum(found[p] for p in more) - gained > WORTH_ROOM * left:
-                return more
-        return new
 
     def _noise(self, pairs: Sequence[Clique], expected: Expected) -> float:
         """Return the error from noise, if these pairs are measured, as selections count rows."""
@@ -351,7 +340,7 @@ class Looks:
 
     def _fits(self, pair: Clique) -> bool:
         """Whether the model of what was chosen, and of this pair, is small enough."""
-        return model_bytes(self._domain, [*self.chosen, pair]) <= self._limits[0]
+        return model_bytes(self._domain, [*self.chosen, pair]) <= min(self._limits)
 
     def _worth(
         self, expected: Expected, pairs: Iterable[Clique], count: int
