@@ -65,7 +65,7 @@ class CompressionSettings(PopulationSettings):
     rare: Rare = "neighbours"
     """Whether rare codes of an ordered column are merged with their neighbours or into *other*."""
     bins: int = 32
-    """The maximum number of groups, of about equal mass, of an ordered column."""
+    """The maximum number of groups of an ordered column; codes of much mass are by themselves."""
 
     def rule(self, name: str) -> Rule:
         """Return the rule by which the support of a column is found."""
