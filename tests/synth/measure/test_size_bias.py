@@ -13,20 +13,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import understudy as us
+from tests.synth.planted import listening, silent
 from understudy.door import Measurement
 from understudy.schema import Id, Integer, Schema
+from understudy.synth.measure.compression import Compressed
 from understudy.synth.measure.noise_levels import UNLIKE_CORRECTED, UNLIKE_LEAST
 from understudy.synth.measure.size_bias import (
+    REMAINS,
     SIZE,
     SizeBias,
     by_size_class,
     corrected,
     size_classes,
+    spread,
     summed,
     with_left,
 )
 from understudy.synth.measure.sizes import Sizes
-from understudy.synth.measure.support import Support
+from understudy.synth.measure.support import Rule, Support
 from understudy.synth.measure.weighted_round import WeightedMarginal
 
 if TYPE_CHECKING:
@@ -122,19 +126,74 @@ def test_where_noise_drowns_classes_nothing_is_corrected() -> None:
 def test_people_who_are_alike_are_known_to_be_and_others_are_not_taken_for_it() -> None:
     alike, _ = learned(Crowd.made(4, alike=True), cap=3, noise=1.0)
     unlike, _ = learned(Crowd.made(4), cap=3, noise=1.0)
-    assert alike.unlike < UNLIKE_LEAST < UNLIKE_CORRECTED[1] < unlike.unlike
+    for name in "ab":
+        assert alike.unlike[name] < UNLIKE_LEAST < UNLIKE_CORRECTED[1] < unlike.unlike[name]
     # Where noise hides it, nobody is taken to be alike.
     hidden, _ = learned(Crowd.made(4, alike=True), cap=3, noise=1e3)
-    assert hidden.unlike > UNLIKE_CORRECTED[1]
+    assert min(hidden.unlike.values()) > UNLIKE_CORRECTED[1]
 
 
-def test_the_bias_that_may_remain_is_small_where_people_are_alike() -> None:
-    m = Measurement(clique=("a",), values=np.ones(CODES), scale=1.0)
-    left, stated = np.ones(CODES), []
-    for alike in (True, False):
-        bias, _ = learned(Crowd.made(4, alike=alike), cap=3, noise=1.0)
-        stated.append(with_left(m, left, bias.left(3.0, 1.0), bias).bias)
-    assert 0 < stated[0] < 0.5 * stated[1]
+def stated(bias: SizeBias, *names: str) -> float:
+    """Return the bias that a release states of a marginal of columns, at a cap of 3."""
+    m = Measurement(clique=names, values=np.ones(CODES ** len(names)), scale=1.0)
+    return with_left(m, np.ones(len(m.values)), bias.left(3.0, 1.0), bias).bias
+
+
+def actual(bias: SizeBias, crowd: Crowd, *names: str) -> float:
+    """Return how far corrected counts are off at a cap of 3, by rows, relative to the counts."""
+    each = np.bincount(crowd.person)[crowd.person]
+    true, counted = crowd.counts(*names), crowd.counts(*names, weights=np.minimum(1, 3 / each))
+    found = counted / bias.over(names, bias.left(3.0, 1.0), true)
+    away = (found / found.sum()) / (np.maximum(true, 1e-9) / true.sum()) - 1
+    return float(np.sqrt(away**2 @ true / true.sum()))
+
+
+def test_no_more_bias_is_stated_of_people_who_are_alike_than_remains_of_others() -> None:
+    for noise, sure in ((1.0, True), (1e3, False)):
+        bias, _ = learned(Crowd.made(4, alike=True), cap=3, noise=noise)
+        remains = REMAINS[0] * spread(bias.left(3.0, 1.0), bias.rows)
+        assert (stated(bias, "a") == pytest.approx(remains)) == sure
+
+
+def test_columns_of_no_matter_do_not_make_another_s_bias_look_smaller() -> None:
+    crowd = Crowd.made(5)
+    rng = np.random.default_rng(6)
+    same = {f"c{i}": rng.integers(0, CODES, len(crowd.person)) for i in range(30)}
+    bias, _ = learned(Crowd(crowd.person, crowd.codes | same), cap=3, noise=3.0)
+    for names in (("a",), ("a", "b")):
+        assert actual(bias, crowd, *names) < stated(bias, *names)
+
+
+def test_a_pair_may_differ_where_neither_of_its_columns_does() -> None:
+    crowd = Crowd.made(7)
+    rng = np.random.default_rng(8)
+    each = np.bincount(crowd.person)[crowd.person]
+    a, other = rng.integers(0, 2, len(each)), rng.random(len(each)) < 0.1
+    paired = Crowd(crowd.person, {"a": a, "b": np.where((each > 8) ^ other, a, 1 - a)})
+    bias, _ = learned(paired, cap=3, noise=3.0)
+    assert max(bias.unlike.values()) < UNLIKE_LEAST
+    spread_of_left = spread(bias.left(3.0, 1.0), bias.rows)
+    assert stated(bias, "a", "b") >= REMAINS[1] * spread_of_left
+
+
+@pytest.mark.parametrize(("alike", "epsilon"), [(True, 5.0), (True, 0.3), (False, 5.0)])
+def test_clipping_goes_by_how_much_people_differ(*, alike: bool, epsilon: float) -> None:
+    """Where they are alike, and noise does not hide it, they may be clipped further."""
+    crowd = Crowd.made(9, alike=alike)
+    budget = us.Budget(epsilon=epsilon, delta=1e-6)
+    with listening(crowd.codes, people=crowd.person, bounding=us.Norm(), budget=budget) as door:
+        price = budget.price / 2
+        columns = Compressed.ask(
+            door,
+            None,
+            [WeightedMarginal(clique=(name,)) for name in "ab"],
+            prices={"rows": price / 4, "people": price / 4, "first": price},
+            rule=lambda _: Rule(threshold=3.0, rare="other", most=250, bins=32),
+            progress=silent,
+            by_size=True,
+        )
+    assert (columns.crowd.unlike < UNLIKE_CORRECTED[1]) == (alike and epsilon > 1)
+    assert columns.crowd.unlike <= UNLIKE_CORRECTED[1]
 
 
 @given(st.lists(st.integers(0, 50), min_size=1, max_size=40).filter(any))

@@ -100,3 +100,18 @@ def test_a_larger_model_is_used_only_where_it_is_worth_its_time() -> None:
     assert chosen(0.29) == (set(gains), large)
     assert chosen(0.31) == ({("a", "b"), ("b", "c")}, small)
     assert chosen(0.29, left=12.0) == ({("a", "b"), ("b", "c")}, small)
+
+
+def test_a_limit_that_is_not_worth_it_hides_no_larger_one() -> None:
+    gains: dict[Clique, float] = {("d", "e"): 9.0}
+    whole = model_bytes(SIZES, list(gains))
+    limits = {whole // 4: 0.0, whole // 2: 0.1, whole: 0.1}
+    assert roomiest(gains, [], SIZES, limits=limits, left=lambda _: 10.0) == ([*gains], whole)
+
+
+def test_a_tree_above_the_smallest_limit_does_not_shut_small_pairs_out() -> None:
+    gains: dict[Clique, float] = {("a", "b"): 1.0}
+    tree: list[Clique] = [("d", "e")]
+    limits = {model_bytes(SIZES, tree) - 1: 0.0, model_bytes(SIZES, [*tree, *gains]): 0.5}
+    new, limit = roomiest(gains, tree, SIZES, limits=limits, left=lambda _: 1000.0)
+    assert (new, limit) == ([*gains], max(limits))

@@ -148,7 +148,7 @@ class Compressed:
         """Learn the bias by size from a round whose later answers are by size class."""
         crowd, by_class = self.crowd, answers[len(self.measured) :]
         assert crowd.sizes is not None  # noqa: S101  the classes were made from it
-        length, unlike = clipping_norm(answers, price=price), UNLIKE_CORRECTED[1]
+        length = clipping_norm(answers, price=price)
         bias = SizeBias.of(
             by_class,
             self.supports,
@@ -158,10 +158,11 @@ class Compressed:
             repeats=crowd.repeats,
             error=0.0 if crowd.classes is None else crowd.classes.error,
         )
+        unlike = float(np.mean(np.square([*bias.unlike.values()]))) ** 0.5
         return replace(
             self,
             bias=bias,
-            crowd=replace(crowd, unlike=float(np.clip(bias.unlike, UNLIKE_LEAST, unlike))),
+            crowd=replace(crowd, unlike=min(max(unlike, UNLIKE_LEAST), UNLIKE_CORRECTED[1])),
             measured=(*self.measured, *(summed(m, len(starts)) for m in by_class)),
             left=(bias.left(length, crowd.repeats),) * len(answers),
         )

@@ -19,7 +19,8 @@ P(S|a) is shrunk towards P(S), as far as its noise asks (`_learned`).  Tied by
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import math
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -105,8 +106,9 @@ class SizeBias:
     """By column, P(S|a) for every merged code a."""
     certain: float = 0.0
     """How much of what people of different classes differ by stands out of the noise."""
-    unlike: float = 1.0
-    """How much the codes of people of different classes differ, at the most."""
+    unlike: Mapping[str, float] = field(default_factory=dict)
+    """By column, how much the codes of people of different classes differ, as far as noise shows
+    it, and more where noise hides it."""
 
     @classmethod
     def of(
@@ -142,20 +144,16 @@ class SizeBias:
         whole = noise + of_rows + of_left
         off = 1 + away * of_left / whole
         plain = replace(plain, rows=rows * (1 + away * of_rows / whole))
-        shares, certain, unlike = {}, [], []
+        shares, certain, unlike = {}, [], {}
         for support, table, m in zip(supports, tables, measured, strict=True):
             merged = np.stack([support.sums(column) for column in table.T], axis=1)
             noises = m.scale * np.sqrt(np.bincount(support.codes, minlength=support.size))
             told = _learned(merged, noises, off * expected, plain.mix)
             shares[support.column] = told.shares
             certain.append(told.certain)
-            unlike.append(told.unlike)
+            unlike[support.column] = told.unlike
         return replace(
-            plain,
-            off=off,
-            shares=shares,
-            certain=float(np.mean(certain)),
-            unlike=float(np.mean(unlike)),
+            plain, off=off, shares=shares, certain=float(np.mean(certain)), unlike=unlike
         )
 
     @property
@@ -199,7 +197,7 @@ class _Learned(NamedTuple):
     certain: float
     """The mean factor of shrinking, by rows."""
     unlike: float
-    """About the largest deviation of P(S|a) from P(S), relative to it, that the noise allows."""
+    """How far P(S|a) is from P(S), relative to it: about the most that the noise allows."""
 
 
 def _learned(counts: Floats, noise: Floats, left: Floats, mix: Floats) -> _Learned:
@@ -207,8 +205,7 @@ def _learned(counts: Floats, noise: Floats, left: Floats, mix: Floats) -> _Learn
 
     A code of N rows has N·P(S)·(1 + d) of them in a class, and d varies among codes with some
     variance φ, which is what the counts deviate by beyond their noise; the linear estimate of d
-    with the least expected square error multiplies its noisy value by φ/(φ + its variance).  φ has
-    an error of its own: squares of noise of variance v deviate by √2·v.
+    with the least expected square error multiplies its noisy value by φ/(φ + its variance).
     """
     rows, found = counts / left, np.broadcast_to(mix, counts.shape)
     for _ in range(ITERATIONS):
@@ -220,20 +217,34 @@ def _learned(counts: Floats, noise: Floats, left: Floats, mix: Floats) -> _Learn
         trust = spread / (spread + variance)
         told = mix * np.maximum(1 + trust * away, 1e-9)
         found = told / told.sum(axis=1, keepdims=True)
-    most = spread + DOUBT * (2 / weight.sum(axis=0)) ** 0.5
     return _Learned(
         shares=found,
         certain=float((trust * whole * mix).sum() / (whole * mix).sum()),
-        unlike=float(mix @ most) ** 0.5,
+        unlike=_unlike(away, variance, whole, left, mix),
     )
+
+
+def _unlike(away: Floats, variance: Floats, whole: Floats, left: Floats, mix: Floats) -> float:
+    """Return how much classes differ, at most, from their deviations and the variances of these.
+
+    Codes weigh as the squares of their rows: rare ones have little of an error, and much noise.
+    Since a code's rows were estimated from the same counts, its deviations have less noise.  Where
+    something deviates by d, with noise of variance v, its square has a variance of 2v² + 4vd².
+    """
+    part = left * mix / (left @ mix)
+    noise = variance * (1 - 2 * part + len(part) * part**2)
+    weight = whole**2 / (whole**2).sum()
+    spread = np.maximum((weight * (away**2 - noise)).sum(axis=0), 0.0)
+    error = np.sqrt((weight**2 * (2 * noise**2 + 4 * noise * spread)).sum(axis=0))
+    return math.sqrt(float(mix @ (spread + DOUBT * error)))
 
 
 def with_left(m: Measurement, left: Floats, classes: Floats, bias: SizeBias) -> Measurement:
     """Return a measurement that says what bounding left of its cells, for a release."""
     corrected, plain = REMAINS[len(m.clique) - 1], REMAINS[-1]
+    # Where classes are alike there is little to correct, but people of one class may differ.
+    plain = min(plain, max(corrected, math.hypot(*(bias.unlike[n] for n in m.clique))))
     remains = bias.certain * corrected + (1 - bias.certain) * plain
-    # Each of its columns differs by no more, corrected or not.
-    remains = min(remains, len(m.clique) ** 0.5 * bias.unlike)
     return replace(m, group=None, left=left, bias=remains * spread(classes, bias.rows))
 
 

@@ -14,6 +14,7 @@ noisier they are.  All of this follows from noisy answers and public data, and c
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -272,34 +273,40 @@ def _neighbours(noisy: Floats, supported: Mask, least: float) -> Ints:
 
 
 def _grouped(parts: Ints, mass: Floats, bins: int) -> Ints:
-    """Merge neighbouring parts where there are many, so that ``bins`` or fewer are left.
+    """Merge neighbouring parts where there are more than ``bins``, so that as many are left.
 
     The largest mass that is merged is as small as it can be, so a code of much mass is by itself.
     """
     if not len(parts) or parts[-1] < bins:
         return parts
     each = np.bincount(parts, weights=mass).tolist()
-    low, high = 0.0, sum(each)
-    found = _packed(each, high)
+    low, high, groups = 0.0, sum(each), [list(range(len(each)))]
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         tried = _packed(each, middle)
-        if tried[-1] < bins:
-            found, high = tried, middle
-        else:
+        if len(tried) > bins:
             low = middle
-    return np.array(found)[parts]
+        else:
+            groups, high = tried, middle
+    # Where masses are equal, one more step may have merged more than one pair.
+    while len(groups) < bins:
+        several = [i for i, group in enumerate(groups) if len(group) > 1]
+        most = max(several, key=lambda i: math.fsum(each[part] for part in groups[i]))
+        half = len(groups[most]) // 2
+        groups[most : most + 1] = [groups[most][:half], groups[most][half:]]
+    return np.repeat(np.arange(bins), [len(group) for group in groups])[parts]
 
 
-def _packed(each: Sequence[float], most: float) -> list[int]:
-    """Number groups of neighbours, which have at most so much mass where they are several."""
-    group, held, found = 0, each[0], [0]
-    for mass in each[1:]:
+def _packed(each: Sequence[float], most: float) -> list[list[int]]:
+    """Return groups of neighbours, which have at most so much mass where they are several."""
+    groups, held = [[0]], each[0]
+    for part, mass in enumerate(each[1:], start=1):
         held += mass
         if held > most:
-            group, held = group + 1, mass
-        found.append(group)
-    return found
+            groups.append([])
+            held = mass
+        groups[-1].append(part)
+    return groups
 
 
 def _likely(

@@ -144,10 +144,11 @@ def roomiest(
 ) -> tuple[list[Clique], int]:
     """Choose pairs in a model up to the largest of some limits that is worth its time.
 
-    A limit is, if it removes a share of the error ``left`` by what the one before it has room for.
-    Return it too.
+    A limit is, if it removes a share of the error ``left`` by what a smaller one has room for; one
+    that the pairs ``begun`` exceed is none.  Return the limit too.
     """
-    found, *larger = limits
+    held = model_bytes(domain, begun)
+    found, *larger = [limit for limit in limits if limit >= held] or [max(limits)]
     new = roomy(gains, begun, domain, limit=found)
     for limit in larger:
         gained = math.fsum(gains[pair] for pair in new)
@@ -155,9 +156,8 @@ def roomiest(
         if math.fsum(gains.values()) <= least:
             break
         more = roomy(gains, begun, domain, limit=limit)
-        if math.fsum(gains[pair] for pair in more) <= least:
-            break
-        found, new = limit, more
+        if math.fsum(gains[pair] for pair in more) > least:
+            found, new = limit, more
     return new, found
 
 
