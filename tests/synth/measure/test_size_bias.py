@@ -148,11 +148,12 @@ def actual(bias: SizeBias, crowd: Crowd, *names: str) -> float:
     return float(np.sqrt(away**2 @ true / true.sum()))
 
 
-def test_no_more_bias_is_stated_of_people_who_are_alike_than_remains_of_others() -> None:
+def test_less_bias_is_stated_of_people_who_are_alike_unless_noise_hides_it() -> None:
     for noise, sure in ((1.0, True), (1e3, False)):
         bias, _ = learned(Crowd.made(4, alike=True), cap=3, noise=noise)
         remains = REMAINS[0] * spread(bias.left(3.0, 1.0), bias.rows)
-        assert (stated(bias, "a") == pytest.approx(remains)) == sure
+        assert (0 < stated(bias, "a") < 0.5 * remains) == sure
+        assert (stated(bias, "a") > 2 * remains) != sure
 
 
 def test_columns_of_no_matter_do_not_make_another_s_bias_look_smaller() -> None:

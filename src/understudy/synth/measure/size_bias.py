@@ -242,8 +242,11 @@ def _unlike(away: Floats, variance: Floats, whole: Floats, left: Floats, mix: Fl
 def with_left(m: Measurement, left: Floats, classes: Floats, bias: SizeBias) -> Measurement:
     """Return a measurement that says what bounding left of its cells, for a release."""
     corrected, plain = REMAINS[len(m.clique) - 1], REMAINS[-1]
-    # Where classes are alike there is little to correct, but people of one class may differ.
-    plain = min(plain, max(corrected, math.hypot(*(bias.unlike[n] for n in m.clique))))
+    unlike = math.hypot(*(bias.unlike[name] for name in m.clique))
+    if len(m.clique) == 1:
+        # A pair may depend on sizes where neither of its columns does; a column is no more biased.
+        corrected = min(corrected, unlike)
+    plain = min(plain, max(corrected, unlike))
     remains = bias.certain * corrected + (1 - bias.certain) * plain
     return replace(m, group=None, left=left, bias=remains * spread(classes, bias.rows))
 
