@@ -65,7 +65,7 @@ WORTH = 0.1
 """No more pairs are chosen than would pay if the model were this far off."""
 MODEL_LIMITS = {2_000_000: 0.0, 8_000_000: 0.05, 24_000_000: 0.09}
 """The default limits of a model's size, in bytes, and the share of the error that each has to
-remove, beyond the one before it, to be worth its time."""
+remove, beyond a smaller one, to be worth its time."""
 GUMBEL = 2 * math.pi / math.sqrt(6)
 """The deviation of the noise that the exponential mechanism adds to a score, for epsilon 1."""
 OTHERS = 1.5
