@@ -24,6 +24,8 @@ Case = tuple[JunctionTree, Tables]
 DOMAIN = Domain({"a": 2, "b": 3, "c": 4, "d": 2})
 EVERY: Clique = tuple(DOMAIN.sizes)
 CLIQUES: list[Clique] = [(), ("a",), ("b", "a"), ("c", "b"), ("a", "b", "c"), ("d",), ("b", "d")]
+WIDE = Domain({"a": 6, "b": 12, "c": 15, "d": 8, "e": 10, "f": 5})
+LINKS: list[Clique] = [("a", "b"), ("b", "c"), ("c", "d"), ("d", "e"), ("e", "f")]
 HEAVY = 1e4
 """The weight of the row that holds a total where it is."""
 

@@ -76,8 +76,13 @@ class Descent:
     _from_mean: bool
 
     @classmethod
-    def begin(cls, loss: Objective, potentials: Tables, *, total: float) -> Descent:
-        """Start at the model of some potentials, which are updated in place."""
+    def begin(
+        cls, loss: Objective, potentials: Tables, *, total: float, iterations: int = 0
+    ) -> Descent:
+        """Start at the model of some potentials, which are updated in place.
+
+        ``iterations``: those that it took to find them.
+        """
         check_total(total)
         z, slope = loss.tables(), loss.tables()
         log = propagate(loss.tree, potentials, total=total, out=z)
@@ -94,7 +99,7 @@ class Descent:
             total=total,
             value=loss.value(z.flat),
             least=-np.inf,
-            iterations=0,
+            iterations=iterations,
             _z=z,
             _x=z.flat.copy(),
             _step=1 / max(steepest, 1 / total),
@@ -127,11 +132,7 @@ class Descent:
 
         Also stop when it has fallen by less than the share ``stalled`` since the last check.
         """
-        if not tolerance > 0 or most < 1:
-            raise QuestionError(
-                "a fit needs a tolerance and a number of iterations above 0",
-                got=f"tolerance={tolerance}, most={most}",
-            )
+        check_effort(tolerance, most)
         begun, check, last = 0.0, min(most, CHECK_EVERY), np.inf
         with single_threaded():
             for count in range(1, most + 1):
@@ -232,6 +233,15 @@ def check_total(total: float) -> None:
     """Raise unless a model's total is positive."""
     if not 0 < total < np.inf:
         raise QuestionError("a model's total must be above 0", got=total)
+
+
+def check_effort(tolerance: float, most: int) -> None:
+    """Raise unless a fit may take a step, and may end."""
+    if not tolerance > 0 or most < 1:
+        raise QuestionError(
+            "a fit needs a tolerance and a number of iterations above 0",
+            got=f"tolerance={tolerance}, most={most}",
+        )
 
 
 def potentials_of(tree: JunctionTree, tables: Tables, *, floor: float) -> Tables:

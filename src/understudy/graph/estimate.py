@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from understudy.errors import QuestionError
-from understudy.graph.descent import Descent, check_total, potentials_of
+from understudy.graph.ascent import Ascent
+from understudy.graph.descent import Descent, check_effort, check_total, potentials_of
 from understudy.graph.junction import junction_tree
 from understudy.graph.kernels import spread
 from understudy.graph.model import Model
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from understudy.graph.tables import Tables
     from understudy.schema.domain import Domain
 
+MOST_STEPS = 100
+"""The most steps of the ascent that a descent begins from."""
 FAINT = 1e-6
 """A start gives every possible cell at least this share of its uniform probability."""
 
@@ -72,6 +75,7 @@ def estimate(
     between two checks (ten iterations, later more), or after ``most`` iterations; ``watch`` is
     called with its state.
     """
+    check_effort(tolerance, most)
     cliques = [m.clique for m in measurements] + [z.clique for z in zeros]
     tree = junction_tree(domain, cliques, order=order, limit=limit)
     potentials = _potentials(tree, start, zeros)
@@ -85,8 +89,13 @@ def estimate(
     check_total(size)
     factors = {g: found / size for g, found in read.items() if g is not None}
     known = [m if m.group is None else _divided(m, factors[m.group]) for m in measurements]
-    descent = Descent.begin(objective(tree, known), potentials, total=size)
-    descent.run(tolerance=tolerance, most=most, stalled=stalled, watch=watch)
+    loss, steps = objective(tree, known), 0
+    if loss.by_cells:
+        ascent = Ascent(loss, potentials, total=size)
+        steps = ascent.run(min(most, MOST_STEPS))
+        potentials = ascent.potentials()
+    descent = Descent.begin(loss, potentials, total=size, iterations=steps)
+    descent.run(tolerance=tolerance, most=max(1, most - steps), stalled=stalled, watch=watch)
     found = descent.tables()
     return Fit(
         model=Model(tree, {c: found[c] for c in tree.cliques}),

@@ -74,9 +74,19 @@ class Objective:
     """For each clique of the tree, which of it and its parts were measured cell by cell."""
     rows: Blocks
     singles: Singles
-    """The blocks of ``rows`` whose rows are single cells, all in one: they are many and small."""
+    """Blocks of ``rows`` whose rows are single cells, all in one: they are many and small."""
+    others: Blocks
+    """The other blocks of ``rows``."""
     constant: float
     """The part of the loss that merging makes constant."""
+
+    @property
+    def by_cells(self) -> bool:
+        """Whether something was measured, and every answer is a single cell's."""
+        return bool(self.precisions) and all(
+            isinstance(sums, Sums) and sums.rows == len(sums.cells) and sums.weights.all()
+            for _, sums in self.rows.values()
+        )
 
     def tables(self) -> Tables:
         """Return a vector for a residual or a gradient."""
@@ -87,7 +97,7 @@ class Objective:
         for clique, source in self.sources.items():
             summed(tables[source], source, clique, out=tables[clique])
         self.singles.forward(tables.flat)
-        for number, (clique, sums) in self.rows.items():
+        for number, (clique, sums) in self.others.items():
             tables[number][...] = sums.forward(tables[clique].reshape(-1))
         add(self.answers.flat, -1.0, onto=tables.flat)
 
@@ -106,14 +116,34 @@ class Objective:
         """Turn a residual into the gradient with respect to the tree's tables."""
         for part, precision in self.stretches:
             scale(residual.flat[part], precision)
-        self.singles.backward(residual.flat)
-        for number, (clique, sums) in self.rows.items():
-            slope = sums.backward(residual[number])
-            residual[clique][...] += slope.reshape(residual[clique].shape)
+        return self.gathered(residual)
+
+    def gathered(self, tables: Tables) -> Table:
+        """Give the tree's tables what every other table says of their cells, in place.
+
+        It is the transpose of the sums of ``leave``.
+        """
+        self.singles.backward(tables.flat)
+        for number, (clique, sums) in self.others.items():
+            slope = sums.backward(tables[number])
+            tables[clique][...] += slope.reshape(tables[clique].shape)
         for source, parts in self.parts.items():
-            spreads = (spread(residual[clique], clique, source) for clique in parts)
-            gather(residual[source], spreads, residual[source])
-        return residual.flat[: self.tree.cells]
+            spreads = (spread(tables[clique], clique, source) for clique in parts)
+            gather(tables[source], spreads, tables[source])
+        return tables.flat[: self.tree.cells]
+
+    def places(self) -> Tables:
+        """Return the place of every number in the vector."""
+        found = self.tables()
+        found.flat[...] = np.arange(len(found.flat))
+        return found
+
+    def spread_precisions(self) -> Tables:
+        """Return the precision of every number in the vector; 0 where nothing was measured."""
+        found = self.tables()
+        for part, precision in self.stretches:
+            found.flat[part] = precision
+        return found
 
 
 def objective(tree: JunctionTree, measurements: Sequence[Measurement]) -> Objective:
@@ -152,8 +182,9 @@ def objective(tree: JunctionTree, measurements: Sequence[Measurement]) -> Object
         sources=sources,
         parts=_parts(sources),
         blocks=_blocks(tree, sources, precisions),
-        rows=others,
+        rows=rows,
         singles=singles,
+        others=others,
         constant=constant,
     )
 

@@ -59,7 +59,7 @@ class Sums:
         """Return, for every cell, the weighted sum of its rows' values (the transpose)."""
         if self.rows != len(self.cells):
             values = np.repeat(values, np.diff(self.starts))
-        return _sums_by(self.cells, values * self.weights, self.width)
+        return sums_by(self.cells, values * self.weights, self.width)
 
     def toarray(self) -> Table:
         """Return the dense matrix, rows × cells."""
@@ -78,14 +78,15 @@ class ParcelSums:
 
     def forward(self, table: Table) -> Table:
         """Sum the cells of each row."""
-        return self.sums.forward(_sums_by(self.parcels, table, self.sums.width))
+        return self.sums.forward(sums_by(self.parcels, table, self.sums.width))
 
     def backward(self, values: Table) -> Table:
         """Return, for every cell, the weighted sum of its rows' values (the transpose)."""
         return self.sums.backward(values)[self.parcels]
 
 
-def _sums_by(number: Ints, values: Table, count: int) -> Table:
+def sums_by(number: Ints, values: Table, count: int) -> Table:
+    """Sum the values of each number below ``count``."""
     return np.asarray(np.bincount(number, weights=values, minlength=count), dtype=np.float64)
 
 

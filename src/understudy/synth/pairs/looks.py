@@ -54,16 +54,16 @@ if TYPE_CHECKING:
 
     Expected = Mapping[Clique, NDArray[np.float64]]
 
-MOST_ITERATIONS, LOOK_ITERATIONS = 300, 100
-LOOK_STALLED = 0.005
-"""A look's fit stops when the loss falls more slowly: noise is many times as large."""
+MOST_ITERATIONS, LOOK_ITERATIONS = 130, 60
+STALLED = 0.005
+"""A fit stops when the loss falls more slowly: noise is many times as large."""
 FURTHER = 4
 """The maximum number of looks after the tree."""
 DROWNED = 0.3
 """No pair is measured where noise alone makes this total variation error."""
 WORTH = 0.1
 """No more pairs are chosen than would pay if the model were this far off."""
-MODEL_LIMITS = {2_000_000: 0.0, 8_000_000: 0.05, 24_000_000: 0.09}
+MODEL_LIMITS = {2_000_000: 0.0, 8_000_000: 0.05, 24_000_000: 0.05}
 """The default limits of a model's size, in bytes, and the share of the error that each has to
 remove, beyond a smaller one, to be worth its time."""
 GUMBEL = 2 * math.pi / math.sqrt(6)
@@ -130,9 +130,9 @@ class Looks:
             self._measure(self._last(), self._left)
 
     def settle(self, progress: Progress, more: Iterable[Measurement] = ()) -> Model:
-        """Fit the final model to convergence, to ``more`` measurements too."""
+        """Fit the final model, to ``more`` measurements too."""
         progress("fitting the model", 0)
-        return self._fitted(self._model, MOST_ITERATIONS, more)
+        return self._fitted(self._model, MOST_ITERATIONS, more, stalled=STALLED)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the pairs that were chosen, as plain data."""
@@ -275,7 +275,7 @@ class Looks:
     def _look(self, pairs: Iterable[Clique], price: float) -> None:
         """Measure pairs, all alike, and fit the model to them too."""
         self._measure(dict.fromkeys(pairs, 1.0), price)
-        self._model = self._fitted(self._model, LOOK_ITERATIONS, stalled=LOOK_STALLED)
+        self._model = self._fitted(self._model, LOOK_ITERATIONS, stalled=STALLED)
 
     def _look_further(self, progress: Progress) -> Expected:
         """Choose further pairs, and measure some before others are chosen; return what is expected.

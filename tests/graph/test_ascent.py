@@ -1,0 +1,120 @@
+"""Ascent: potentials near the best fit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from tests.audit.effort import tried
+from tests.graph.brute import DOMAIN, LINKS, WIDE, Table, answers, built, joint, logs, measured
+from understudy.graph import Measurement, estimate, junction_tree
+from understudy.graph.ascent import ENTROPY, Ascent
+from understudy.graph.beliefs import propagate
+from understudy.graph.effects import Effects
+from understudy.graph.objective import Objective, objective
+from understudy.graph.tables import Tables
+
+TOTAL = 1000.0
+
+
+def begun(measurements: list[Measurement], *, total: float = TOTAL) -> Ascent:
+    loss = built(measurements)
+    assume(loss.by_cells)
+    return Ascent(loss, loss.tree.tables(), total=total)
+
+
+def potentials(found: Ascent, dual: Table) -> Tables:
+    tables, out = found.loss.tables(), found.loss.tree.tables()
+    tables.flat[Effects.of(found.loss).places] = dual
+    out.flat[...] = found.loss.gathered(tables)
+    return out
+
+
+def worth(found: Ascent, dual: Table) -> float:
+    """Give the dual by the whole joint table."""
+    places = Effects.of(found.loss).places
+    precision = found.loss.spread_precisions().flat[places]
+    partition = np.log(np.exp(logs((found.loss.tree, potentials(found, dual)))).sum())
+    answers = found.loss.answers.flat[places]
+    return float(TOTAL * partition - dual @ answers + 0.5 * ENTROPY * (dual**2 / precision).sum())
+
+
+def relative_entropy(mass: Table, start: Table) -> float:
+    return float((mass * np.log(mass / start)).sum())
+
+
+@given(measured(), st.integers(1, 12))
+@tried(80)
+def test_the_loss_is_that_of_its_potentials(measurements: list[Measurement], steps: int) -> None:
+    found = begun(measurements)
+    found.run(steps)
+    loss, tables = built(measurements), built(measurements).tables()
+    propagate(loss.tree, found.potentials(), total=TOTAL, out=tables)
+    loss.leave(tables)
+    assert loss.value(tables.flat) == pytest.approx(found.least, rel=1e-6, abs=1e-6)
+
+
+@given(measured(), st.integers(0, 4), st.integers(1, 12))
+@tried(80)
+def test_no_model_is_better_by_more_than_the_gap(
+    measurements: list[Measurement], few: int, more: int
+) -> None:
+    """With entropy: after a few steps, and after more of them, all before it begins anew."""
+    early, late = begun(measurements), begun(measurements)
+    start = joint((early.loss.tree, early.loss.tree.tables()), total=TOTAL)
+    costs = []
+    for found, steps in ((early, few), (late, few + more)):
+        for _ in range(steps):
+            if not found.advance():
+                break
+        mass = joint((found.loss.tree, potentials(found, found.dual)), total=TOTAL)
+        assume(mass.min() > 0)
+        costs.append(found.value + ENTROPY * relative_entropy(mass, start))
+    assert costs[0] - early.gap <= costs[1] * (1 + 1e-7) + 1e-6
+    assert costs[1] - late.gap <= costs[0] * (1 + 1e-7) + 1e-6
+
+
+@given(measured(), st.integers(0, 2**32))
+@tried(60)
+def test_the_slope_is_what_the_dual_changes_by(measurements: list[Measurement], seed: int) -> None:
+    found = begun(measurements)
+    way = np.random.default_rng(seed).normal(0, 1e-4, len(found.dual))
+    change = worth(found, found.dual + way) - worth(found, found.dual - way)
+    rounding = 1e-12 * abs(worth(found, found.dual)) + 1e-9
+    assert change == pytest.approx(2 * float(found.slope @ way), rel=1e-3, abs=rounding)
+
+
+@pytest.mark.parametrize("scale", [1.0, 10.0, 100.0])
+def test_it_ends_near_the_least_loss(scale: float) -> None:
+    """A loop of pairs, where descent alone needs hundreds of iterations."""
+    measurements = answers(WIDE, [*LINKS, ("a", "c")], rows=5000, scale=scale, seed=0)
+    best = estimate(WIDE, measurements, total=5000.0, tolerance=1e-6, most=5000)
+    loss = objective(junction_tree(WIDE, [m.clique for m in measurements]), measurements)
+    found = Ascent(loss, loss.tree.tables(), total=5000.0)
+    assert found.run(100) <= 100
+    assert found.least <= 1.03 * best.loss
+
+
+def test_impossible_cells_stay_impossible() -> None:
+    measurements = answers(DOMAIN, [("a", "b"), ("b", "c")], rows=1000, scale=5.0, seed=0)
+    loss = objective(junction_tree(DOMAIN, [m.clique for m in measurements]), measurements)
+    start = loss.tree.tables()
+    start[loss.tree.cliques[0]][0] = -np.inf
+    found = Ascent(loss, start, total=1000.0)
+    found.run(50)
+    potentials = found.potentials()
+    assert (np.isneginf(potentials.flat) == np.isneginf(start.flat)).all()
+
+
+@pytest.mark.parametrize("scale", [1e-90, 1e-9, 1e9, 1e90])
+def test_no_scale_is_too_small_or_large(scale: float) -> None:
+    measurements = answers(DOMAIN, [("a", "b"), ("b", "c"), ("d",)], rows=1000, scale=5.0, seed=0)
+    told = [Measurement(clique=m.clique, values=m.values, scale=scale) for m in measurements]
+    loss: Objective = objective(junction_tree(DOMAIN, [m.clique for m in told]), told)
+    found = Ascent(loss, loss.tree.tables(), total=1000.0)
+    before = found.value
+    found.run(50)
+    assert np.isfinite(found.potentials().flat).all()
+    assert found.least <= before
