@@ -101,8 +101,11 @@ def cases(draw: st.DrawFn) -> Case:
 
 
 @st.composite
-def measured(draw: st.DrawFn) -> list[Measurement]:
-    """Answers about cells and about weighted sums of them, some cliques twice, some empty."""
+def measured(draw: st.DrawFn, *, most: int | None = None) -> list[Measurement]:
+    """Answers about cells and about weighted sums of them, some cliques twice, some empty.
+
+    ``most`` is how many cells a sum may have; then there are no more sums than cells.
+    """
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     out = []
     for clique in draw(st.lists(st.sampled_from(CLIQUES), min_size=1, max_size=7)):
@@ -111,7 +114,11 @@ def measured(draw: st.DrawFn) -> list[Measurement]:
             out.append(Measurement(clique=clique, values=rng.normal(5, 5, cells), scale=scale))
             continue
         sets = draw(
-            st.lists(st.sets(st.integers(0, cells - 1), min_size=1), min_size=1, max_size=3)
+            st.lists(
+                st.sets(st.integers(0, cells - 1), min_size=1, max_size=most),
+                min_size=1,
+                max_size=3 if most is None else min(3, cells),
+            )
         )
         starts = np.cumsum([0, *map(len, sets)], dtype=np.int64)
         flat = np.array([c for s in sets for c in sorted(s)], dtype=np.int64)

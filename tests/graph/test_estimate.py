@@ -280,7 +280,7 @@ def fitted(measurements: list[Measurement], start: Model | None = None, *, most:
     return estimate(WIDE, measurements, total=5000.0, tolerance=0.01, most=most, start=start)
 
 
-def test_a_smaller_model_is_a_start_that_saves_iterations() -> None:
+def test_a_smaller_model_is_a_start_that_is_nearer_for_the_first_steps() -> None:
     """A chain of pairs, then one more pair that closes a loop, four times over."""
     for seed in range(4):
         measurements = answers(WIDE, [*LINKS, ("a", "c")], rows=5000, scale=10.0, seed=seed)

@@ -1,18 +1,19 @@
-"""Ascent: potentials near the best fit, in tens of steps, to begin a descent from.
+"""Ascent of the dual: potentials near the best fit, in tens of steps, to begin a descent from.
 
 With τ times the relative entropy from some model added to it, the loss has a smooth dual in one
-variable λ a measurement, however large the tree: the model's potentials are those it starts
-from plus Qᵀλ, and what is minimised is
+variable λ for each answer, however large the tree: the model's potentials are those it starts
+from plus Qᵀλ.  To maximise it is to minimise
 
     N·ln Z(Qᵀλ) − ⟨λ, y⟩ + ½ τ Σ λ² / w,          with gradient Qμ − y + τ λ / w,  w = 1/σ².
 
-At any λ the loss plus the entropy is at most ½ Σ w·gradient² above the least.  Steps are those
-of L-BFGS, whose first guess of the curvature's inverse is that of ``understudy.graph.effects``.
-Once the gap is a small share of the loss, the method begins anew from the model it has reached:
-then entropy holds back less and less (a proximal point method), and all that it knows of the
-curvature stays true.
+At any λ the loss plus τ times the entropy is at most ½ Σ w·gradient² above the least.  Steps are
+those of L-BFGS, whose first guess of the curvature's inverse is ``understudy.graph.effects``'.
+Once the gap is a small share of the loss, entropy is measured from the model reached instead: so
+it holds back less and less (a proximal point method), and all that is known of the curvature
+stays true.
 
-Losses on the way rise and fall; the potentials of the least seen are returned.
+Losses on the way rise and fall; potentials of the model of the least loss are returned, without
+cells so rare that a descent could not raise them again.
 ``tests/graph/test_ascent.py`` holds the gradient, the gap and the end.
 """
 
@@ -24,6 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from understudy.graph.beliefs import propagate
+from understudy.graph.descent import potentials_of
 from understudy.graph.effects import Effects, Inverse
 from understudy.graph.kernels import single_threaded
 
@@ -33,22 +35,25 @@ if TYPE_CHECKING:
     from understudy.graph.tables import Tables
 
 ENTROPY = 0.3
-"""τ: what a nat of a row's relative entropy costs, beside half a squared standard error."""
+"""τ at first: the cost of a nat of a row's relative entropy; a squared standard error costs ½."""
 CLOSE = 0.1
-"""The method begins anew once the gap is below this share of the loss."""
+"""Entropy is measured anew once the gap is below this share of the loss."""
 QUICK = 2
-"""Where that took no more steps, entropy is halved."""
+"""Where that took no more steps than this, τ is halved."""
 MEMORY = 20
-"""The number of past steps that the curvature is told from."""
+"""The number of past steps that the curvature is estimated from."""
 PATIENCE, BEGINNINGS, LEAST_FALL = 20, 8, 1e-3
-"""It ends when the loss has not fallen by this share in so many steps, or so many beginnings."""
+"""The method waits for the loss to fall by this share: a step uses up a 20th of its patience, and
+measuring entropy anew an 8th."""
 LONGEST = 20.0
-"""No step moves a potential by more from one measurement."""
+"""The most that one step may change a potential through one answer."""
 SUFFICIENT, SHORTEST = 1e-4, 1e-6
-"""A step is taken if the dual falls by this share of what its slope says; not if too short."""
+"""A step must lower the dual by this share of what its slope promises, and not be too short."""
 FIRST_REFRESH, REFRESH = 4.0, 1.5
-"""The approximate inverse is worked out anew after so many steps, then when they are so many times
-as many."""
+"""The approximate inverse is computed anew after so many steps, then each time their number has
+grown by this factor."""
+FAINT = 1e-6
+"""Every possible cell keeps at least this share of its uniform probability."""
 
 
 class Ascent:
@@ -67,6 +72,8 @@ class Ascent:
         self.dual = np.zeros(len(places))
         self._centre = self.dual
         self._smooth, self.residual = self._evaluated(self.dual)
+        cells = self._seen.flat[: loss.tree.cells] + loss.answers.flat[: loss.tree.cells]
+        self._barred = cells == 0 if np.isneginf(potentials.flat).any() else None
         self.least = self.value
         """The least loss seen."""
         self._best = self.dual
@@ -100,7 +107,7 @@ class Ascent:
                     waited, least = 0.0, self.least
                 if self.gap <= CLOSE * value:
                     waited += 1 / BEGINNINGS
-                    self._begin_anew(soften=count - begun <= QUICK)
+                    self._measure_anew(halve=count - begun <= QUICK)
                     begun = count
                 elif count < refresh:
                     continue
@@ -109,9 +116,13 @@ class Ascent:
         return count
 
     def potentials(self) -> Tables:
-        """Return the potentials of the best model seen."""
-        found = self.loss.tree.tables()
-        self._write(self._best, found)
+        """Return potentials of the best model seen."""
+        tree, tables = self.loss.tree, self.loss.tree.tables()
+        self._write(self._best, self._potentials)
+        propagate(tree, self._potentials, total=self._total, out=tables)
+        found = potentials_of(tree, tables, floor=FAINT / max(map(tree.domain.cells, tree.cliques)))
+        if self._barred is not None:
+            found.flat[self._barred] = -np.inf
         return found
 
     def advance(self) -> bool:
@@ -119,13 +130,13 @@ class Ascent:
         slope = self.slope
         way = self._direction(slope)
         fall = float(slope @ way)
-        before = self._smooth + self._entropy(self.dual)
+        before = self._smooth + self._quadratic(self.dual)
         rounding = 1e-11 * (abs(self._smooth) + abs(float(self.dual @ self._answers)))
         step = min(1.0, LONGEST / max(LONGEST, np.abs(way * self._effects.weights).max(initial=0)))
         while fall < 0 and step > SHORTEST:
             dual = self.dual + step * way
             smooth, residual = self._evaluated(dual)
-            change = smooth + self._entropy(dual) - before
+            change = smooth + self._quadratic(dual) - before
             if change <= SUFFICIENT * step * fall + rounding:
                 break
             # The least of the parabola through both values and the slope.
@@ -149,7 +160,7 @@ class Ascent:
         way = self._inverse @ way
         if self._steps:
             _, bent, curved = self._steps[-1]
-            way *= min(1.0, curved / float(bent @ (self._inverse @ bent)))
+            way *= curved / max(curved, float(bent @ (self._inverse @ bent)))
         for (moved, bent, curved), share in zip(self._steps, reversed(shares), strict=True):
             way += (share - (bent @ way) / curved) * moved
         return way
@@ -168,25 +179,26 @@ class Ascent:
         self._seen.flat[self._effects.places] = dual
         np.add(self._start.flat, self.loss.gathered(self._seen), out=potentials.flat)
 
-    def _entropy(self, dual: Table) -> float:
+    def _quadratic(self, dual: Table) -> float:
         """Return the dual's quadratic part."""
         moved = dual - self._centre
         return 0.5 * float((self._softness * moved) @ moved)
 
-    def _begin_anew(self, *, soften: bool) -> None:
-        """Measure entropy from where the model is now; if ``soften``, at half the price."""
+    def _measure_anew(self, *, halve: bool) -> None:
+        """Measure entropy from the model reached; if ``halve``, at half the price."""
         self._centre = self.dual
-        if soften:
+        if halve:
             self._softness = self._softness / 2
-            softer = [(m, b - self._softness * m) for m, b, _ in self._steps]
+            cheaper = [(m, b - self._softness * m) for m, b, _ in self._steps]
             self._steps.clear()
-            self._steps.extend((m, b, float(m @ b)) for m, b in softer if m @ b > 0)
+            self._steps.extend((m, b, float(m @ b)) for m, b in cheaper if m @ b > 0)
 
     def _refresh(self) -> None:
-        """Work out the approximate inverse where the model is now.
+        """Compute the approximate inverse where the model is now.
 
         Cells of few rows that should have many count as many: along them the curvature grows.
         """
-        rows = np.maximum(self.residual + self._answers, self._answers) / self._effects.weights
-        rows = np.maximum(rows, 0.0)
-        self._inverse = Inverse(self._effects, rows, self._softness, total=self._total)
+        weights = self._effects.weights
+        told = np.maximum(self._answers / weights, 0.0)
+        rows = np.maximum((self.residual + self._answers) / weights, 0.0)
+        self._inverse = Inverse(self._effects, rows, told, self._softness, total=self._total)

@@ -7,11 +7,12 @@ one column alone C is as many times larger as there are copies, and along differ
 the copies it is 0.  Both are why plain gradients crawl.
 
 So a direction is split.  The **effects** of a clique are functions of one of its columns.  For
-the copies i of one code of one column, with n rows, the curvature is diag(d_i) + n·11ᵀ, d_i the
-sum of τ/w over the effect's cells: inverted in closed form.  What is left of a clique's gradient
-without its effects is divided by the diagonal, n + τ/w a cell.  Were columns independent and
-cliques pairs, the split would diagonalise C.  As a sum of terms RᵀD⁻¹R it is positive
-semidefinite whatever the columns are: a bad approximation costs iterations only.
+the copies of one code of one column, of n rows of which copy i holds the share f_i (1, if all its
+cells were measured), the curvature is diag(d) + n·ffᵀ, with d_i the sum of τ/w over the effect's
+cells plus n·f_i·(1 − f_i): inverted in closed form.  What is left of a clique's gradient without
+its effects is divided by the diagonal, the rows of a cell plus τ/w.  Were columns independent and
+cliques pairs, C would be nearly diagonal in this split.  As a sum of terms RᵀD⁻¹R the inverse is
+positive semidefinite whatever the columns are, so that its directions always lead downwards.
 """
 
 from __future__ import annotations
@@ -102,27 +103,39 @@ class Effects:
 
 
 class Inverse:
-    """The approximate inverse of the curvature where so many rows are in every measured cell."""
+    """The approximate inverse of the curvature at a model."""
 
-    def __init__(self, effects: Effects, rows: Table, softness: Table, *, total: float) -> None:
-        """Prepare it for counts of rows, and the τ/w of everything measured."""
+    def __init__(
+        self, effects: Effects, rows: Table, told: Table, softness: Table, *, total: float
+    ) -> None:
+        """Prepare it for the model's rows in every measured cell, and the τ/w of each answer.
+
+        ``told`` are the rows that the answers say: where these are more, they count.
+        """
         least = LEAST * total
         own = np.maximum(softness / effects.weights**2, least)
-        self._effects, self._diagonal = effects, rows + own
+        self._effects, self._diagonal = effects, np.maximum(rows, told) + own
         self._inside = np.maximum(effects.sums(self._diagonal), least)
-        self._own = np.maximum(effects.sums(own), least)
-        counts = effects.by_code(effects.sums(rows)) / effects.copies
-        self._shared = counts / (1 + counts * effects.by_code(1 / self._own))
+        held, codes = effects.sums(rows), np.full(len(effects.copies), least)
+        np.maximum.at(codes, effects.codes, held)
+        share = held / codes[effects.codes]
+        alone = effects.sums(own) + held * np.maximum(0.0, 1 - share)
+        self._alone, self._share = np.maximum(alone, least), share
+        counts = effects.by_code(effects.sums(np.maximum(rows, told))) / effects.copies
+        counts = np.maximum(counts, codes)
+        self._shared = counts / (1 + counts * effects.by_code(share**2 / self._alone))
 
     def __matmul__(self, slope: Table) -> Table:
         """Apply it to a gradient."""
         effects, slope = self._effects, slope / self._effects.weights
         summed = effects.sums(slope)
-        alone = summed / self._own
-        copies = alone - (self._shared * effects.by_code(alone))[effects.codes] / self._own
+        share = self._share / self._alone
+        common = self._shared * effects.by_code(share * summed)
+        copies = summed / self._alone - share * common[effects.codes]
         rest = slope / self._diagonal - effects.spread(summed / self._inside)
         rest -= effects.spread(effects.sums(self._diagonal * rest) / self._inside)
-        return (rest + effects.spread(copies)) / effects.weights
+        found: Table = (rest + effects.spread(copies)) / effects.weights
+        return found
 
 
 def _single_cells(loss: Objective, key: Key) -> tuple[Clique, Ints, Table]:

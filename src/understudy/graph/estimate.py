@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from understudy.errors import QuestionError
-from understudy.graph.ascent import Ascent
+from understudy.graph.ascent import FAINT, Ascent
 from understudy.graph.descent import Descent, check_effort, check_total, potentials_of
 from understudy.graph.junction import junction_tree
 from understudy.graph.kernels import spread
@@ -28,13 +28,14 @@ if TYPE_CHECKING:
     from understudy.graph.descent import Watch
     from understudy.graph.junction import JunctionTree
     from understudy.graph.measurement import Measurement, Zeros
+    from understudy.graph.objective import Objective
     from understudy.graph.tables import Tables
     from understudy.schema.domain import Domain
 
 MOST_STEPS = 100
 """The most steps of the ascent that a descent begins from."""
-FAINT = 1e-6
-"""A start gives every possible cell at least this share of its uniform probability."""
+CONTRADICTED = 30.0
+"""Answers contradict each other, or the ascent has failed, if the loss is more for each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -89,13 +90,10 @@ def estimate(
     check_total(size)
     factors = {g: found / size for g, found in read.items() if g is not None}
     known = [m if m.group is None else _divided(m, factors[m.group]) for m in measurements]
-    loss, steps = objective(tree, known), 0
-    if loss.by_cells:
-        ascent = Ascent(loss, potentials, total=size)
-        steps = ascent.run(min(most, MOST_STEPS))
-        potentials = ascent.potentials()
+    loss = objective(tree, known)
+    potentials, steps = _ascended(loss, potentials, size, min(most - 1, MOST_STEPS))
     descent = Descent.begin(loss, potentials, total=size, iterations=steps)
-    descent.run(tolerance=tolerance, most=max(1, most - steps), stalled=stalled, watch=watch)
+    descent.run(tolerance=tolerance, most=most - steps, stalled=stalled, watch=watch)
     found = descent.tables()
     return Fit(
         model=Model(tree, {c: found[c] for c in tree.cliques}),
@@ -105,6 +103,20 @@ def estimate(
         iterations=descent.iterations,
         factors=factors,
     )
+
+
+def _ascended(loss: Objective, start: Tables, total: float, most: int) -> tuple[Tables, int]:
+    """Return potentials near the best fit, and the steps taken; the start's if nothing is gained.
+
+    Answers that contradict each other drive potentials to extremes, which descent avoids.
+    """
+    if not loss.by_cells:
+        return start, 0
+    ascent = Ascent(loss, start, total=total)
+    steps = ascent.run(most)
+    if ascent.least > CONTRADICTED * len(ascent.dual):
+        return start, 0
+    return ascent.potentials(), steps
 
 
 def _divided(m: Measurement, factor: float) -> Measurement:

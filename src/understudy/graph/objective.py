@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     Blocks = dict[int, tuple[Clique, Sums | ParcelSums]]
     """Measured sums of cells, numbered, each with its clique."""
 
+LEAST_WEIGHT = 1e-50
+"""A cell of less weight says nothing."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Singles:
@@ -84,7 +87,9 @@ class Objective:
     def by_cells(self) -> bool:
         """Whether something was measured, and every answer is a single cell's."""
         return bool(self.precisions) and all(
-            isinstance(sums, Sums) and sums.rows == len(sums.cells) and sums.weights.all()
+            isinstance(sums, Sums)
+            and sums.rows == len(sums.cells)
+            and np.abs(sums.weights).min() > LEAST_WEIGHT
             for _, sums in self.rows.values()
         )
 

@@ -26,7 +26,7 @@ LARGER = 4
 ROUND_ITERATIONS = 100
 ROUND_STALLED = 0.005
 """A round's fit stops when the loss falls more slowly: noise is many times as large."""
-MOST_ITERATIONS, STALLED = 1000, 0.001
+MOST_ITERATIONS = 1000
 
 
 class Growth:
@@ -73,7 +73,7 @@ class Growth:
     def settle(self, progress: Progress) -> Model:
         """Fit the final model to convergence."""
         progress("fitting the model", 0)
-        self.model = self._fitted(self.model, MOST_ITERATIONS, STALLED)
+        self.model = self._fitted(self.model, MOST_ITERATIONS)
         return self.model
 
     @property
