@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import assume, given
@@ -127,6 +129,18 @@ def test_answers_that_contradict_each_other_are_fitted_as_well_as_by_descent_alo
     alone.run(tolerance=1e-6, most=2000)
     assert found.certain
     assert found.loss <= 1.0002 * alone.value
+
+
+def test_where_most_cells_were_measured_it_is_left_to_descent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    measurements = answers(WIDE, LINKS, rows=5000, scale=10.0, seed=0)
+    monkeypatch.setattr(sys.modules[estimate.__module__], "FEW", 0)
+    found = estimate(WIDE, measurements, total=5000.0, most=200)
+    loss = objective(junction_tree(WIDE, [m.clique for m in measurements]), measurements)
+    alone = Descent.begin(loss, loss.tree.tables(), total=5000.0)
+    alone.run(tolerance=1e-3, most=200)
+    assert (found.loss, found.iterations) == (alone.value, alone.iterations)
 
 
 @pytest.mark.parametrize("scale", [1e-90, 1e-9, 1e9, 1e90])

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 MOST_STEPS = 100
 """The most steps of the ascent that a descent begins from."""
+FEW, MORE_CELLS = 20_000, 8
+"""The ascent is for few answers, or where the tree has so many times as many cells: it holds some
+sixty vectors of the answers' number, and what is measured whole needs it least."""
 CONTRADICTED = 30.0
 """Answers contradict each other, or the ascent has failed, if the loss is more for each."""
 
@@ -110,7 +113,8 @@ def _ascended(loss: Objective, start: Tables, total: float, most: int) -> tuple[
 
     Answers that contradict each other drive potentials to extremes, which descent avoids.
     """
-    if not loss.by_cells:
+    answers = sum(loss.answers[key].size for key in loss.precisions)
+    if not loss.by_cells or answers > max(FEW, loss.tree.cells / MORE_CELLS):
         return start, 0
     ascent = Ascent(loss, start, total=total)
     steps = ascent.run(most)
