@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 MOST_STEPS = 100
 """The most steps of the ascent that a descent begins from."""
-FEW, MORE_CELLS = 20_000, 8
+FEW, MORE_CELLS = 200_000, 8
 """The ascent is for few answers, or where the tree has so many times as many cells: it holds some
 sixty vectors of the answers' number, and what is measured whole needs it least."""
 CONTRADICTED = 30.0

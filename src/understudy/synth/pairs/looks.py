@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
     Expected = Mapping[Clique, NDArray[np.float64]]
 
-MOST_ITERATIONS, LOOK_ITERATIONS = 130, 60
+MOST_ITERATIONS, LOOK_ITERATIONS = 300, 100
 STALLED = 0.005
 """A fit stops when the loss falls more slowly: noise is many times as large."""
 FURTHER = 4
