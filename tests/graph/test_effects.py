@@ -100,7 +100,7 @@ def independent(rng: np.random.Generator) -> tuple[Objective, Table, Table]:
     )
     codes = np.array(list(itertools.product(*(range(n) for n in COLUMNS.sizes.values()))))
     chances = np.prod([shares[n][codes[:, i]] for i, n in enumerate(COLUMNS)], axis=0)
-    told = loss.places()
+    told = loss.answers.places()
     indicators = np.zeros((len(codes), len(told.flat)))
     for key in loss.precisions:
         assert isinstance(key, tuple)

@@ -59,7 +59,7 @@ class Effects:
     @classmethod
     def of(cls, loss: Objective) -> Effects:
         """Find the effects of everything that a loss measures, single cells all."""
-        domain, places = loss.tree.domain, loss.places()
+        domain, places = loss.tree.domain, loss.answers.places()
         begins = dict(zip(domain.sizes, np.cumsum([0, *domain.sizes.values()]), strict=False))
         all_places, all_weights = [], []
         cells: list[Ints] = []

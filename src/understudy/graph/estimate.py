@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 MOST_STEPS = 100
 """The most steps of the ascent that a descent begins from."""
 FEW, MORE_CELLS = 200_000, 8
-"""The ascent is for few answers, or where the tree has so many times as many cells: it holds some
-sixty vectors of the answers' number, and what is measured whole needs it least."""
+"""The ascent is for no more answers than this, or where the tree has so many times as many cells:
+it holds some sixty vectors of the answers' number, and what is measured whole needs it least."""
 CONTRADICTED = 30.0
-"""Answers contradict each other, or the ascent has failed, if the loss is more for each."""
+"""Answers contradict each other, or the ascent has failed, if the loss is above this per answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

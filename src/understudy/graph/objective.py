@@ -137,12 +137,6 @@ class Objective:
             gather(tables[source], spreads, tables[source])
         return tables.flat[: self.tree.cells]
 
-    def places(self) -> Tables:
-        """Return the place of every number in the vector."""
-        found = self.tables()
-        found.flat[...] = np.arange(len(found.flat))
-        return found
-
     def spread_precisions(self) -> Tables:
         """Return the precision of every number in the vector; 0 where nothing was measured."""
         found = self.tables()
@@ -213,8 +207,7 @@ def _singles(tables: Tables, rows: Blocks) -> tuple[Singles, Blocks]:
     for number, (clique, sums) in rows.items():
         if isinstance(sums, Sums) and sums.rows == len(sums.cells) == len(np.unique(sums.cells)):
             joined.setdefault(clique, (number, sums))
-    places = Tables(tables.shapes)
-    places.flat[...] = np.arange(len(places.flat))
+    places = tables.places()
     cells = [places[clique].reshape(-1)[sums.cells] for clique, (_, sums) in joined.items()]
     into = [places[number] for number, _ in joined.values()]
     weights = [sums.weights for _, sums in joined.values()]

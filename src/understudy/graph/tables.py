@@ -40,6 +40,12 @@ class Tables:
             for (key, shape), part in zip(shapes.items(), parts, strict=True)
         }
 
+    def places(self) -> Tables:
+        """Return tables of the same shapes that hold their cells' places in the vector."""
+        found = Tables(self.shapes)
+        found.flat[...] = np.arange(len(found.flat))
+        return found
+
     def __getitem__(self, key: Key) -> Table:
         """Return one table, as a view: writing to it writes to the vector."""
         return self.views[key]
