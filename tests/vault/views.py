@@ -58,7 +58,8 @@ def viewed(
     order = [names.index(n) for n in schema.ordering]
     people = {}
     for person, rows in world.people.items():
-        keys = {row: world.hashed(person, ",".join(map(str, row))) for row in rows}
+        number = 1 + int(world.hashed(person, "order")[:8][::-1], 16) % (2**31 - 2)
+        keys = {row: number * mixed(row) % (2**31 - 1) for row in rows}
         held = sorted(rows, key=lambda row: ([row[i] for i in order], keys[row], row))
         codes = {name: [row[i] for row in held] for i, name in enumerate(names)}
         own = (own_of or {}).get(person) or {n: mode(world, person, codes[n]) for n in schema.own}
@@ -78,6 +79,10 @@ def viewed(
             made.append(tuple(told[n] for n in shown))
         people[person] = made
     return Obvious(people, shown, world.key)
+
+
+def mixed(row: Sequence[int]) -> int:
+    return sum(code * 48271**i for i, code in enumerate(row, 1)) % (2**31 - 1)
 
 
 def mode(world: Obvious, person: str, codes: Sequence[int]) -> int:

@@ -1,8 +1,9 @@
 """Derivation: the tables behind a view, in SQL, from each person's own rows alone.
 
 Every window and every group below is within one person, and ties go by the keyed hash of that
-person's id and codes.  So a person's rows in a view are a function of their own rows and the key:
-one person more or less adds or removes exactly their rows.  A table of people has one row a person.
+person's id, and by codes.  So a person's rows in a view are a function of their own rows and the
+key: one person more or less adds or removes exactly their rows.  A table of people has one row a
+person.
 
 Tied by ``tests/vault/test_views.py``: against plain Python, person by person, and one person more
 or less.
@@ -25,6 +26,9 @@ IN_ORDER = frozenset({"first", "last", "persistence", "step", "nth", "previous",
 """What depends on the order of a person's rows."""
 BEFORE = frozenset({"persistence", "step", "previous", "gap"})
 """What depends on the row before."""
+PRIME, FACTOR = 2**31 - 1, 48271
+"""A product of two numbers below the prime has fewer than 63 bits; the factor's powers are all of
+these numbers."""
 
 
 def viewed(table: PrivateTable, view: View | None) -> PrivateTable:
@@ -76,21 +80,39 @@ def _derive(table: PrivateTable, view: View, name: str) -> None:
 def _placed(table: PrivateTable, view: View) -> str:
     """Compose the rows, each with its place in the schema's order and what came before it.
 
-    Rows that are equal in all codes are equal here too, whichever of them comes first.
+    Rows of a person that tie are ordered by a number of the person, the keyed hash of their id,
+    times a number of the row's codes, modulo a prime: hashing every row takes several times as
+    long as all the rest.  Rows that are equal in all codes are equal here too, whichever of them
+    comes first.
     """
     codes = list(table.code.values())
-    written = " || ',' || ".join(f"CAST({code} AS STRING)" for code in codes)
-    named = table.named(f"SELECT * FROM {table.sized}")
-    hashed = f"SELECT k.*, {table.hash_sql(written)} AS h FROM ({named}) AS k"
-    order = ", ".join([*(table.code[c] for c in table.schema.ordering), "h", *codes])
-    placed = (
-        f"SELECT person, n, {', '.join(codes)}, "
-        f"row_number() OVER (PARTITION BY person ORDER BY {order}) AS place FROM ({hashed}) AS t"
+    hashed = table.hash_sql("'order'")
+    sizes = table.named("SELECT person, n FROM sizes")
+    people = (
+        f"SELECT person, n, {_number('h')} AS number "
+        f"FROM (SELECT person, n, {hashed} AS h FROM ({sizes}) AS s) AS k"
     )
+    summed = " + ".join(
+        f"CAST({code} AS BIGINT) * {pow(FACTOR, i, PRIME)} % {PRIME}"
+        for i, code in enumerate(codes, 1)
+    )
+    luck = f"(number * (({summed}) % {PRIME})) % {PRIME} AS luck"
+    rows = f"SELECT r.*, p.n, {luck} FROM rows AS r JOIN ({people}) AS p ON p.person = r.person"
+    order = ", ".join([*(table.code[c] for c in table.schema.ordering), "luck", *codes])
+    window = f"OVER (PARTITION BY person ORDER BY {order})"
     before = {table.code[e.column] for e in view.derived if e.kind in BEFORE}
-    window = "OVER (PARTITION BY person ORDER BY place)"
-    lags = [f"lag({code}) {window} AS before_{code}" for code in sorted(before)]
-    return f"SELECT {', '.join(['q.*', *lags])} FROM ({placed}) AS q"
+    taken = ["person", "n", *codes, f"row_number() {window} AS place"]
+    taken += [f"lag({code}) {window} AS before_{code}" for code in sorted(before)]
+    return f"SELECT {', '.join(taken)} FROM ({rows}) AS t"
+
+
+def _number(hashed: str) -> str:
+    """Compose a number from 1 to below the prime of the first digits of a hash."""
+    digits = [
+        f"CAST(instr('123456789abcdef', substr({hashed}, {i}, 1)) AS BIGINT) * {16 ** (i - 1)}"
+        for i in range(1, 9)
+    ]
+    return f"1 + ({' + '.join(digits)}) % {PRIME - 1}"
 
 
 def _people(table: PrivateTable, derived: Sequence[Derived], rows: str, *, everyone: bool) -> str:
