@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import combinations, pairwise
+from itertools import combinations
 
 import numpy as np
 
@@ -82,7 +82,7 @@ def viewed(
 
 
 def mixed(row: Sequence[int]) -> int:
-    return sum(code * 48271**i for i, code in enumerate(row, 1)) % (2**31 - 1)
+    return sum(code * pow(48271, i, 2**31 - 1) for i, code in enumerate(row, 1)) % (2**31 - 1)
 
 
 def mode(world: Obvious, person: str, codes: Sequence[int]) -> int:
@@ -113,9 +113,8 @@ def _derived(each: Derived, world: Obvious, person: str, codes: Sequence[int], p
 
 def _apart(each: Derived, codes: Sequence[int], domain: Mapping[str, int]) -> int:
     """Work out the class of how far apart rows are."""
-    every = each.kind in {"agreement", "spread"}
-    pairs = list(combinations(codes, 2) if every else pairwise(codes))
-    if each.kind in {"spread", "step"}:
+    pairs = list(combinations(codes, 2))
+    if each.kind == "spread":
         apart = sum(abs(a - b) for a, b in pairs)
         share = apart / max(1, len(pairs)) / (domain[each.column] - 1)
         return 16 if not pairs else (apart > 0) + sum(share > 2 ** (-k / 2) for k in range(1, 15))

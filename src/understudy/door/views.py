@@ -17,12 +17,10 @@ from understudy.schema import Integer
 if TYPE_CHECKING:
     from understudy.schema import Schema
 
-OfPerson = Literal["rows", "mode", "first", "last", "agreement", "persistence", "spread", "step"]
+OfPerson = Literal["rows", "mode", "first", "last", "agreement", "spread"]
 OfRow = Literal["nth", "previous", "gap"]
 OF_PERSON, OF_ROW = get_args(OfPerson), get_args(OfRow)
 CLASSED = frozenset({"rows", "nth"})
-SHARES = frozenset({"agreement", "persistence"})
-DIFFERENCES = frozenset({"spread", "step"})
 OF_SOME_ROW = frozenset({"mode", "first", "last"})
 """What somebody without rows has none of."""
 AFTER_ANOTHER = frozenset({"previous", "gap"})
@@ -42,10 +40,9 @@ class Derived:
 
     Of the person: ``rows``, their number, and of a column the ``mode`` (its most common code),
     the ``first`` and the ``last`` code in the schema's order, the ``agreement`` (the share of pairs
-    of rows with the same code), the ``persistence`` (the share of rows with the code of the row
-    before), the ``spread`` (the mean difference of two rows' codes) and the ``step`` (that of a row
-    and the one before).  Of the row: ``nth``, its place in the schema's order, the code of the
-    ``previous`` row, and the ``gap``, how far the row's own code is from that.
+    of rows with the same code) and the ``spread`` (the mean difference of two rows' codes).  Of the
+    row: ``nth``, its place in the schema's order, the code of the ``previous`` row, and the
+    ``gap``, how far the row's own code is from that.
     """
 
     name: str
@@ -81,9 +78,9 @@ class Derived:
         """Return the declaration of its codes; people without rows have no code of a column."""
         if self.kind in CLASSED:
             size = len(self.starts)
-        elif self.kind in SHARES:
+        elif self.kind == "agreement":
             size = len(SHARES_OF) + 1
-        elif self.kind in DIFFERENCES:
+        elif self.kind == "spread":
             size = len(DIFFERENCES_OF) + 1
         else:
             size = schema[self.column].size + (self.kind in AFTER_ANOTHER)

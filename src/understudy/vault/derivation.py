@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from understudy.door.views import BORDERS, DIFFERENCES, DIFFERENCES_OF, OF_ROW, SHARES_OF, TENTHS
+from understudy.door.views import BORDERS, DIFFERENCES_OF, OF_ROW, SHARES_OF, TENTHS
 from understudy.errors import QuestionError
 
 if TYPE_CHECKING:
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from understudy.door import Derived, View
     from understudy.vault.table import PrivateTable
 
-IN_ORDER = frozenset({"first", "last", "persistence", "step", "nth", "previous", "gap"})
+IN_ORDER = frozenset({"first", "last", "nth", "previous", "gap"})
 """What depends on the order of a person's rows."""
-BEFORE = frozenset({"persistence", "step", "previous", "gap"})
+BEFORE = frozenset({"previous", "gap"})
 """What depends on the row before."""
 PRIME, FACTOR = 2**31 - 1, 48271
 """A product of two numbers below the prime has fewer than 63 bits; the factor's powers are all of
@@ -182,12 +182,8 @@ def _ranked(table: PrivateTable, column: str, name: str) -> str:
 
 
 def _in_order(each: Derived, name: str, table: PrivateTable) -> str:
-    """Compose what is summed up of a person's rows in order."""
+    """Compose a person's first or last code."""
     code = table.code[each.column]
-    if each.kind == "persistence":
-        return f"sum(CASE WHEN {code} = before_{code} THEN 1 ELSE 0 END) AS {name}"
-    if each.kind == "step":
-        return f"sum(abs({code} - coalesce(before_{code}, {code}))) AS {name}"
     place = "1" if each.kind == "first" else "n"
     return f"max(CASE WHEN place = {place} THEN {code} END) AS {name}"
 
@@ -198,12 +194,9 @@ def _of_person(each: Derived, i: int, table: PrivateTable) -> str:
         return _classed("p.n", each.starts)
     if each.kind == "agreement":
         return _share(f"p.y{i}", "CAST(p.n AS DOUBLE) * (p.n - 1)")
-    if each.kind == "persistence":
-        return _share(f"p.x{i}", "CAST(p.n - 1 AS DOUBLE)")
-    if each.kind in DIFFERENCES:
+    if each.kind == "spread":
         most = max(1, table.schema[each.column].size - 1)
-        pairs = "CAST(p.n AS DOUBLE)" if each.kind == "spread" else "CAST(2 AS DOUBLE)"
-        return _difference(f"p.x{i}", f"{pairs} * (p.n - 1) * {most}")
+        return _difference(f"p.x{i}", f"CAST(p.n AS DOUBLE) * (p.n - 1) * {most}")
     return f"CAST(coalesce(p.x{i}, {table.schema[each.column].size}) AS INTEGER)"
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from itertools import combinations
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -11,7 +12,18 @@ from hypothesis import strategies as st
 
 from tests.audit.effort import tried
 from understudy.door.views import DIFFERENCES_OF
-from understudy.synth.lives.habits import SHARES, Habit, agreeing, differing
+from understudy.synth.lives.habits import (
+    FEWER,
+    SELDOM,
+    SELDOM_SHARES,
+    SHARES,
+    Habit,
+    apart,
+    differing,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 @given(st.lists(st.lists(st.integers(0, 5), min_size=1, max_size=7), min_size=1, max_size=6))
@@ -21,35 +33,35 @@ def test_habits_of_rows_are_those_of_the_obvious_version(people: list[list[int]]
     codes = np.array([code for rows in people for code in rows])
     several = [rows for rows in people if len(rows) > 1]
 
-    def mean(of: Any, *, every: bool) -> float:
-        found = []
-        for rows in several:
-            pairs = [
-                (rows[i], rows[j])
-                for i in range(len(rows))
-                for j in (range(i + 1, len(rows)) if every else range(i + 1, min(i + 2, len(rows))))
-            ]
-            found.append(float(np.mean([of(a, b) for a, b in pairs])))
+    def mean(of: Callable[[int, int], float]) -> float:
+        found = [np.mean([of(a, b) for a, b in combinations(rows, 2)]) for rows in several]
         return float(np.mean(found)) if found else 0.0
 
-    def same(a: int, b: int) -> bool:
-        return a == b
-
-    def apart(a: int, b: int) -> int:
-        return abs(a - b)
-
-    assert agreeing(first, codes) == pytest.approx(
-        (mean(same, every=True), mean(same, every=False))
-    )
-    assert differing(first, codes) == pytest.approx(
-        (mean(apart, every=True), mean(apart, every=False))
-    )
+    assert differing(first, codes) == pytest.approx(mean(lambda a, b: a != b))
+    assert apart(first, codes) == pytest.approx(mean(lambda a, b: abs(a - b)))
+    again = np.linspace(0.1, 0.9, 6)
+    expected = mean(lambda a, b: 1 - again[a] * (a == b))
+    assert differing(first, codes, again) == pytest.approx(expected)
 
 
 def test_a_habit_is_read_from_counts_of_people() -> None:
     counts = np.zeros(len(SHARES) + 1)
     counts[[0, -2, -1]] = 30, 10, 1000
-    assert Habit.of([counts, counts], ordered=False).step == pytest.approx(0.75)
-    counts = np.zeros(len(DIFFERENCES_OF) + 1)
-    counts[[0, -2]] = 10, 10
-    assert Habit.of([counts], ordered=True).apart == pytest.approx(DIFFERENCES_OF[-1] / 2)
+    apart = np.zeros(len(DIFFERENCES_OF) + 1)
+    apart[[0, -2]] = 10, 10
+    assert Habit.of([counts]).differ == pytest.approx(0.75)
+    found = Habit.of([counts, apart])
+    assert (found.differ, found.apart) == pytest.approx((0.75, DIFFERENCES_OF[-1] / 2))
+
+
+@given(st.lists(st.integers(0, 12), min_size=40, max_size=60), st.integers(0, 2**32))
+@tried(40)
+def test_merged_classes_say_about_how_often_rows_agree(people: list[int], seed: int) -> None:
+    """Whatever the shares of people are, no class is off by more than its half."""
+    shares = np.array([0.0, *(np.arange(10) + np.random.default_rng(seed).random(10)) / 10, 1.0])
+    several = [each for each in people if each < 12]
+    counts = np.bincount(FEWER[people], minlength=len(SHARES) + 1).astype(float)
+    if several:
+        assert Habit.of([counts]).differ == pytest.approx(1 - shares[several].mean(), abs=0.2)
+    assert len(SHARES) == FEWER[-1]
+    assert len(SELDOM_SHARES) == SELDOM[-1]

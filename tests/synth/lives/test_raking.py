@@ -47,7 +47,7 @@ def off_by_place(place: Any, codes: Any) -> float:
 def test_rows_agree_as_often_as_wanted_and_keep_their_pairs(agreeing: float) -> None:
     """Places change at random, so that much agreement and the pairs contradict each other."""
     place = places()
-    codes = drawn(place, habit=Habit(ordered=False, apart=1 - agreeing, step=None))
+    codes = drawn(place, habit=Habit(1 - agreeing))
     pairs = [(i, j) for i in range(5) for j in range(i)]
     found = np.mean([np.mean(codes[:, i] == codes[:, j]) for i, j in pairs])
     assert found == pytest.approx(agreeing, abs=0.03)
@@ -65,7 +65,7 @@ def test_what_follows_what_comes_out_with_the_pairs() -> None:
         table=np.ones((2, 3)),
         shape=(2,),
         steps=steps,
-        habit=Habit(ordered=False, apart=1 - float(agreeing), step=1 - 0.2 / 3),
+        habit=Habit(1 - float(agreeing)),
         support=support(3),
         size=3,
     )
@@ -76,22 +76,25 @@ def test_what_follows_what_comes_out_with_the_pairs() -> None:
     assert np.abs(got / got.sum() - stationary[:, None] * follows).max() < 0.01
 
 
-def test_ordered_codes_are_as_far_apart_as_wanted() -> None:
+def test_ordered_codes_are_as_far_apart_and_differ_as_often_as_wanted() -> None:
     place = places()
-    near = drawn(place, habit=Habit(ordered=True, apart=0.3, step=None))
-    far = drawn(place, habit=Habit(ordered=True, apart=0.45, step=None))
     pairs = [(i, j) for i in range(5) for j in range(i)]
-    for codes, wanted in ((near, 0.3), (far, 0.45)):
+    for habit in (Habit(0.4, 0.3), Habit(0.5, 0.3), Habit(0.65, 0.45)):
+        codes = drawn(place, habit=habit)
         found = np.mean([np.mean(np.abs(codes[:, i] - codes[:, j])) for i, j in pairs]) / 2
-        assert found == pytest.approx(wanted, abs=0.04)
+        assert found == pytest.approx(habit.apart, abs=0.04)
+        found = np.mean([np.mean(codes[:, i] != codes[:, j]) for i, j in pairs])
+        assert found == pytest.approx(habit.differ, abs=0.04)
         assert off_by_place(place, codes) < 0.02
 
 
-def test_many_people_are_drawn_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("people", [1, 700])
+def test_many_people_are_drawn_in_parts(monkeypatch: pytest.MonkeyPatch, people: int) -> None:
     """Pairs and agreement are those of people drawn at once."""
     monkeypatch.setattr(raking, "MOST_ROWS", 1500)
+    monkeypatch.setattr(raking, "MANY_PEOPLE", people)
     place = places()
-    codes = drawn(place, habit=Habit(ordered=False, apart=0.4, step=None))
+    codes = drawn(place, habit=Habit(0.4))
     found = np.mean([np.mean(codes[:, i] == codes[:, j]) for i in range(5) for j in range(i)])
     assert found == pytest.approx(0.6, abs=0.03)
     assert off_by_place(place, codes) < 0.03
@@ -103,7 +106,7 @@ def test_a_merged_code_of_a_person_is_one_code() -> None:
         table=np.ones((1, merged.size)),
         shape=(),
         steps=None,
-        habit=Habit(ordered=False, apart=0.5, step=None),
+        habit=Habit(0.5),
         support=merged,
         size=9,
     )

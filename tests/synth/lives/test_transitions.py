@@ -13,7 +13,7 @@ from tests.audit.effort import tried
 from tests.synth.lives.supports import support
 from understudy.door import Measurement
 from understudy.synth.lives.habits import Habit
-from understudy.synth.lives.transitions import Transitions
+from understudy.synth.lives.transitions import CLOSER, OFTENER, Transitions
 
 PEOPLE, ROWS = 1000, 5000
 
@@ -33,11 +33,12 @@ def settled(table: Any, noise: float, *, ordered: bool = False, seed: int = 0) -
     codes, rng = table.shape[1], np.random.default_rng(seed)
     later = table[:-1] / table[:-1].sum()
     apart = np.abs(np.arange(codes)[:, None] - np.arange(codes)) / max(1, codes - 1)
-    step = float((later * apart).sum()) if ordered else 1 - float(np.trace(later))
+    differ, far = 1 - float(np.trace(later)), float((later * apart).sum())
+    # Two rows of a person are as much further apart as is guessed.
+    habit = Habit(1 - (1 - differ) ** (1 / OFTENER), far / CLOSER if ordered else None)
     values = table + noise * rng.standard_normal(table.shape)
     measured = Measurement(clique=("before", "x"), values=values.reshape(-1), scale=max(noise, 1))
     found = Transitions({"x": measured}, {"x": noise}, {"x": support(codes)}, "t")
-    habit = Habit(ordered=ordered, apart=0.5, step=step)
     return found._table("x", table.sum(axis=0), habit, PEOPLE)
 
 

@@ -25,15 +25,16 @@ def test_every_row_is_walked_once_after_the_one_before(sizes: list[int]) -> None
     assert (place[later] > place[later - 1]).all()
 
 
-@given(SIZES, st.integers(1, 40))
-def test_parts_have_all_people_in_order(sizes: list[int], most: int) -> None:
-    found = list(parts(np.array(sizes), 1, most))
+@given(SIZES, st.integers(1, 40), st.integers(1, 40))
+def test_parts_have_all_people_in_order(sizes: list[int], first: int, others: int) -> None:
+    found = list(parts(np.array(sizes), 1, first=first, others=others))
     assert np.concatenate([part.walk.sizes for part in found]).tolist() == sizes
     for which, end in (("people", len(sizes)), ("rows", sum(sizes))):
         here = [getattr(part, which) for part in found]
         assert [each.start for each in here] == [0, *(each.stop for each in here[:-1])]
         assert here[-1].stop == end
-    assert all(len(p.walk.sizes) == 1 or len(p.walk.rows) <= most for p in found)
+    most = [first, *[others] * len(found)]
+    assert all(len(p.walk.sizes) == 1 or len(p.walk.rows) <= most[i] for i, p in enumerate(found))
 
 
 @given(st.data())

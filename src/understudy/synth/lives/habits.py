@@ -1,4 +1,4 @@
-"""Habits: how far apart rows of a person are, column by column, averaged over people.
+"""Habits: how often rows of a person differ, and how far apart they are, averaged over people.
 
 Each person counts once, in one class of each column, so that all of it is known to a few parts in a
 hundred even where noise drowns rows.
@@ -14,7 +14,7 @@ import numpy as np
 
 from understudy.budget import Weights
 from understudy.door import Derived, Merge, MergedDoor, View, ViewDoor
-from understudy.door.views import DIFFERENCES, DIFFERENCES_OF, SHARES_OF
+from understudy.door.views import DIFFERENCES_OF
 from understudy.synth.generate.rounding import rescaled
 from understudy.synth.measure.population import Crowd
 from understudy.synth.measure.weighted_round import WeightedMarginal, weighted_round
@@ -31,69 +31,67 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Bools = NDArray[np.bool_]
 
-NEVER = 0.05
-"""Rows that agree in time no more often than this are of distinct times."""
-FEWER = np.array([0, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 4, 5])
-"""Classes of shares that are measured together, the last one of people with a single row: an
+FEWER = np.array([0, 1, 2, 3, 3, 4, 4, 4, 5, 5, 5, 6, 7])
+"""Classes of agreement that are measured together, the last one of people with a single row: an
 average over fewer classes has less noise."""
-SHARES = np.bincount(FEWER[:-1], weights=SHARES_OF) / np.bincount(FEWER[:-1])
-ONCE, ONCE_WEIGHT = "(agreement in time)", 8.0
+SHARES = (0.0, 0.055, 0.145, 0.28, 0.51, 0.82, 1.0)
+"""About how often rows agree in each.  Halves, thirds and quarters lie at the lower ends."""
+SELDOM, SELDOM_SHARES = np.array([0, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 3]), (0.0, 0.15, 0.6)
+"""The same of agreement in time: whether times are distinct must be certain."""
+NEVER, TIME_WEIGHT = 0.05, 4.0
+"""Rows that agree in time no more often than this are of distinct times."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Habit:
-    """How far apart two rows of a person are in a column, and a row and the one before.
+    """How often two rows of a person differ in a column, and how far apart they are."""
 
-    Of a column without order it is the share of rows that differ; of an ordered one the mean
-    difference of their codes, as a share of the largest one.
-    """
-
-    ordered: bool
-    apart: float
-    step: float | None
-    """None where rows have no order."""
+    differ: float
+    apart: float | None = None
+    """The mean difference of codes, as a share of the largest one; None without an order."""
     noise: float = 0.0
-    """The standard error of how far apart they are."""
+    """The standard error of how often they differ."""
+    apart_noise: float = 0.0
 
     @classmethod
     def derived(cls, schema: Schema, name: str) -> tuple[Derived, ...]:
         """Return what is to be measured of people, each counted once."""
-        kinds: tuple[OfPerson, ...] = ("agreement", "persistence")
+        kinds: tuple[OfPerson, ...] = ("agreement",)
         if is_ordered(schema, name):
-            kinds = ("spread", "step")
-        return tuple(
-            Derived(name=f"({kind} of {name})", kind=kind, column=name)
-            for kind in (kinds if schema.ordering else kinds[:1])
-        )
+            kinds = ("agreement", "spread")
+        return tuple(Derived(name=f"({kind} of {name})", kind=kind, column=name) for kind in kinds)
 
     @classmethod
-    def of(cls, counts: Sequence[Floats], *, ordered: bool, noise: float = 0.0) -> Habit:
+    def of(
+        cls,
+        counts: Sequence[Floats],
+        noise: Sequence[float] = (0.0, 0.0),
+        *,
+        shares: Sequence[float] = SHARES,
+    ) -> Habit:
         """Average over people with several rows, from counts of people by class and their noise.
 
-        >>> habit = Habit.of([np.array([1.0, 0.0, 0.0, 0.0, 3.0, 9.0])], ordered=False)
-        >>> habit.apart, habit.step
-        (0.25, None)
+        ``shares`` are about how often rows agree in every class.
+
+        >>> habit = Habit.of([np.array([1.0, 2.0, 1.0, 9.0])], shares=[0.0, 0.5, 1.0])
+        >>> habit.differ, habit.apart
+        (0.5, None)
         """
-        values, means, errors = np.array(DIFFERENCES_OF) if ordered else SHARES, [], []
-        for each in counts:
+        means, errors, known = [], [], (1 - np.array(shares), np.array(DIFFERENCES_OF))
+        for each, error, values in zip(counts, noise, known, strict=False):
             # Noise alone puts somebody into every class, and as many below none: those are nobody.
             several = rescaled(each, total=max(1.0, float(each.sum())))[: len(values)]
             mean = float(several @ values / several.sum()) if several.sum() > 0 else 0.0
-            means.append(mean if ordered else 1 - mean)
+            means.append(mean)
             spread = math.sqrt(float(((values - mean) ** 2).sum()))
-            errors.append(noise * spread / max(1.0, float(several.sum())))
-        return cls(ordered, means[0], means[1] if len(means) > 1 else None, errors[0])
-
-    def of_rows(self, first: Bools, codes: NDArray[Any], size: int) -> Habit:
-        """Return the habit of rows that are drawn."""
-        if not self.ordered:
-            agreement, persistence = agreeing(first, codes)
-            return Habit(self.ordered, 1 - agreement, 1 - persistence)
-        return Habit(self.ordered, *(each / max(1, size - 1) for each in differing(first, codes)))
+            errors.append(error * spread / max(1.0, float(several.sum())))
+        if len(means) == 1:
+            return cls(means[0], noise=errors[0])
+        return cls(means[0], means[1], errors[0], errors[1])
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data."""
-        told = {"apart": self.apart, "step": self.step}
+        told = {"differ": self.differ, "apart": self.apart}
         return {name: share for name, share in told.items() if share is not None}
 
 
@@ -110,15 +108,20 @@ class Habits:
         """Measure them at a price."""
         schema = door.schema
         asked = {n: Habit.derived(schema, n) for n in schema.domain if n not in schema.own}
-        once = [Derived(name=ONCE, kind="agreement", column=n) for n in schema.ordering[:1]]
-        derived = (*(each for both in asked.values() for each in both), *once)
+        derived = tuple(each for both in asked.values() for each in both)
         view = ViewDoor(door, View(derived=derived, people=True))
-        shares = [Merge(column=d.name, codes=FEWER) for d in derived if d.kind not in DIFFERENCES]
+        time = {name: asked[name][0] for name in schema.ordering[:1]}
+        fewer = [
+            Merge(column=each.name, codes=SELDOM if each in time.values() else FEWER)
+            for each in derived
+            if each.kind == "agreement"
+        ]
+        weights = [TIME_WEIGHT if each in time.values() else 1.0 for each in derived]
         measured = weighted_round(
-            MergedDoor(view, shares),
+            MergedDoor(view, fewer),
             [
-                WeightedMarginal(clique=(each.name,), weight=ONCE_WEIGHT if each in once else 1.0)
-                for each in derived
+                WeightedMarginal(clique=(each.name,), weight=weight)
+                for each, weight in zip(derived, weights, strict=True)
             ],
             price=price,
             crowd=Crowd(rows=None, sizes=None, typical=1, bounding=Weights(1)),
@@ -128,13 +131,13 @@ class Habits:
         found = {
             name: Habit.of(
                 [answers[e.name].values for e in both],
-                ordered=is_ordered(schema, name),
-                noise=door.currency.deviation(answers[both[0].name].scale),
+                [door.currency.deviation(answers[e.name].scale) for e in both],
+                shares=SELDOM_SHARES if name in time else SHARES,
             )
             for name, both in asked.items()
         }
-        agreed = [answers[each.name].values[: len(SHARES)] for each in once]
-        distinct = any(each @ SHARES < NEVER * max(1.0, each.sum()) for each in agreed)
+        agreed = [answers[each.name].values[: len(SELDOM_SHARES)] for each in time.values()]
+        distinct = any(each @ SELDOM_SHARES < NEVER * max(1.0, each.sum()) for each in agreed)
         return cls(found, distinct)
 
     def to_dict(self) -> dict[str, Any]:
@@ -147,44 +150,40 @@ def is_ordered(schema: Schema, name: str) -> bool:
     return schema[name].ordered_count > 2
 
 
-def agreeing(first: Bools, codes: NDArray[Any]) -> tuple[float, float]:
-    """Return how often two rows of a person agree, and a row with the one before.
+def differing(first: Bools, codes: NDArray[Any], same: Floats | None = None) -> float:
+    """Return how often two rows of a person differ, averaged over people with several rows.
 
-    Both are averages over people with several rows, which come one after the other.
+    People come one after the other; two rows of code c agree with probability ``same[c]``.
 
-    >>> agreeing(np.array([True, False, False, True]), np.array([1, 1, 2, 2]))
-    (0.3333333333333333, 0.5)
+    >>> differing(np.array([True, False, False, True]), np.array([1, 1, 2, 2]))
+    0.6666666666666667
     """
     person = np.cumsum(first) - 1
     sizes = np.bincount(person).astype(np.float64)
     several = sizes > 1
     if not several.any():
-        return 0.0, 0.0
+        return 0.0
     width = int(codes.max(initial=0)) + 1
     cells, counts = np.unique(person * width + codes, return_counts=True)
-    pairs = np.bincount(cells // width, weights=counts * (counts - 1.0), minlength=len(sizes))
-    same = np.concatenate(([False], codes[1:] == codes[:-1])) & ~first
-    stayed = np.bincount(person, weights=same, minlength=len(sizes))
+    pairs = counts * (counts - 1.0) * (1.0 if same is None else same[cells % width])
+    agreeing = np.bincount(cells // width, weights=pairs, minlength=len(sizes))[several]
     sizes = sizes[several]
-    both = pairs[several] / (sizes * (sizes - 1)), stayed[several] / (sizes - 1)
-    return float(both[0].mean()), float(both[1].mean())
+    return 1 - float(np.mean(agreeing / (sizes * (sizes - 1))))
 
 
-def differing(first: Bools, codes: NDArray[Any]) -> tuple[float, float]:
-    """Return how far apart two rows of a person are, and a row and the one before.
+def apart(first: Bools, codes: NDArray[Any]) -> float:
+    """Return how far apart two rows of a person are, averaged over people with several rows.
 
-    >>> differing(np.array([True, False, False, True]), np.array([1, 1, 4, 9]))
-    (2.0, 1.5)
+    >>> apart(np.array([True, False, False, True]), np.array([1, 1, 4, 9]))
+    2.0
     """
     person = np.cumsum(first) - 1
     sizes = np.bincount(person).astype(np.float64)
     several = sizes > 1
     if not several.any():
-        return 0.0, 0.0
-    steps_ = np.where(first, 0.0, np.abs(np.diff(codes.astype(np.float64), prepend=0.0)))
+        return 0.0
     nth = np.arange(len(first)) - np.flatnonzero(first)[person]
     sorted_ = codes[np.lexsort((codes, person))].astype(np.float64)
-    apart = np.bincount(person, weights=(2 * nth - sizes[person] + 1) * sorted_)[several]
-    stepped, sizes = np.bincount(person, weights=steps_)[several], sizes[several]
-    both = 2 * apart / (sizes * (sizes - 1)), stepped / (sizes - 1)
-    return float(both[0].mean()), float(both[1].mean())
+    summed = np.bincount(person, weights=(2 * nth - sizes[person] + 1) * sorted_)[several]
+    sizes = sizes[several]
+    return float(np.mean(2 * summed / (sizes * (sizes - 1))))

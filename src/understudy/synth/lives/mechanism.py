@@ -3,9 +3,9 @@
 Neighbours differ by whole people, so what is computed from a person's own rows is a column like any
 other, and a marginal that counts each person once has sensitivity 1 (`understudy.door.views`).  A
 model of *people* has their own columns, their number of rows, and the times of their first and last
-row.  *Habits* are two numbers of every other column, averaged over people: how far apart two rows
-of a person are, and how far a row is from the one before.  A model of *rows* is that of `Pairs`;
-and *transitions* say what follows what.  Then people are drawn from the first model, and their rows
+row.  *Habits* are one or two numbers of every other column, averaged over people: how often two
+rows of a person differ, and how far apart they are.  A model of *rows* is that of `Pairs`; and
+*transitions* say what follows what.  Then people are drawn from the first model, and their rows
 from the second, given what is the person's own, so that habits and transitions come out too
 (`lives.histories`).  `docs/lives.md` has the derivation.
 

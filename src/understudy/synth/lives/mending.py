@@ -46,6 +46,16 @@ CLOSE = 0.003
 """Where rows of a person are as far apart as wanted but for this, that counts for less."""
 
 
+class Kept(NamedTuple):
+    """How far apart two rows of a person should be, averaged over people."""
+
+    distances: Floats
+    """How far apart codes are; a code may be apart from itself, where codes are merged."""
+    apart: float
+    noise: float
+    """The standard error of how far apart rows should be."""
+
+
 class Wanted(NamedTuple):
     """What counts of a column's rows should be."""
 
@@ -53,14 +63,9 @@ class Wanted(NamedTuple):
     """With each column drawn before: a line for every code of it."""
     steps: Floats | None
     """Of (previous, this) code, first rows in the last line; None where rows have no order."""
-    apart: float
-    """How far apart two rows of a person are, averaged over people."""
-    noise: float
-    """The standard error of that."""
-    distances: Floats
-    """How far apart codes are."""
-    ordered: bool
-    """Whether codes are numbers, so that rows of a person are close rather than the same."""
+    habits: Sequence[Kept]
+    """How far apart rows of a person are; by the first of them rows that follow one another are
+    close too."""
 
 
 class Rows(NamedTuple):
@@ -98,11 +103,14 @@ class Mending:
             self._steps = Cells(wanted.steps, self._before(np.arange(len(codes))), codes)
         self._had = np.zeros((len(sizes), count), dtype=np.float32)
         np.add.at(self._had, (self._who, codes), 1)
-        self._far = wanted.distances.astype(np.float32)
+        self._far = [each.distances.astype(np.float32) for each in wanted.habits]
         self._weight = (sizes > 1) * 2.0 / np.maximum(1, sizes * (sizes - 1))
         self._weight /= max(1, int((sizes > 1).sum()))
-        within = ((self._had @ self._far) * self._had).sum(axis=1, dtype=np.float64)
-        self._apart = float(within @ self._weight) / 2
+        self._apart = []
+        """How far apart rows of a person are, by each habit."""
+        for far in self._far:
+            within = ((self._had @ far - far.diagonal()) * self._had).sum(axis=1, dtype=np.float64)
+            self._apart.append(float(within @ self._weight) / 2)
 
     def run(self, rng: np.random.Generator, *, sweeps: float = SWEEPS) -> Ints:
         """Offer rows other codes; return what they have in the end."""
@@ -135,8 +143,6 @@ class Mending:
         ends = np.cumsum(weights, axis=1)
         luck = rng.random(len(some), dtype=np.float32) * ends[:, -1]
         drawn: Ints = np.minimum((ends <= luck[:, None]).sum(axis=1), ends.shape[1] - 1)
-        if self._wanted.ordered:
-            return drawn
         who = self._who[some]
         held = self.codes[self._starts[who] + rng.integers(self._sizes[who])]
         likely = rows.own[some, held] > RARE * self._common[held]
@@ -157,25 +163,29 @@ class Mending:
             after = self.codes[some[follows] + 1]
             left, came = (old[follows], after), (new[follows], after)
             found[follows] += self._steps.more(left, came, share)
-            off = self._steps.off(self._wanted.distances) / CLOSE
+            off = self._steps.off(self._wanted.habits[0].distances) / CLOSE
             found += 2 * min(1.0, max(-1.0, off)) * self._stepping(some, new)
-        off = (self._apart - self._wanted.apart) / max(CLOSE, self._wanted.noise)
-        strength = 2 * len(self.codes) * min(1.0, max(-1.0, off))
-        return found + strength * self._further(some, new)
+        for habit, apart, far in zip(self._wanted.habits, self._apart, self._far, strict=True):
+            off = (apart - habit.apart) / max(CLOSE, habit.noise)
+            strength = 2 * len(self.codes) * min(1.0, max(-1.0, off))
+            found += strength * self._further(some, new, far)
+        return found
 
     def _stepping(self, some: Ints, new: Ints) -> Floats:
         """Return by how much further rows would be from those before and after them."""
-        old, far, follows = self.codes[some], self._wanted.distances, ~self._last[some]
+        old, follows = self.codes[some], ~self._last[some]
+        far = self._wanted.habits[0].distances
         before = self.codes[some - 1]
         found = np.where(self._first[some], 0.0, far[before, new] - far[before, old])
         after = self.codes[some[follows] + 1]
         found[follows] += far[new[follows], after] - far[old[follows], after]
         return found
 
-    def _further(self, some: Ints, new: Ints) -> Floats:
+    def _further(self, some: Ints, new: Ints, far: Weights) -> Floats:
         """Return by how much further apart rows of people would be, averaged over people."""
-        who, old, far = self._who[some], self.codes[some], self._far
+        who, old = self._who[some], self.codes[some]
         others = (self._had[who] * (far[new] - far[old])).sum(axis=1) - far[new, old]
+        others += far[old, old]
         found: Floats = others * self._weight[who]
         return found
 
@@ -186,7 +196,8 @@ class Mending:
 
     def _move(self, some: Ints, new: Ints) -> None:
         old, who = self.codes[some], self._who[some]
-        self._apart += float(self._further(some, new).sum())
+        for i, far in enumerate(self._far):
+            self._apart[i] += float(self._further(some, new, far).sum())
         for cells, given in zip(self._pairs, self._rows.given, strict=True):
             cells.move((given[some], old), (given[some], new))
         if self._steps is not None:

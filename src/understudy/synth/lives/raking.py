@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from understudy.synth.lives.mending import SWEEPS, Mending, Rows, Wanted
+from understudy.synth.lives.habits import apart, differing
+from understudy.synth.lives.mending import SWEEPS, Kept, Mending, Rows, Wanted
 from understudy.synth.lives.walks import parts, shared_luck
 
 if TYPE_CHECKING:
@@ -38,8 +39,11 @@ if TYPE_CHECKING:
 
 TRIALS, MORE_TRIALS = 8, 4
 """How often a column is drawn for the first people, and for others, with the factors found."""
-MOST_ROWS, TRIED_ROWS = 100_000, 2_000_000
-"""How many rows are drawn at once, and how many in all are drawn again or offered codes."""
+MOST_ROWS, MANY_PEOPLE = 100_000, 2000
+"""About how many rows are drawn at once; after the first ones those of as many people, where these
+are more: all people take a step at once, and steps of few people take as long."""
+TRIED_ROWS = 2_000_000
+"""How many rows in all are drawn again or offered codes."""
 HELD = 0.3
 """Rows that are added to counts before they are compared: a cell of few rows says little."""
 MOST_STEP = 4.0
@@ -54,6 +58,8 @@ URN_STEP, CALMER = 5.0, 0.5
 by turns: how much a code is likelier depends on all other factors."""
 FINEST = 0.01
 """Differences of ordered codes are compared in proportion, and to no less than this."""
+LOOSE = 0.02
+"""Of ordered codes that are as far apart as wanted, how often they differ counts for less."""
 SMOOTH = 1e-9
 """The share of the column's own distribution in every cell, so that none is empty."""
 
@@ -72,8 +78,8 @@ class Factors:
     """The share of a row's luck that is the person's."""
     gain: float = URN_STEP
     """How fast the urn grows with the share of rows of a person that should agree and do not."""
-    far: float = 0.0
-    """How much too far apart rows of a person were at last."""
+    differ: float = 0.0
+    """By how much too often rows of a person differed at last."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -98,14 +104,28 @@ class Raked:
         rows, factors, base = int(sizes.sum()), None, self._base()
         trials = max(1, min(MORE_TRIALS, TRIED_ROWS // max(1, rows)))
         sweeps = min(SWEEPS, TRIED_ROWS / max(1, rows))
+        others = max(MOST_ROWS, MANY_PEOPLE * rows // max(1, len(sizes)))
         merged, codes = np.empty((2, rows), dtype=np.int32)
-        for _, here, walk in parts(sizes, self.table.shape[1], MOST_ROWS):
+        for _, here, walk in parts(sizes, self.table.shape[1], first=MOST_ROWS, others=others):
             before = [each[here].astype(np.int64) for each in given]
             some = Some(self, base, walk, before, rng)
             factors, drawn = _fitted(some, factors, trials)
             drawn = some.mended(factors, drawn, rng, sweeps)
             merged[here], codes[here] = drawn, self._placed(walk, drawn, rng)
         return merged, codes
+
+    @property
+    def same(self) -> Floats:
+        """How often two rows of a person that have a merged code have the same code."""
+        if self.habit.apart is None:
+            return np.ones(self.support.size)
+        likely, mass = self.support.likely, self.support.sums(self.support.likely)
+        found: Floats = self.support.sums(likely**2) / np.maximum(mass, 1e-300) ** 2
+        return found
+
+    def middle(self, merged: NDArray[Any]) -> Codes:
+        """Return the code in the middle of every merged one's likely codes."""
+        return self.support.placed(merged.astype(np.int32), np.full(len(merged), 0.5))
 
     def _base(self) -> Weights:
         """Return the distribution of every cell."""
@@ -122,7 +142,7 @@ class Raked:
         """
         if self.support.is_whole:
             return drawn.astype(np.int32)
-        if self.habit.ordered:
+        if self.habit.apart is not None:
             return self.support.spread(drawn.astype(np.int32), rng)
         shares = rng.random((len(walk.sizes), self.support.size))
         who = np.repeat(np.arange(len(walk.sizes)), walk.sizes)
@@ -180,10 +200,10 @@ class Some:
 
     def begun(self) -> Factors:
         """Return the factors that are tried first."""
-        ordered, lifts, urn = self._column.habit.ordered, None, 0.0
-        if not ordered:
+        habit, lifts, urn = self._column.habit, None, 0.0
+        if habit.apart is None:
             chance = float(self._common @ self._common)
-            more = (1 - self._column.habit.apart - chance) / max(1e-9, 1 - chance)
+            more = (1 - habit.differ - chance) / max(1e-9, 1 - chance)
             urn = min(MOST_LUCK, max(0.0, more))
             urn /= 1 - urn
         if self._steps is not None:
@@ -195,7 +215,7 @@ class Some:
             pairs=tuple(np.ones_like(each) for each in self._wanted),
             lifts=lifts,
             urn=urn,
-            luck=0.2 if ordered else 0.0,
+            luck=0.0 if habit.apart is None else 0.2,
         )
 
     def mended(
@@ -203,18 +223,16 @@ class Some:
     ) -> Ints:
         """Return codes with which counts are closer to what is wanted."""
         column, codes = self._column, np.arange(len(self._common), dtype=np.int32)
-        places = column.support.placed(codes, np.full(len(codes), 0.5)).astype(np.float64)
-        far = np.abs(places[:, None] - places) / max(1, column.size - 1)
-        if not column.habit.ordered:
-            far = 1.0 - np.eye(len(codes))
-        wanted = Wanted(
-            pairs=self._wanted,
-            steps=self._steps,
-            apart=column.habit.apart,
-            noise=column.habit.noise,
-            distances=far,
-            ordered=column.habit.ordered,
-        )
+        habit, other = column.habit, 1.0 - np.diag(column.same)
+        habits = [Kept(other, habit.differ, habit.noise)]
+        if habit.apart is not None:
+            places = column.middle(codes).astype(np.float64)
+            far = np.abs(places[:, None] - places) / max(1, column.size - 1)
+            habits = [
+                Kept(far, habit.apart, habit.apart_noise),
+                Kept(other, habit.differ, max(LOOSE, habit.noise)),
+            ]
+        wanted = Wanted(pairs=self._wanted, steps=self._steps, habits=habits)
         lifts = None if factors.lifts is None else factors.lifts.astype(np.float32)
         rows = Rows(self._walk, self._given, self._own, lifts)
         return Mending(wanted, rows, drawn).run(rng, sweeps=sweeps)
@@ -247,21 +265,22 @@ class Some:
             got = np.bincount(before * codes + drawn, minlength=lifts.size).reshape(lifts.shape)
             off += _apart(got, self._steps)
             lifts = _stepped(lifts, self._steps, got, self._damped)
-        column = self._column
-        middle = column.support.placed(drawn.astype(np.int32), np.full(len(drawn), 0.5))
-        far = column.habit.of_rows(self._first, middle, column.size).apart - column.habit.apart
+        column, habit = self._column, self._column.habit
         better = replace(factors, pairs=tuple(pairs), lifts=lifts)
-        return off + abs(far), _shared(better, column.habit, far)
+        differ = differing(self._first, drawn, column.same) - habit.differ
+        better, off = _alike(better, differ), off + abs(differ)
+        if habit.apart is not None:
+            far = apart(self._first, column.middle(drawn)) / max(1, column.size - 1) - habit.apart
+            luck = factors.luck + 0.8 * far / max(habit.apart, FINEST)
+            better, off = replace(better, luck=min(MOST_LUCK, max(0.0, luck))), off + abs(far)
+        return off, better
 
 
-def _shared(factors: Factors, habit: Habit, far: float) -> Factors:
-    """Let rows of a person share more if they are too far apart, less if too close."""
-    if habit.ordered:
-        luck = factors.luck + 0.8 * far / max(habit.apart, FINEST)
-        return replace(factors, luck=min(MOST_LUCK, max(0.0, luck)))
-    gain = factors.gain * (CALMER if far * factors.far < 0 else 1.0)
-    more = factors.urn * (1 + max(gain * far, -MOST_LUCK)) + gain * max(0.0, far)
-    return replace(factors, urn=more, gain=gain, far=far)
+def _alike(factors: Factors, differ: float) -> Factors:
+    """Let rows of a person agree more if they differ too often, less if too seldom."""
+    gain = factors.gain * (CALMER if differ * factors.differ < 0 else 1.0)
+    more = factors.urn * (1 + max(gain * differ, -MOST_LUCK)) + gain * max(0.0, differ)
+    return replace(factors, urn=more, gain=gain, differ=differ)
 
 
 def _apart(got: NDArray[Any], wanted: Floats) -> float:

@@ -2,8 +2,8 @@
 
 The code of the previous row is a column like any other (`understudy.door.views`), so (previous,
 this) is a marginal of rows.  Most of it is known before: a code's own frequency, and from habits
-how often it stays, or how far it moves.  So a table is begun as these say, and follows the noisy
-answer only as far as that stands out of its noise.  Tied by
+about how often it stays, and how far it moves.  So a table is begun as these and sums of the noisy
+answer say, and follows the answer itself only as far as that stands out of its noise.  Tied by
 ``tests/synth/lives/test_transitions.py``.
 """
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -34,9 +34,12 @@ if TYPE_CHECKING:
 
 MOST_STEPS, STEP = 300, 0.5
 """How often a table moves towards its answer, and by how much at most, in logarithms."""
-RAKED = 50
-SOONER = 3.0
+RAKED, MIXED, MOST_STAY = 50, 3, 1 - 1e-6
+SOONER = 4.0
 """How many standard deviations of the noise's own contribution a table may come closer."""
+CLOSER, OFTENER, GUESSED = 0.7, 0.6, 0.25
+"""A row and the one before are closer than two rows of a person, by this factor, and agree oftener,
+by this power; about how far off that is, in proportion, on panels."""
 NEXT_TO_NOTHING = 1e-6
 """The least share of an average cell."""
 
@@ -92,35 +95,54 @@ class Transitions:
         people = min(people, rows)
         shares = np.maximum(counts, 0) / rows + NEXT_TO_NOTHING / codes
         shares /= shares.sum()
-        known = self._known(name, shares, habit)
+        factor = rows / max(1.0, float(m.values.sum()))
+        answer = factor * m.values.reshape(codes + 1, codes)
+        told = Told(answer[:-1], factor * self.deviations[name], rows - people)
+        staying, far, step = None, None, 0.0
+        if habit.apart is None or (self.supports[name].is_whole and name != self.time):
+            often = 1 - (1 - habit.differ) ** OFTENER
+            staying = 1 - told.closer(often, habit.noise, 1 - np.eye(codes))
+        if habit.apart is not None:
+            far = self._distances(name)
+            step = told.closer(CLOSER * habit.apart, habit.apart_noise, far)
+        known = _known(shares, staying, far, step)
+        if name == self.time:
+            # Rows are in the order of time.
+            known = np.triu(known) / np.triu(known).sum()
         table = np.vstack([known * (rows - people), shares[None] * people])
         table += NEXT_TO_NOTHING * rows / table.size * (table > 0)
-        factor = rows / max(1.0, float(m.values.sum()))
-        answer, noise = factor * m.values.reshape(table.shape), factor * self.deviations[name]
-        _follow(table, answer, noise)
-        return _raked(table, rows * shares, habit, people)
+        _follow(table, answer, told.noise)
+        return _raked(table, rows * shares, staying, people)
 
-    def _known(self, name: str, shares: Floats, habit: Habit) -> Floats:
-        """Return the table that codes' shares and the habit alone say, of rows after the first."""
-        if not habit.ordered:
-            chance = float(shares @ shares)
-            stays = min(1.0, max(0.0, (1 - _step(habit) - chance) / max(1e-9, 1 - chance)))
-            return stays * np.diag(shares) + (1 - stays) * np.outer(shares, shares)
+    def _distances(self, name: str) -> Floats:
+        """Return how far apart the merged codes of an ordered column are."""
         support = self.supports[name]
         mass = support.sums(support.likely)
         places = support.sums(support.likely * np.arange(len(support.codes)))
         places /= np.maximum(mass, 1e-300)
-        far = np.abs(places[:, None] - places) / max(1, len(support.codes) - 1)
-        low, high = 1e-4, 1e2
-        for _ in range(25):
-            reach = math.sqrt(low * high)
-            table = _decaying(shares, far / reach)
-            low, high = (low, reach) if float((table * far).sum()) > _step(habit) else (reach, high)
-        if name == self.time:
-            # Rows are in the order of time.
-            table = np.triu(table)
-        found: Floats = table / table.sum()
-        return found
+        far: Floats = np.abs(places[:, None] - places) / max(1, len(support.codes) - 1)
+        return far
+
+
+class Told(NamedTuple):
+    """What a noisy answer tells of rows after the first."""
+
+    later: Floats
+    noise: float
+    """The standard error of a cell."""
+    rows: float
+
+    def closer(self, guess: float, error: float, far: Floats) -> float:
+        """Return how far a row is from the one before: a guess, and what the answer says of it.
+
+        Both are weighted by precision.
+        """
+        guessed = (GUESSED * guess) ** 2 + error**2 + 1e-12
+        rows = max(1.0, self.rows)
+        found = guess + float((self.later * (far - guess)).sum()) / rows
+        noise = (self.noise / rows) ** 2 * float(((far - guess) ** 2).sum()) + 1e-12
+        mean = (guess / guessed + found / noise) / (1 / guessed + 1 / noise)
+        return min(1.0, max(0.0, mean))
 
 
 def _follow(table: Floats, answer: Floats, noise: float) -> None:
@@ -141,8 +163,28 @@ def _follow(table: Floats, answer: Floats, noise: float) -> None:
         table *= total / table.sum()
 
 
-def _step(habit: Habit) -> float:
-    return habit.apart if habit.step is None else habit.step
+def _known(shares: Floats, staying: float | None, far: Floats | None, step: float) -> Floats:
+    """Return a table of shares in which codes stay as often, and are a step apart on average."""
+    table, stays = np.outer(shares, shares), 0.0
+    for _ in range(1 if far is None else MIXED):
+        if far is not None:
+            table = _reaching(shares, far, step / (1 - stays))
+        if staying is not None:
+            chance = float(np.trace(table))
+            stays = min(MOST_STAY, max(0.0, (staying - chance) / max(1e-9, 1 - chance)))
+    found: Floats = stays * np.diag(shares) + (1 - stays) * table
+    return found
+
+
+def _reaching(shares: Floats, far: Floats, step: float) -> Floats:
+    """Return a table of shares whose cells fall with the distance, which is a step on average."""
+    low, high = 1e-4, 1e2
+    for _ in range(25):
+        reach = math.sqrt(low * high)
+        table = _decaying(shares, far / reach)
+        low, high = (low, reach) if float((table * far).sum()) > step else (reach, high)
+    found: Floats = table / table.sum()
+    return found
 
 
 def _decaying(shares: Floats, far: Floats) -> Floats:
@@ -154,18 +196,18 @@ def _decaying(shares: Floats, far: Floats) -> Floats:
     return table
 
 
-def _raked(table: Floats, counts: Floats, habit: Habit, people: float) -> Floats:
+def _raked(table: Floats, counts: Floats, staying: float | None, people: float) -> Floats:
     """Adjust a table to the codes' counts, the number of people, and how often codes stay."""
     later, same = table[:-1], np.eye(len(counts), dtype=np.bool_)
     rows = float(counts.sum())
-    staying = (1 - _step(habit)) * (rows - people)
     for _ in range(RAKED):
         table *= counts / np.maximum(table.sum(axis=0), 1e-9)
-        if habit.ordered:
+        if staying is None:
             later *= (rows - people) / max(float(later.sum()), 1e-9)
         else:
-            later[same] *= _within(staying, later[same].sum())
-            later[~same] *= _within(rows - people - staying, later[~same].sum())
+            stayed = staying * (rows - people)
+            later[same] *= _within(stayed, later[same].sum())
+            later[~same] *= _within(rows - people - stayed, later[~same].sum())
         table[-1] *= people / max(float(table[-1].sum()), 1e-9)
     table *= counts / np.maximum(table.sum(axis=0), 1e-9)
     return table

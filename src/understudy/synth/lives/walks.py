@@ -75,8 +75,8 @@ class Walk:
             if lifts is not None:
                 here *= lifts[before[: len(rows)]] if nth else lifts[-1]
             if urn and nth and common is not None:
-                here *= 1 + urn / nth * had[: len(rows)] / common
-            ends = np.cumsum(here, axis=1)
+                here *= 1 + had[: len(rows)] * (urn / nth / common)
+            ends = np.cumsum(here, axis=1, out=here)
             nowhere = ends[:, -1] <= 0
             if nowhere.any():
                 # Nothing can follow: the row's own weights, or any code.
@@ -98,14 +98,17 @@ class Part(NamedTuple):
     walk: Walk
 
 
-def parts(sizes: Ints, codes: int, most: int | None = None) -> Iterator[Part]:
+def parts(
+    sizes: Ints, codes: int, *, first: int = BLOCK_CELLS, others: int = BLOCK_CELLS
+) -> Iterator[Part]:
     """Give people in parts of about as many rows, whose weights by codes are about a block.
 
-    No part but that of one person has more than ``most`` rows.
+    No part but that of one person has more rows than a block has, nor the first one more than
+    ``first``, nor another one more than ``others``.
     """
     ends, begun = np.cumsum(sizes), 0
-    rows = max(1, min(BLOCK_CELLS // codes, most or BLOCK_CELLS))
     while begun < len(ends):
+        rows = max(1, min(BLOCK_CELLS // codes, others if begun else first))
         low = int(ends[begun] - sizes[begun])
         left = int(ends[-1]) - low
         end = int(np.searchsorted(ends, low + left / math.ceil(left / rows), side="right"))
