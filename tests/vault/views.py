@@ -58,8 +58,11 @@ def viewed(
     order = [names.index(n) for n in schema.ordering]
     people = {}
     for person, rows in world.people.items():
-        number = 1 + int(world.hashed(person, "order")[:8][::-1], 16) % (2**31 - 2)
-        keys = {row: number * mixed(row) % (2**31 - 1) for row in rows}
+        hashed = world.hashed(person, "order")
+        number, shift = (
+            1 + int(digits[::-1], 16) % (2**31 - 2) for digits in (hashed[:8], hashed[8:16])
+        )
+        keys = {row: pow(number * mixed(row) + shift, 3, 2**31 - 1) for row in rows}
         held = sorted(rows, key=lambda row: ([row[i] for i in order], keys[row], row))
         codes = {name: [row[i] for row in held] for i, name in enumerate(names)}
         own = (own_of or {}).get(person) or {n: mode(world, person, codes[n]) for n in schema.own}

@@ -30,8 +30,8 @@ DERIVING = (
         name="a person's rows that tie are ordered by how many people there are",
         kind="one person's arrival moves another's rows",
         file="vault/derivation.py",
-        old="""f"SELECT person, n, {_number('h')} AS number \"""",
-        new="""f"SELECT person, n, 1 + count(*) OVER () * {PRIME // 3} AS number \"""",
+        old="{_number('h', 1)} AS number",
+        new="1 + count(*) OVER () * {PRIME // 9} AS number",
         caught_by=ONE_MORE,
     ),
     Bug(

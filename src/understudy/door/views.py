@@ -26,8 +26,7 @@ OF_SOME_ROW = frozenset({"mode", "first", "last"})
 AFTER_ANOTHER = frozenset({"previous", "gap"})
 """What a person's first row has none of, for which there is a code more."""
 TENTHS = 10
-SHARES_OF = (0.0, *((i + 0.5) / TENTHS for i in range(TENTHS)), 1.0)
-"""About the share of each class: none, tenths, all.  People with a single row are a class more."""
+"""The classes of an agreement: none, tenths, all.  People with a single row are a class more."""
 BORDERS = tuple(2.0 ** (-k / 2) for k in range(14, 0, -1))
 DIFFERENCES_OF = (0.0, *(border * 2.0**-0.25 for border in (*BORDERS, 1.0)))
 """About the difference of each class, as a share of the largest one that codes can have: none, then
@@ -79,7 +78,7 @@ class Derived:
         if self.kind in CLASSED:
             size = len(self.starts)
         elif self.kind == "agreement":
-            size = len(SHARES_OF) + 1
+            size = TENTHS + 3
         elif self.kind == "spread":
             size = len(DIFFERENCES_OF) + 1
         else:

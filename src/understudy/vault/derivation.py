@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from understudy.door.views import BORDERS, DIFFERENCES_OF, OF_ROW, SHARES_OF, TENTHS
+from understudy.door.views import AFTER_ANOTHER, BORDERS, DIFFERENCES_OF, OF_ROW, TENTHS
 from understudy.errors import QuestionError
 
 if TYPE_CHECKING:
@@ -24,11 +24,9 @@ if TYPE_CHECKING:
 
 IN_ORDER = frozenset({"first", "last", "nth", "previous", "gap"})
 """What depends on the order of a person's rows."""
-BEFORE = frozenset({"previous", "gap"})
-"""What depends on the row before."""
 PRIME, FACTOR = 2**31 - 1, 48271
-"""A product of two numbers below the prime has fewer than 63 bits; the factor's powers are all of
-these numbers."""
+"""A product of two numbers below the prime has at most 62 bits; the factor's powers are all such
+numbers."""
 
 
 def viewed(table: PrivateTable, view: View | None) -> PrivateTable:
@@ -80,37 +78,39 @@ def _derive(table: PrivateTable, view: View, name: str) -> None:
 def _placed(table: PrivateTable, view: View) -> str:
     """Compose the rows, each with its place in the schema's order and what came before it.
 
-    Rows of a person that tie are ordered by a number of the person, the keyed hash of their id,
-    times a number of the row's codes, modulo a prime: hashing every row takes several times as
-    long as all the rest.  Rows that are equal in all codes are equal here too, whichever of them
-    comes first.
+    Rows of a person that tie are ordered by the cube, modulo a prime, of a linear function of
+    their codes, whose two numbers are the person's, from the keyed hash of their id: hashing every
+    row takes several times as long as all the rest, and of a linear function alone near codes
+    would be near.  Rows that are equal in all codes are equal here too, whichever of them comes
+    first.
     """
     codes = list(table.code.values())
     hashed = table.hash_sql("'order'")
     sizes = table.named("SELECT person, n FROM sizes")
     people = (
-        f"SELECT person, n, {_number('h')} AS number "
+        f"SELECT person, n, {_number('h', 1)} AS number, {_number('h', 9)} AS shift "
         f"FROM (SELECT person, n, {hashed} AS h FROM ({sizes}) AS s) AS k"
     )
     summed = " + ".join(
         f"CAST({code} AS BIGINT) * {pow(FACTOR, i, PRIME)} % {PRIME}"
         for i, code in enumerate(codes, 1)
     )
-    luck = f"(number * (({summed}) % {PRIME})) % {PRIME} AS luck"
-    rows = f"SELECT r.*, p.n, {luck} FROM rows AS r JOIN ({people}) AS p ON p.person = r.person"
+    line = f"(p.number * (({summed}) % {PRIME}) + p.shift) % {PRIME} AS x"
+    rows = f"SELECT r.*, p.n, {line} FROM rows AS r JOIN ({people}) AS p ON p.person = r.person"
+    rows = f"SELECT t.*, x * x % {PRIME} * x % {PRIME} AS luck FROM ({rows}) AS t"
     order = ", ".join([*(table.code[c] for c in table.schema.ordering), "luck", *codes])
     window = f"OVER (PARTITION BY person ORDER BY {order})"
-    before = {table.code[e.column] for e in view.derived if e.kind in BEFORE}
+    before = {table.code[e.column] for e in view.derived if e.kind in AFTER_ANOTHER}
     taken = ["person", "n", *codes, f"row_number() {window} AS place"]
     taken += [f"lag({code}) {window} AS before_{code}" for code in sorted(before)]
     return f"SELECT {', '.join(taken)} FROM ({rows}) AS t"
 
 
-def _number(hashed: str) -> str:
-    """Compose a number from 1 to below the prime of the first digits of a hash."""
+def _number(hashed: str, start: int) -> str:
+    """Compose a number from 1 to below the prime of eight digits of a hash."""
     digits = [
-        f"CAST(instr('123456789abcdef', substr({hashed}, {i}, 1)) AS BIGINT) * {16 ** (i - 1)}"
-        for i in range(1, 9)
+        f"CAST(instr('123456789abcdef', substr({hashed}, {start + i}, 1)) AS BIGINT) * {16**i}"
+        for i in range(8)
     ]
     return f"1 + ({' + '.join(digits)}) % {PRIME - 1}"
 
@@ -220,7 +220,7 @@ def _share(part: str, whole: str) -> str:
     """Compose the class of a share: none, tenths, all, and one for people with a single row."""
     tenth = f"1 + floor({TENTHS} * CAST({part} AS DOUBLE) / ({whole}))"
     return (
-        f"CAST(CASE WHEN {whole} <= 0 THEN {len(SHARES_OF)} WHEN {part} = 0 THEN 0 "
+        f"CAST(CASE WHEN {whole} <= 0 THEN {TENTHS + 2} WHEN {part} = 0 THEN 0 "
         f"WHEN {part} = {whole} THEN {TENTHS + 1} ELSE {tenth} END AS INTEGER)"
     )
 

@@ -5,10 +5,10 @@ those of `understudy.engine.CodedTable` and one ``bounded_…`` table a bounding
 `understudy.vault.norm` bounds people by the question asked.
 
 **Keyed hash.**  Where rows, cells or labels of a person must be chosen or ties broken, the
-order is that of MD5 over (key, id, what is chosen), written as text: the same on every
-engine, and a function of the person's own rows, so that one person's arrival or departure
-moves nobody else.  The person's number is only a shorter name for the id; it depends on
-the file's order and decides nothing.
+order is that of MD5 over (key, id, what is chosen), written as text, and of the rows of a view
+that of numbers from MD5 over (key, id): the same on every engine, and a function of the person's
+own rows, so that one person's arrival or departure moves nobody else.  The person's number is
+only a shorter name for the id; it depends on the file's order and decides nothing.
 """
 
 from __future__ import annotations

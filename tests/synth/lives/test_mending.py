@@ -25,9 +25,8 @@ def column(seed: int, sizes: Any, *, ordered: bool, steps: bool) -> tuple[Wanted
     place = rng.integers(PLACES, size=rows)
     habits = [Kept(1.0 - np.eye(CODES), 0.3, 0.0)]
     if ordered:
-        # Merged codes differ from themselves too.
         far = np.abs(codes[:, None] - codes) / (CODES - 1)
-        habits = [Kept(far, 0.3, 0.0), Kept(1.0 - np.diag([1.0, 0.9, 0.8, 0.9]), 0.6, 0.0)]
+        habits = [Kept(far, 0.3, 0.0), Kept(1.0 - np.eye(CODES), 0.55, 0.0)]
     follows = rng.dirichlet(np.ones(CODES), size=CODES + 1)
     counts = np.append(np.full(CODES, (rows - len(sizes)) / CODES), len(sizes))
     wanted = Wanted(

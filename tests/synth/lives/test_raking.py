@@ -9,7 +9,7 @@ import pytest
 
 from tests.synth.lives.supports import support
 from understudy.synth.lives import raking
-from understudy.synth.lives.habits import Habit
+from understudy.synth.lives.habits import Habit, apart, differing
 from understudy.synth.lives.raking import Raked
 
 SIZES = np.full(2000, 5)
@@ -114,3 +114,21 @@ def test_a_merged_code_of_a_person_is_one_code() -> None:
     who = np.repeat(np.arange(len(SIZES)), SIZES)
     pairs = set(zip(who.tolist(), small.tolist(), codes.tolist(), strict=True))
     assert len(pairs) == len({(person, each) for person, each, _ in pairs})
+
+
+@pytest.mark.parametrize("differ", [0.5, 0.7])
+def test_merged_codes_of_an_ordered_column_agree_as_often_as_wanted(differ: float) -> None:
+    """Six codes of nine are one: rows that have it have one code for some people only."""
+    merged = support(9, seen=3)
+    column = Raked(
+        table=np.array([[1.0, 1.0, 1.0, 5.0]]),
+        shape=(),
+        steps=None,
+        habit=Habit(differ, 0.3),
+        support=merged,
+        size=9,
+    )
+    _, codes = column.draw(SIZES, [], np.random.default_rng(0))
+    first = np.concatenate([np.arange(size) == 0 for size in SIZES])
+    assert differing(first, codes) == pytest.approx(differ, abs=0.03)
+    assert apart(first, codes) / 8 == pytest.approx(0.3, abs=0.05)

@@ -29,17 +29,19 @@ def truth(codes: int, seed: int) -> Any:
     return np.vstack([shares[:, None] * ways * (ROWS - PEOPLE), shares * PEOPLE])
 
 
-def settled(table: Any, noise: float, *, ordered: bool = False, seed: int = 0) -> Any:
+def settled(
+    table: Any, noise: float, *, ordered: bool = False, seed: int = 0, habit: Habit | None = None
+) -> Any:
     codes, rng = table.shape[1], np.random.default_rng(seed)
     later = table[:-1] / table[:-1].sum()
     apart = np.abs(np.arange(codes)[:, None] - np.arange(codes)) / max(1, codes - 1)
     differ, far = 1 - float(np.trace(later)), float((later * apart).sum())
     # Two rows of a person are as much further apart as is guessed.
-    habit = Habit(1 - (1 - differ) ** (1 / OFTENER), far / CLOSER if ordered else None)
+    guessed = Habit(1 - (1 - differ) ** (1 / OFTENER), far / CLOSER if ordered else None)
     values = table + noise * rng.standard_normal(table.shape)
     measured = Measurement(clique=("before", "x"), values=values.reshape(-1), scale=max(noise, 1))
     found = Transitions({"x": measured}, {"x": noise}, {"x": support(codes)}, "t")
-    return found._table("x", table.sum(axis=0), habit, PEOPLE)
+    return found._table("x", table.sum(axis=0), habit or guessed, PEOPLE)
 
 
 def apart(a: Any, b: Any) -> float:
@@ -72,3 +74,13 @@ def test_codes_have_their_counts_whatever_the_noise(
     assert np.isfinite(found).all()
     assert (found >= 0).all()
     assert found.sum(axis=0) == pytest.approx(table.sum(axis=0), rel=1e-3, abs=0.1)
+
+
+@pytest.mark.parametrize("codes", [3, 9])
+def test_a_wrong_guess_gives_way_to_the_answer(codes: int) -> None:
+    """Rows that never stay, of people whose rows agree as often as chance has it."""
+    ways = (1 - np.eye(codes)) / (codes - 1)
+    table = np.vstack([ways * (ROWS - PEOPLE) / codes, np.full(codes, PEOPLE / codes)])
+    habit = Habit(1 - 1 / codes, None, 0.02)
+    for noise, far in ((1.0, 0.02), (20.0, 0.15)):
+        assert apart(settled(table, noise, habit=habit), table) < far

@@ -36,10 +36,11 @@ FEWER = np.array([0, 1, 2, 3, 3, 4, 4, 4, 5, 5, 5, 6, 7])
 average over fewer classes has less noise."""
 SHARES = (0.0, 0.055, 0.145, 0.28, 0.51, 0.82, 1.0)
 """About how often rows agree in each.  Halves, thirds and quarters lie at the lower ends."""
-SELDOM, SELDOM_SHARES = np.array([0, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 3]), (0.0, 0.15, 0.6)
+SELDOM, SELDOM_SHARES = np.array([0, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 3, 4]), (0.0, 0.15, 0.5, 1.0)
 """The same of agreement in time: whether times are distinct must be certain."""
-NEVER, TIME_WEIGHT = 0.05, 4.0
-"""Rows that agree in time no more often than this are of distinct times."""
+NEVER, OFTEN, TIME_WEIGHT = 0.05, 0.6, 5.0
+"""Rows that agree in time no more often than this are of distinct times, where more than often
+counts as often."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,7 +82,8 @@ class Habit:
         for each, error, values in zip(counts, noise, known, strict=False):
             # Noise alone puts somebody into every class, and as many below none: those are nobody.
             several = rescaled(each, total=max(1.0, float(each.sum())))[: len(values)]
-            mean = float(several @ values / several.sum()) if several.sum() > 0 else 0.0
+            # Where nobody has several rows, none are said to be alike.
+            mean = float(several @ values / several.sum()) if several.sum() > 0 else max(values)
             means.append(mean)
             spread = math.sqrt(float(((values - mean) ** 2).sum()))
             errors.append(error * spread / max(1.0, float(several.sum())))
@@ -137,7 +139,8 @@ class Habits:
             for name, both in asked.items()
         }
         agreed = [answers[each.name].values[: len(SELDOM_SHARES)] for each in time.values()]
-        distinct = any(each @ SELDOM_SHARES < NEVER * max(1.0, each.sum()) for each in agreed)
+        often = np.minimum(SELDOM_SHARES, OFTEN)
+        distinct = any(each @ often < NEVER * max(1.0, each.sum()) for each in agreed)
         return cls(found, distinct)
 
     def to_dict(self) -> dict[str, Any]:

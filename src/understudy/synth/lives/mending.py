@@ -50,7 +50,7 @@ class Kept(NamedTuple):
     """How far apart two rows of a person should be, averaged over people."""
 
     distances: Floats
-    """How far apart codes are; a code may be apart from itself, where codes are merged."""
+    """How far apart codes are."""
     apart: float
     noise: float
     """The standard error of how far apart rows should be."""
@@ -109,7 +109,7 @@ class Mending:
         self._apart = []
         """How far apart rows of a person are, by each habit."""
         for far in self._far:
-            within = ((self._had @ far - far.diagonal()) * self._had).sum(axis=1, dtype=np.float64)
+            within = ((self._had @ far) * self._had).sum(axis=1, dtype=np.float64)
             self._apart.append(float(within @ self._weight) / 2)
 
     def run(self, rng: np.random.Generator, *, sweeps: float = SWEEPS) -> Ints:
@@ -185,7 +185,6 @@ class Mending:
         """Return by how much further apart rows of people would be, averaged over people."""
         who, old = self._who[some], self.codes[some]
         others = (self._had[who] * (far[new] - far[old])).sum(axis=1) - far[new, old]
-        others += far[old, old]
         found: Floats = others * self._weight[who]
         return found
 

@@ -115,13 +115,9 @@ class Raked:
         return merged, codes
 
     @property
-    def same(self) -> Floats:
-        """How often two rows of a person that have a merged code have the same code."""
-        if self.habit.apart is None:
-            return np.ones(self.support.size)
-        likely, mass = self.support.likely, self.support.sums(self.support.likely)
-        found: Floats = self.support.sums(likely**2) / np.maximum(mass, 1e-300) ** 2
-        return found
+    def by_code(self) -> bool:
+        """Whether rows of a person that have the same merged code have the same code."""
+        return self.habit.apart is None or self.support.is_whole
 
     def middle(self, merged: NDArray[Any]) -> Codes:
         """Return the code in the middle of every merged one's likely codes."""
@@ -138,15 +134,21 @@ class Raked:
     def _placed(self, walk: Walk, drawn: Ints, rng: np.random.Generator) -> Codes:
         """Return codes for merged ones.
 
-        A person who has a merged code of an unordered column twice has the same code twice.
+        A person who has a merged code of an unordered column twice has the same code twice; of an
+        ordered column as often as it takes for rows to agree as often as they should.
         """
         if self.support.is_whole:
             return drawn.astype(np.int32)
-        if self.habit.apart is not None:
-            return self.support.spread(drawn.astype(np.int32), rng)
-        shares = rng.random((len(walk.sizes), self.support.size))
         who = np.repeat(np.arange(len(walk.sizes)), walk.sizes)
-        return self.support.placed(drawn.astype(np.int32), shares[who, drawn])
+        shares = rng.random((len(walk.sizes), self.support.size))[who, drawn]
+        if not self.by_code:
+            likely, mass = self.support.likely, self.support.sums(self.support.likely)
+            same = self.support.sums(likely**2) / np.maximum(mass, 1e-150) ** 2
+            least, most = differing(walk.first, drawn), differing(walk.first, drawn, same)
+            once = (most - self.habit.differ) / max(1e-9, most - least)
+            anew = rng.random((len(walk.sizes), self.support.size))[who, drawn] >= once
+            shares[anew] = rng.random(int(anew.sum()))
+        return self.support.placed(drawn.astype(np.int32), shares)
 
 
 def _fitted(some: Some, start: Factors | None, trials: int) -> tuple[Factors, Ints]:
@@ -223,15 +225,14 @@ class Some:
     ) -> Ints:
         """Return codes with which counts are closer to what is wanted."""
         column, codes = self._column, np.arange(len(self._common), dtype=np.int32)
-        habit, other = column.habit, 1.0 - np.diag(column.same)
-        habits = [Kept(other, habit.differ, habit.noise)]
+        habit, habits = column.habit, []
         if habit.apart is not None:
             places = column.middle(codes).astype(np.float64)
             far = np.abs(places[:, None] - places) / max(1, column.size - 1)
-            habits = [
-                Kept(far, habit.apart, habit.apart_noise),
-                Kept(other, habit.differ, max(LOOSE, habit.noise)),
-            ]
+            habits.append(Kept(far, habit.apart, habit.apart_noise))
+        if column.by_code:
+            noise = habit.noise if habit.apart is None else max(LOOSE, habit.noise)
+            habits.append(Kept(1.0 - np.eye(len(codes)), habit.differ, noise))
         wanted = Wanted(pairs=self._wanted, steps=self._steps, habits=habits)
         lifts = None if factors.lifts is None else factors.lifts.astype(np.float32)
         rows = Rows(self._walk, self._given, self._own, lifts)
@@ -267,8 +268,9 @@ class Some:
             lifts = _stepped(lifts, self._steps, got, self._damped)
         column, habit = self._column, self._column.habit
         better = replace(factors, pairs=tuple(pairs), lifts=lifts)
-        differ = differing(self._first, drawn, column.same) - habit.differ
-        better, off = _alike(better, differ), off + abs(differ)
+        if column.by_code:
+            differ = differing(self._first, drawn) - habit.differ
+            better, off = _alike(better, differ), off + abs(differ)
         if habit.apart is not None:
             far = apart(self._first, column.middle(drawn)) / max(1, column.size - 1) - habit.apart
             luck = factors.luck + 0.8 * far / max(habit.apart, FINEST)
@@ -280,7 +282,7 @@ def _alike(factors: Factors, differ: float) -> Factors:
     """Let rows of a person agree more if they differ too often, less if too seldom."""
     gain = factors.gain * (CALMER if differ * factors.differ < 0 else 1.0)
     more = factors.urn * (1 + max(gain * differ, -MOST_LUCK)) + gain * max(0.0, differ)
-    return replace(factors, urn=more, gain=gain, differ=differ)
+    return replace(factors, urn=min(more, MOST_FACTOR), gain=gain, differ=differ)
 
 
 def _apart(got: NDArray[Any], wanted: Floats) -> float:

@@ -34,7 +34,9 @@ if TYPE_CHECKING:
 
 MOST_STEPS, STEP = 300, 0.5
 """How often a table moves towards its answer, and by how much at most, in logarithms."""
-RAKED, MIXED, MOST_STAY = 50, 3, 1 - 1e-6
+RAKED, MIXED = 50, 3
+"""How often a table is adjusted to its counts, and how often a step to what stays."""
+MOST_STAY = 1 - 1e-6
 SOONER = 4.0
 """How many standard deviations of the noise's own contribution a table may come closer."""
 CLOSER, OFTENER, GUESSED = 0.7, 0.6, 0.25
