@@ -115,9 +115,25 @@ class Raked:
         return merged, codes
 
     @property
-    def by_code(self) -> bool:
-        """Whether rows of a person that have the same merged code have the same code."""
-        return self.habit.apart is None or self.support.is_whole
+    def same(self) -> Floats | None:
+        """How often codes agree that are placed anew in a merged code; None if they never are."""
+        if self.habit.apart is None or self.support.is_whole:
+            return None
+        likely, mass = self.support.likely, self.support.sums(self.support.likely)
+        found: Floats = self.support.sums(likely**2) / np.maximum(mass, 1e-150) ** 2
+        return found
+
+    def differ(self, first: NDArray[np.bool_], drawn: Ints) -> tuple[float, float]:
+        """Return how often merged codes of a person differ, and how often they should.
+
+        Where codes may be placed anew, there is a range of how often they should.
+        """
+        found, wanted = differing(first, drawn), self.habit.differ
+        if self.same is not None:
+            anew = differing(first, drawn, self.same)
+            most = 1 - (1 - wanted) * (1 - found) / max(1e-9, 1 - anew)
+            wanted = min(wanted, max(found, most))
+        return found, wanted
 
     def middle(self, merged: NDArray[Any]) -> Codes:
         """Return the code in the middle of every merged one's likely codes."""
@@ -141,10 +157,8 @@ class Raked:
             return drawn.astype(np.int32)
         who = np.repeat(np.arange(len(walk.sizes)), walk.sizes)
         shares = rng.random((len(walk.sizes), self.support.size))[who, drawn]
-        if not self.by_code:
-            likely, mass = self.support.likely, self.support.sums(self.support.likely)
-            same = self.support.sums(likely**2) / np.maximum(mass, 1e-150) ** 2
-            least, most = differing(walk.first, drawn), differing(walk.first, drawn, same)
+        if self.same is not None:
+            least, most = differing(walk.first, drawn), differing(walk.first, drawn, self.same)
             once = (most - self.habit.differ) / max(1e-9, most - least)
             anew = rng.random((len(walk.sizes), self.support.size))[who, drawn] >= once
             shares[anew] = rng.random(int(anew.sum()))
@@ -230,9 +244,9 @@ class Some:
             places = column.middle(codes).astype(np.float64)
             far = np.abs(places[:, None] - places) / max(1, column.size - 1)
             habits.append(Kept(far, habit.apart, habit.apart_noise))
-        if column.by_code:
-            noise = habit.noise if habit.apart is None else max(LOOSE, habit.noise)
-            habits.append(Kept(1.0 - np.eye(len(codes)), habit.differ, noise))
+        _, differ = column.differ(self._first, drawn)
+        noise = habit.noise if habit.apart is None else max(LOOSE, habit.noise)
+        habits.append(Kept(1.0 - np.eye(len(codes)), differ, noise))
         wanted = Wanted(pairs=self._wanted, steps=self._steps, habits=habits)
         lifts = None if factors.lifts is None else factors.lifts.astype(np.float32)
         rows = Rows(self._walk, self._given, self._own, lifts)
@@ -268,9 +282,8 @@ class Some:
             lifts = _stepped(lifts, self._steps, got, self._damped)
         column, habit = self._column, self._column.habit
         better = replace(factors, pairs=tuple(pairs), lifts=lifts)
-        if column.by_code:
-            differ = differing(self._first, drawn) - habit.differ
-            better, off = _alike(better, differ), off + abs(differ)
+        differ, should = column.differ(self._first, drawn)
+        better, off = _alike(better, differ - should), off + abs(differ - should)
         if habit.apart is not None:
             far = apart(self._first, column.middle(drawn)) / max(1, column.size - 1) - habit.apart
             luck = factors.luck + 0.8 * far / max(habit.apart, FINEST)
