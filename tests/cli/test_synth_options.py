@@ -400,7 +400,12 @@ def test_a_column_that_cannot_be_read_stops_synth_and_leaves_the_rest(place: Pla
 
 
 def test_a_table_of_a_few_dozen_people_is_run_with_a_note(place: Place) -> None:
-    told = place.fine(*place.synth(screening=0.01))
-    assert "  note     The number of people could not be told from none (noise " in told
+    """Noise hides it in one run of two hundred, and in two of three hardly ever."""
+    note = "  note     The number of people could not be told from none (noise "
+    told = [
+        place.fine(*place.synth(screening=0.01, ledger=place / f"{i}.ledger", out=place / f"{i}"))
+        for i in range(3)
+    ]
+    assert sum(note in each for each in told) >= 2
     noted = place.facts(*place.synth(ledger=place / "b.ledger", out=place / "b"))["notes"]
     assert not [note for note in noted if "told from none" in note]
