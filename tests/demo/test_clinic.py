@@ -199,18 +199,24 @@ def test_the_tutorial_runs_as_it_is_written(
     """From two CSV files to two tables whose ids fit, with the page's own files and commands."""
     page = (Path(__file__).parents[2] / "docs" / "clinic.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```(\w*)\n(.*?)```", page, flags=re.DOTALL)
-    monkeypatch.chdir(tmp_path)
     schema, run = (text for kind, text in blocks if kind == "toml")
-    Path("schema.toml").write_text(schema, encoding="utf-8")
-    Path("understudy.toml").write_text(run, encoding="utf-8")
-    Clinic(patients=600).save(".", 2025)
-    for kind, text in blocks:
-        if not kind:
-            for line in text.strip().splitlines():
-                assert main(line.split()[1:]) == 0, capsys.readouterr().err
-    assert "lives" in capsys.readouterr().out
-    release = us.Release.read("release")
-    assert release.two_tables
-    assert set(release.rows["patient_id"]) <= set(release.people["patient_id"])
-    assert release.people["patient_id"].is_unique
-    assert len(release.people) > release.rows["patient_id"].nunique()
+
+    def someone_has_no_visits(folder: Path) -> bool:
+        folder.mkdir()
+        monkeypatch.chdir(folder)
+        Path("schema.toml").write_text(schema, encoding="utf-8")
+        Path("understudy.toml").write_text(run, encoding="utf-8")
+        Clinic(patients=600).save(".", 2025)
+        for kind, text in blocks:
+            if not kind:
+                for line in text.strip().splitlines():
+                    assert main(line.split()[1:]) == 0, capsys.readouterr().err
+        assert "lives" in capsys.readouterr().out
+        release = us.Release.read("release")
+        assert release.two_tables
+        assert set(release.rows["patient_id"]) <= set(release.people["patient_id"])
+        assert release.people["patient_id"].is_unique
+        return len(release.people) > len(set(release.rows["patient_id"]))
+
+    # Of so few people, noise hides those without visits in one run of twenty.
+    assert any(someone_has_no_visits(tmp_path / f"{i}") for i in range(3))

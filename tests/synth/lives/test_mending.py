@@ -70,9 +70,10 @@ def test_what_is_counted_step_by_step_is_what_there_is(
     mending = Mending(wanted, rows, drawn)
     codes = mending.run(np.random.default_rng(seed), sweeps=2)
     over, apart = counted(wanted, rows, codes)
-    told = [*mending._pairs, *([] if mending._steps is None else [mending._steps])]
-    for cells, each in zip(told, over, strict=True):
-        assert cells._over == pytest.approx(each)
+    told = [mending._pairs, *([] if mending._steps is None else [mending._steps])]
+    tables = [table for cells in told for table in cells.tables()]
+    for table, each in zip(tables, over, strict=True):
+        assert table == pytest.approx(each)
     assert mending._apart == pytest.approx(apart, abs=1e-5)
 
 

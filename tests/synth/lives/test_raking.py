@@ -76,6 +76,31 @@ def test_what_follows_what_comes_out_with_the_pairs() -> None:
     assert np.abs(got / got.sum() - stationary[:, None] * follows).max() < 0.01
 
 
+def test_pairs_with_columns_that_nothing_is_drawn_given_come_out_too() -> None:
+    """Codes of a person agree, so that counts by another column would vary by more than rows do."""
+    place, when = places(), np.random.default_rng(2).integers(0, 30, SIZES.sum())
+
+    def off(*others: Any) -> float:
+        column = Raked(
+            table=PLACES,
+            shape=(2,),
+            steps=None,
+            habit=Habit(0.3),
+            support=support(3),
+            size=3,
+            others=others,
+        )
+        codes, _ = column.draw(SIZES, [place, when][: 1 + len(others)], np.random.default_rng(4))
+        counts = np.zeros((30, 3))
+        np.add.at(counts, (when, codes), 1)
+        return float(
+            np.abs(counts - np.outer(np.bincount(when), np.bincount(codes) / 10_000)).sum()
+        )
+
+    # The model has no rows of the last code, though there are some.
+    assert off(np.outer(np.arange(30) < 29, [4.0, 2.0, 4.0])) < off() / 3
+
+
 def test_ordered_codes_are_as_far_apart_and_differ_as_often_as_wanted() -> None:
     place = places()
     pairs = [(i, j) for i in range(5) for j in range(i)]

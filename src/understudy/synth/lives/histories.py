@@ -15,11 +15,11 @@ import numpy as np
 
 from understudy.graph import junction_tree, model_bytes
 from understudy.graph.sampling import steps
-from understudy.synth.lives.raking import Raked
+from understudy.synth.lives.raking import TRIED_ROWS, Raked
 from understudy.synth.lives.times import Periods
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -72,25 +72,37 @@ class Histories:
                 if self._habits.distinct
                 else periods.between(people, rng)
             )
-        seen = {n: self._supports[n].codes[codes[n]].astype(np.int32) for n in self.given}
+        seen = {n: self._supports[n].codes[codes[n]].astype(np.int32) for n in codes}
         domain = self._model.tree.domain
         for known, new, table in self._columns():
             if new in people.own:
-                # Too much to be given from the beginning; what comes after it depends on it.
-                seen[new] = self._supports[new].codes[codes[new]].astype(np.int32)
                 continue
+            others = self._others(new, [n for n in seen if n not in known], rows=len(who))
             column = Raked(
                 table=table,
                 shape=domain.shape(known),
+                others=tuple(others.values()),
                 steps=follows.get(new),
                 habit=self._habits.columns[new],
                 support=self._supports[new],
                 size=self._schema[new].size,
             )
-            seen[new], codes[new] = column.draw(people.sizes, [seen[n] for n in known], rng)
+            given = [seen[n] for n in (*known, *others)]
+            seen[new], codes[new] = column.draw(people.sizes, given, rng)
         keys: list[NDArray[Any]] = [codes[n] for n in reversed(self._schema.ordering)]
         order = np.lexsort([*keys, who])
         return {n: codes[n][order] for n in self._schema.domain}, who
+
+    def _others(self, new: str, before: Sequence[str], *, rows: int) -> dict[str, Floats]:
+        """Return the model's tables of a column with others that it is not drawn given.
+
+        Tables with more cells than there are rows could not come out as they say; those of very
+        many rows do so by themselves.
+        """
+        domain, most = self._model.tree.domain, rows if rows <= TRIED_ROWS else 0
+        pairs = [(n, new) for n in before if domain.cells((n, new)) <= most]
+        found = self._model.marginals(pairs)
+        return {pair[0]: found[pair] for pair in pairs}
 
     def _columns(self) -> Iterator[tuple[tuple[str, ...], str, Floats]]:
         """Walk the model: each new column, those it depends on, and its table given these."""

@@ -64,11 +64,11 @@ class Lives(Pairs):
 
     name: ClassVar[str] = "lives"
 
-    persons_share: float = 0.12
+    persons_share: float = 0.08
     """The share of the budget for the model of people."""
-    habits_share: float = 0.06
+    habits_share: float = 0.05
     """The share of the budget for how often rows of a person agree."""
-    transitions_share: float = 0.15
+    transitions_share: float = 0.13
     """The share of the budget for what follows what, where rows have an order."""
 
     def __post_init__(self) -> None:

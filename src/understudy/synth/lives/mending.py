@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Weights = NDArray[np.float32]
     Ints = NDArray[np.int64]
-    Cell = tuple[Ints, Ints]
 
 SWEEPS = 8.0
 """How often a row is offered another code, on average."""
@@ -94,13 +93,13 @@ class Mending:
         self._turns = np.flatnonzero(nth % 2 == 0), np.flatnonzero(nth % 2)
         """Rows that are offered codes by turns: no two of them are consecutive."""
         self._common = rows.own.mean(axis=0)
-        self._pairs = [
-            Cells(table, given, codes)
-            for table, given in zip(wanted.pairs, rows.given, strict=True)
-        ]
+        self._pairs = Cells(wanted.pairs)
+        self._lines = self._pairs.lines(rows.given)
+        self._pairs.enter(self._lines + codes[:, None])
         self._steps = None
         if wanted.steps is not None:
-            self._steps = Cells(wanted.steps, self._before(np.arange(len(codes))), codes)
+            self._steps = Cells([wanted.steps])
+            self._steps.enter(self._before(np.arange(len(codes))) + codes)
         self._had = np.zeros((len(sizes), count), dtype=np.float32)
         np.add.at(self._had, (self._who, codes), 1)
         self._far = [each.distances.astype(np.float32) for each in wanted.habits]
@@ -137,7 +136,7 @@ class Mending:
         """Return a code for each row: the model's, or one of the person's."""
         rows, weights = self._rows, self._rows.own[some]
         if rows.lifts is not None:
-            weights = weights * rows.lifts[self._before(some)]
+            weights = weights * rows.lifts[self._before(some) // weights.shape[1]]
             follows = ~self._last[some]
             weights[follows] *= rows.lifts.T[self.codes[some[follows] + 1], :-1]
         ends = np.cumsum(weights, axis=1)
@@ -151,17 +150,16 @@ class Mending:
 
     def _more(self, some: Ints, new: Ints, share: float) -> Floats:
         """Return by how much more counts would be off if rows took other codes."""
-        old, found = self.codes[some], np.zeros(len(some))
-        for cells, given in zip(self._pairs, self._rows.given, strict=True):
-            found += cells.more((given[some], old), (given[some], new), share)
+        old, lines = self.codes[some], self._lines[some]
+        more = self._pairs.more(lines + old[:, None], lines + new[:, None], share)
+        found: Floats = more.sum(axis=1)
         # A column's own counts are part of all its pairs.
-        found /= math.sqrt(len(self._pairs))
+        found /= math.sqrt(lines.shape[1])
         if self._steps is not None:
             before = self._before(some)
-            found += self._steps.more((before, old), (before, new), share)
+            found += self._steps.more(before + old, before + new, share)
             follows = ~self._last[some]
-            after = self.codes[some[follows] + 1]
-            left, came = (old[follows], after), (new[follows], after)
+            left, came = self._after(some[follows], old[follows], new[follows])
             found[follows] += self._steps.more(left, came, share)
             off = self._steps.off(self._wanted.habits[0].distances) / CLOSE
             found += 2 * min(1.0, max(-1.0, off)) * self._stepping(some, new)
@@ -189,36 +187,56 @@ class Mending:
         return found
 
     def _before(self, some: Ints) -> Ints:
-        """Return the codes of the rows before, first rows having one of their own."""
-        found: Ints = np.where(self._first[some], self._rows.own.shape[1], self.codes[some - 1])
+        """Return where the lines of the codes before begin, first rows having one of their own."""
+        count = self._rows.own.shape[1]
+        found: Ints = count * np.where(self._first[some], count, self.codes[some - 1])
         return found
+
+    def _after(self, some: Ints, old: Ints, new: Ints) -> tuple[Ints, Ints]:
+        """Return the cells of the rows after, after these codes."""
+        count, after = self._rows.own.shape[1], self.codes[some + 1]
+        return count * old + after, count * new + after
 
     def _move(self, some: Ints, new: Ints) -> None:
         old, who = self.codes[some], self._who[some]
         for i, far in enumerate(self._far):
             self._apart[i] += float(self._further(some, new, far).sum())
-        for cells, given in zip(self._pairs, self._rows.given, strict=True):
-            cells.move((given[some], old), (given[some], new))
+        lines = self._lines[some]
+        self._pairs.move(lines + old[:, None], lines + new[:, None])
         if self._steps is not None:
             before, follows = self._before(some), ~self._last[some]
-            after = self.codes[some[follows] + 1]
-            self._steps.move((before, old), (before, new))
-            self._steps.move((old[follows], after), (new[follows], after))
+            self._steps.move(before + old, before + new)
+            self._steps.move(*self._after(some[follows], old[follows], new[follows]))
         np.add.at(self._had, (who, old), -1)
         np.add.at(self._had, (who, new), 1)
         self.codes[some] = new
 
 
 class Cells:
-    """A table of counts, and by how much each is too many."""
+    """Tables of counts, one after the other, and by how much each cell is too many."""
 
-    def __init__(self, wanted: Floats, lines: Ints, codes: Ints) -> None:
-        """Count rows by line and code."""
-        count = wanted.shape[1]
-        got = np.bincount(lines * count + codes, minlength=wanted.size)
-        self._wanted, self._over = wanted, got.reshape(wanted.shape) - wanted
+    def __init__(self, tables: Sequence[Floats]) -> None:
+        """Take what is wanted; no row is there yet."""
+        self._shapes = [table.shape for table in tables]
+        self._wanted = np.concatenate([table.reshape(-1) for table in tables])
+        self._over = -self._wanted
 
-    def more(self, left: Cell, came: Cell, share: float) -> Floats:
+    def tables(self) -> list[Floats]:
+        """Return by how much each table's cells are too many."""
+        ends = np.cumsum([lines * codes for lines, codes in self._shapes])
+        parts = np.split(self._over, ends[:-1])
+        return [part.reshape(shape) for part, shape in zip(parts, self._shapes, strict=True)]
+
+    def lines(self, given: Sequence[Ints]) -> Ints:
+        """Return where the line of each row begins in every table."""
+        found = np.empty((len(given[0]), len(given)), dtype=np.int64)
+        begun = 0
+        for i, (each, (lines, codes)) in enumerate(zip(given, self._shapes, strict=True)):
+            found[:, i] = begun + codes * each
+            begun += lines * codes
+        return found
+
+    def more(self, left: Ints, came: Ints, share: float) -> Floats:
         """Return by how much more counts would be off if rows went from a cell to another.
 
         A share of rows is asked at once; cells that these could set right count for less.
@@ -230,11 +248,15 @@ class Cells:
 
     def off(self, distances: Floats) -> float:
         """Return by how much lines and codes are too far from each other, averaged over rows."""
-        later = self._over[:-1]
-        rows = max(1.0, float(self._wanted[:-1].sum()))
-        return float((later * distances).sum()) / rows
+        count = self._shapes[0][1]
+        rows = max(1.0, float(self._wanted[:-count].sum()))
+        return float(self._over[:-count] @ distances.reshape(-1)) / rows
 
-    def move(self, left: Cell, came: Cell) -> None:
+    def enter(self, cells: Ints) -> None:
+        """Put rows into cells."""
+        self._over += np.bincount(cells.reshape(-1), minlength=len(self._over))
+
+    def move(self, left: Ints, came: Ints) -> None:
         """Move rows from cells to others."""
-        np.add.at(self._over, left, -1)
+        np.subtract.at(self._over, left, 1)
         np.add.at(self._over, came, 1)

@@ -96,11 +96,16 @@ class Raked:
     support: Support
     size: int
     """The number of the column's codes, before they were merged."""
+    others: tuple[Floats, ...] = ()
+    """The model's tables with further columns drawn before, a line for every code of them."""
 
     def draw(
         self, sizes: Ints, given: Sequence[Codes], rng: np.random.Generator
     ) -> tuple[Codes, Codes]:
-        """Draw merged codes and codes for the rows of people, given the columns before."""
+        """Draw merged codes and codes for the rows of people, given the columns before.
+
+        Those of ``others`` come last.
+        """
         rows, factors, base = int(sizes.sum()), None, self._base()
         trials = max(1, min(MORE_TRIALS, TRIED_ROWS // max(1, rows)))
         sweeps = min(SWEEPS, TRIED_ROWS / max(1, rows))
@@ -196,10 +201,11 @@ class Some:
         """Find out what is wanted of them; ``base`` is the distribution of every cell."""
         self._column, self._walk, self._first = column, walk, walk.first
         rows = len(walk.rows)
+        known, further = given[: len(column.shape)], given[len(column.shape) :]
         cells = np.zeros(rows, dtype=np.int64)
-        if given:
-            cells = np.ravel_multi_index(list(given), column.shape).astype(np.int64)
-        self._given = given or [cells]
+        if known:
+            cells = np.ravel_multi_index(list(known), column.shape).astype(np.int64)
+        self._given = known or [cells]
         self._own, counts = base[cells], np.bincount(cells, minlength=len(base))[:, None] * base
         self._common = np.maximum(counts.sum(axis=0, dtype=np.float64) / max(1, rows), 1e-6)
         whole = counts.reshape(*(column.shape or (1,)), -1)
@@ -207,12 +213,19 @@ class Some:
         self._wanted = [
             whole.sum(axis=tuple(a for a in axes if a != own), dtype=np.float64) for own in axes
         ]
-        self._steps = None
-        if column.steps is not None:
-            self._steps = column.steps * (rows / max(float(column.steps.sum()), 1e-300))
-            self._steps *= rows * self._common / np.maximum(self._steps.sum(axis=0), 1e-9)
+        self._others = [
+            (self._scaled(_lined(table, codes)), codes)
+            for table, codes in zip(column.others, further, strict=True)
+        ]
+        self._steps = None if column.steps is None else self._scaled(column.steps)
         self._damped = DAMPED / (1 + len(self._given) + (self._steps is not None))
         self._luck = rng.standard_normal(len(walk.sizes)), rng.standard_normal(rows)
+
+    def _scaled(self, table: Floats) -> Floats:
+        """Return a table of as many rows, with the column's own distribution."""
+        wanted = len(self._first) * self._common
+        found: Floats = table * (wanted / np.maximum(table.sum(axis=0), 1e-300))
+        return found
 
     def begun(self) -> Factors:
         """Return the factors that are tried first."""
@@ -247,9 +260,11 @@ class Some:
         _, differ = column.differ(self._first, drawn)
         noise = habit.noise if habit.apart is None else max(LOOSE, habit.noise)
         habits.append(Kept(1.0 - np.eye(len(codes)), differ, noise))
-        wanted = Wanted(pairs=self._wanted, steps=self._steps, habits=habits)
+        pairs = [*self._wanted, *(table for table, _ in self._others)]
+        given = [*self._given, *(codes for _, codes in self._others)]
+        wanted = Wanted(pairs=pairs, steps=self._steps, habits=habits)
         lifts = None if factors.lifts is None else factors.lifts.astype(np.float32)
-        rows = Rows(self._walk, self._given, self._own, lifts)
+        rows = Rows(self._walk, given, self._own, lifts)
         return Mending(wanted, rows, drawn).run(rng, sweeps=sweeps)
 
     def drawn(self, factors: Factors) -> Ints:
@@ -296,6 +311,15 @@ def _alike(factors: Factors, differ: float) -> Factors:
     gain = factors.gain * (CALMER if differ * factors.differ < 0 else 1.0)
     more = factors.urn * (1 + max(gain * differ, -MOST_LUCK)) + gain * max(0.0, differ)
     return replace(factors, urn=min(more, MOST_FACTOR), gain=gain, differ=differ)
+
+
+def _lined(table: Floats, codes: Ints) -> Floats:
+    """Return a table whose lines have as many rows as there are of their code."""
+    there = np.bincount(codes, minlength=len(table))
+    # A line without rows in the model has the column's own distribution.
+    table = np.where(table.sum(axis=1, keepdims=True) > 0, table, table.sum(axis=0))
+    found: Floats = table * (there / np.maximum(table.sum(axis=1), 1e-300))[:, None]
+    return found
 
 
 def _apart(got: NDArray[Any], wanted: Floats) -> float:
