@@ -18,6 +18,8 @@ from understudy.audit import replay
 from understudy.errors import BudgetError, UsageError
 from understudy.evaluate import Coded, compare_people, read_private
 from understudy.schema import Categorical, Id, Integer, Numeric, Schema
+from understudy.synth.lives import histories
+from understudy.synth.lives.raking import Raked
 
 COLUMNS = (
     Id(name="who"),
@@ -98,6 +100,24 @@ def usual(tmp_path_factory: pytest.TempPathFactory) -> tuple[us.Session, us.Rele
     """A session and its release, of noise as it usually is."""
     opened = session(tmp_path_factory.mktemp("usual"), budget=USUAL)
     return opened, opened.run(us.Lives())
+
+
+def test_each_column_is_drawn_with_its_pairs_with_all_before_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those before the ward and the pain are the sex, the year of birth, the year, and a ward."""
+    pairs = []
+
+    def raked(**given: Any) -> Raked:
+        pairs.append((len(given["shape"]), len(given["others"])))
+        return Raked(**given)
+
+    monkeypatch.setattr(histories, "Raked", raked)
+    session(tmp_path, budget=USUAL).run(us.Lives())
+    assert [given + others for given, others in pairs] == [3, 4]
+    monkeypatch.setattr(histories, "TRIED_ROWS", 100)
+    session(tmp_path, budget=USUAL, ledger=tmp_path / "another.ledger").run(us.Lives())
+    assert [others for _, others in pairs[2:]] == [0, 0]
 
 
 def test_with_little_noise_people_come_out_as_they_are(tmp_path: Path, exact: us.Release) -> None:

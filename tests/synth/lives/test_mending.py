@@ -14,7 +14,7 @@ from understudy.synth.lives.habits import differing
 from understudy.synth.lives.mending import Kept, Mending, Rows, Wanted
 from understudy.synth.lives.walks import Walk
 
-CODES, PLACES = 4, 3
+CODES, PLACES, TIMES = 4, 3, 5
 
 
 def column(seed: int, sizes: Any, *, ordered: bool, steps: bool) -> tuple[Wanted, Rows, Any]:
@@ -42,7 +42,7 @@ def column(seed: int, sizes: Any, *, ordered: bool, steps: bool) -> tuple[Wanted
 def counted(wanted: Wanted, rows: Rows, codes: Any) -> tuple[list[Any], list[float]]:
     """Count everything anew: by how much cells are too many, and how far apart rows are."""
     first = rows.walk.first
-    tables = [(wanted.pairs[0], rows.given[0])]
+    tables = [*zip(wanted.pairs, rows.given, strict=True)]
     if wanted.steps is not None:
         tables.append((wanted.steps, np.where(first, CODES, np.roll(codes, 1))))
     over = []
@@ -67,6 +67,10 @@ def test_what_is_counted_step_by_step_is_what_there_is(
 ) -> None:
     sizes = np.random.default_rng(seed).integers(1, 6, size=12)
     wanted, rows, drawn = column(seed, sizes, ordered=ordered, steps=steps)
+    when = np.random.default_rng(seed).integers(TIMES, size=len(drawn))
+    further = np.outer(np.bincount(when, minlength=TIMES), np.full(CODES, 1 / CODES))
+    wanted = wanted._replace(pairs=[*wanted.pairs, further])
+    rows = rows._replace(given=[*rows.given, when])
     mending = Mending(wanted, rows, drawn)
     codes = mending.run(np.random.default_rng(seed), sweeps=2)
     over, apart = counted(wanted, rows, codes)

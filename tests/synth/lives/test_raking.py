@@ -97,8 +97,17 @@ def test_pairs_with_columns_that_nothing_is_drawn_given_come_out_too() -> None:
             np.abs(counts - np.outer(np.bincount(when), np.bincount(codes) / 10_000)).sum()
         )
 
-    # The model has no rows of the last code, though there are some.
-    assert off(np.outer(np.arange(30) < 29, [4.0, 2.0, 4.0])) < off() / 3
+    assert off(np.outer(np.ones(30), [4.0, 2.0, 4.0])) < off() / 5
+
+
+def test_a_pair_keeps_its_tie_where_its_columns_have_other_shares() -> None:
+    """Odds ratios are the model's; a line without rows in it has the column's distribution."""
+    model = np.array([[900.0, 10.0], [10.0, 900.0], [0.0, 0.0]])
+    found = raking._between(model, np.array([700, 200, 100]), np.array([500.0, 500.0]))
+    assert found.sum(axis=1) == pytest.approx([700, 200, 100])
+    assert found.sum(axis=0) == pytest.approx([500, 500], abs=5)
+    assert found[0, 0] * found[1, 1] / found[0, 1] / found[1, 0] == pytest.approx(8100)
+    assert found[2, 0] / found[2, 1] == pytest.approx(found[0, 0] / found[0, 1] / 90, rel=0.001)
 
 
 def test_ordered_codes_are_as_far_apart_and_differ_as_often_as_wanted() -> None:

@@ -96,8 +96,8 @@ class Histories:
     def _others(self, new: str, before: Sequence[str], *, rows: int) -> dict[str, Floats]:
         """Return the model's tables of a column with others that it is not drawn given.
 
-        Tables with more cells than there are rows could not come out as they say; those of very
-        many rows do so by themselves.
+        Tables with more cells than there are rows could not come out as they say; of very many
+        rows too few are offered other codes to make a difference.
         """
         domain, most = self._model.tree.domain, rows if rows <= TRIED_ROWS else 0
         pairs = [(n, new) for n in before if domain.cells((n, new)) <= most]

@@ -16,7 +16,7 @@ Only noisy answers enter.  Tied by ``tests/synth/lives/test_mending.py``.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -71,7 +71,7 @@ class Rows(NamedTuple):
     """The rows of some people, as far as one column is concerned."""
 
     walk: Walk
-    given: Sequence[Ints]
+    given: Sequence[NDArray[Any]]
     """Their codes of the columns drawn before."""
     own: Weights
     """The model's distribution of every row."""
@@ -95,7 +95,8 @@ class Mending:
         self._common = rows.own.mean(axis=0)
         self._pairs = Cells(wanted.pairs)
         self._lines = self._pairs.lines(rows.given)
-        self._pairs.enter(self._lines + codes[:, None])
+        for lines in self._lines.T:
+            self._pairs.enter(lines + codes)
         self._steps = None
         if wanted.steps is not None:
             self._steps = Cells([wanted.steps])
@@ -227,12 +228,13 @@ class Cells:
         parts = np.split(self._over, ends[:-1])
         return [part.reshape(shape) for part, shape in zip(parts, self._shapes, strict=True)]
 
-    def lines(self, given: Sequence[Ints]) -> Ints:
+    def lines(self, given: Sequence[NDArray[Any]]) -> NDArray[Any]:
         """Return where the line of each row begins in every table."""
-        found = np.empty((len(given[0]), len(given)), dtype=np.int64)
+        whole = len(self._over) > np.iinfo(np.int32).max
+        found = np.empty((len(given[0]), len(given)), dtype=np.int64 if whole else np.int32)
         begun = 0
         for i, (each, (lines, codes)) in enumerate(zip(given, self._shapes, strict=True)):
-            found[:, i] = begun + codes * each
+            found[:, i] = begun + codes * each.astype(np.int64)
             begun += lines * codes
         return found
 
@@ -254,7 +256,7 @@ class Cells:
 
     def enter(self, cells: Ints) -> None:
         """Put rows into cells."""
-        self._over += np.bincount(cells.reshape(-1), minlength=len(self._over))
+        self._over += np.bincount(cells, minlength=len(self._over))
 
     def move(self, left: Ints, came: Ints) -> None:
         """Move rows from cells to others."""

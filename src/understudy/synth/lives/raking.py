@@ -6,7 +6,8 @@ person had before.  What the model says of rows and what is known of consecutive
 statements about the same codes; each alone would spoil the other.  So the column is drawn again and
 again with the same luck, and every factor is multiplied by what was wanted over what came out, as
 in iterative proportional fitting, until both are as asked.  Drawn counts are compared, not expected
-ones, so that most of the noise of drawing goes too.
+ones, so that most of the noise of drawing goes too.  Pairs with columns that the code is not drawn
+given are as the model says but for that noise; they are mended only (`lives.mending`).
 
 Only noisy answers enter.  Tied by ``tests/synth/lives/test_raking.py``.
 """
@@ -44,6 +45,8 @@ MOST_ROWS, MANY_PEOPLE = 100_000, 2000
 are more: all people take a step at once, and steps of few people take as long."""
 TRIED_ROWS = 2_000_000
 """How many rows in all are drawn again or offered codes."""
+FITTED = 10
+"""How often a table is fitted to its lines and columns."""
 HELD = 0.3
 """Rows that are added to counts before they are compared: a cell of few rows says little."""
 MOST_STEP = 4.0
@@ -112,7 +115,7 @@ class Raked:
         others = max(MOST_ROWS, MANY_PEOPLE * rows // max(1, len(sizes)))
         merged, codes = np.empty((2, rows), dtype=np.int32)
         for _, here, walk in parts(sizes, self.table.shape[1], first=MOST_ROWS, others=others):
-            before = [each[here].astype(np.int64) for each in given]
+            before = [each[here] for each in given]
             some = Some(self, base, walk, before, rng)
             factors, drawn = _fitted(some, factors, trials)
             drawn = some.mended(factors, drawn, rng, sweeps)
@@ -195,16 +198,17 @@ class Some:
         column: Raked,
         base: Weights,
         walk: Walk,
-        given: Sequence[Ints],
+        given: Sequence[Codes],
         rng: np.random.Generator,
     ) -> None:
         """Find out what is wanted of them; ``base`` is the distribution of every cell."""
         self._column, self._walk, self._first = column, walk, walk.first
         rows = len(walk.rows)
-        known, further = given[: len(column.shape)], given[len(column.shape) :]
+        known = [each.astype(np.int64) for each in given[: len(column.shape)]]
+        further = given[len(column.shape) :]
         cells = np.zeros(rows, dtype=np.int64)
         if known:
-            cells = np.ravel_multi_index(list(known), column.shape).astype(np.int64)
+            cells = np.ravel_multi_index(known, column.shape).astype(np.int64)
         self._given = known or [cells]
         self._own, counts = base[cells], np.bincount(cells, minlength=len(base))[:, None] * base
         self._common = np.maximum(counts.sum(axis=0, dtype=np.float64) / max(1, rows), 1e-6)
@@ -214,18 +218,15 @@ class Some:
             whole.sum(axis=tuple(a for a in axes if a != own), dtype=np.float64) for own in axes
         ]
         self._others = [
-            (self._scaled(_lined(table, codes)), codes)
+            (_between(table, np.bincount(codes, minlength=len(table)), rows * self._common), codes)
             for table, codes in zip(column.others, further, strict=True)
         ]
-        self._steps = None if column.steps is None else self._scaled(column.steps)
+        self._steps = None
+        if column.steps is not None:
+            self._steps = column.steps * (rows / max(float(column.steps.sum()), 1e-300))
+            self._steps *= rows * self._common / np.maximum(self._steps.sum(axis=0), 1e-9)
         self._damped = DAMPED / (1 + len(self._given) + (self._steps is not None))
         self._luck = rng.standard_normal(len(walk.sizes)), rng.standard_normal(rows)
-
-    def _scaled(self, table: Floats) -> Floats:
-        """Return a table of as many rows, with the column's own distribution."""
-        wanted = len(self._first) * self._common
-        found: Floats = table * (wanted / np.maximum(table.sum(axis=0), 1e-300))
-        return found
 
     def begun(self) -> Factors:
         """Return the factors that are tried first."""
@@ -261,7 +262,7 @@ class Some:
         noise = habit.noise if habit.apart is None else max(LOOSE, habit.noise)
         habits.append(Kept(1.0 - np.eye(len(codes)), differ, noise))
         pairs = [*self._wanted, *(table for table, _ in self._others)]
-        given = [*self._given, *(codes for _, codes in self._others)]
+        given: list[NDArray[Any]] = [*self._given, *(codes for _, codes in self._others)]
         wanted = Wanted(pairs=pairs, steps=self._steps, habits=habits)
         lifts = None if factors.lifts is None else factors.lifts.astype(np.float32)
         rows = Rows(self._walk, given, self._own, lifts)
@@ -313,12 +314,18 @@ def _alike(factors: Factors, differ: float) -> Factors:
     return replace(factors, urn=min(more, MOST_FACTOR), gain=gain, differ=differ)
 
 
-def _lined(table: Floats, codes: Ints) -> Floats:
-    """Return a table whose lines have as many rows as there are of their code."""
-    there = np.bincount(codes, minlength=len(table))
-    # A line without rows in the model has the column's own distribution.
-    table = np.where(table.sum(axis=1, keepdims=True) > 0, table, table.sum(axis=0))
-    found: Floats = table * (there / np.maximum(table.sum(axis=1), 1e-300))[:, None]
+def _between(table: Floats, lines: NDArray[Any], columns: Floats) -> Floats:
+    """Return a table with as many rows in its lines and columns, by proportional fitting.
+
+    A line without rows has the distribution of columns.
+
+    >>> _between(np.array([[9.0, 1.0], [0.0, 0.0]]), np.array([4, 6]), np.array([5.0, 5.0])).sum(1)
+    array([4., 6.])
+    """
+    found: Floats = np.where(table.sum(axis=1, keepdims=True) > 0, table, columns)
+    for _ in range(FITTED):
+        found *= columns / np.maximum(found.sum(axis=0), 1e-300)
+        found *= (lines / np.maximum(found.sum(axis=1), 1e-300))[:, None]
     return found
 
 
