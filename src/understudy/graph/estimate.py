@@ -66,7 +66,7 @@ def estimate(
     order: Sequence[str] | None = None,
     limit: int | None = None,
     tolerance: float = 1e-3,
-    most: int = 1000,
+    most: int = 3000,
     stalled: float = 0.0,
     watch: Watch | None = None,
 ) -> Fit:
