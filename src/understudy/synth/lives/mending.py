@@ -222,16 +222,11 @@ class Cells:
         self._wanted = np.concatenate([table.reshape(-1) for table in tables])
         self._over = -self._wanted
 
-    def tables(self) -> list[Floats]:
-        """Return by how much each table's cells are too many."""
-        ends = np.cumsum([lines * codes for lines, codes in self._shapes])
-        parts = np.split(self._over, ends[:-1])
-        return [part.reshape(shape) for part, shape in zip(parts, self._shapes, strict=True)]
-
     def lines(self, given: Sequence[NDArray[Any]]) -> NDArray[Any]:
         """Return where the line of each row begins in every table."""
-        whole = len(self._over) > np.iinfo(np.int32).max
-        found = np.empty((len(given[0]), len(given)), dtype=np.int64 if whole else np.int32)
+        # There are as many as rows times tables, so half of the bytes matter.
+        kind = np.int32 if len(self._over) <= np.iinfo(np.int32).max else np.int64
+        found = np.empty((len(given[0]), len(given)), dtype=kind)
         begun = 0
         for i, (each, (lines, codes)) in enumerate(zip(given, self._shapes, strict=True)):
             found[:, i] = begun + codes * each.astype(np.int64)
