@@ -234,7 +234,8 @@ def meet(
     cells = np.array(list(door.schema.domain.values()), dtype=np.float64)
     typical = int(typical_size(sizes, np.cbrt(1 / cells), cells, price=door.budget.price))
     return Crowd(
-        rows=max(1.0, sizes.rows),
+        # Up to the cap they are counted; classes are too coarse to say it as well.
+        rows=max(1.0, rows.value + sizes.above(cap)),
         sizes=sizes,
         typical=typical,
         bounding=Weights(typical),

@@ -73,6 +73,14 @@ class Sizes:
         """The total number of rows."""
         return float(self.people @ np.arange(1, len(self.people) + 1))
 
+    def above(self, cap: int) -> float:
+        """Return the number of rows that people have above a cap each.
+
+        >>> Sizes(np.array([4.0, 0.0, 2.0, 1.0])).above(2)
+        4.0
+        """
+        return float(self.people[cap:] @ np.arange(1, len(self.people[cap:]) + 1))
+
     def lengths(self, repeats: float) -> Floats:
         """Return the L2 norm of people of each size, if two rows agree with this probability.
 
