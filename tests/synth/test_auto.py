@@ -200,6 +200,39 @@ def test_they_do_not_where_much_has_changed(tmp_path: Path) -> None:
     assert sum(c["share"] for c in told["charges"]) <= 1 + 1e-9
 
 
+def paid(folder: Path, *, cash: float, people: int = 1000) -> str:
+    """What is chosen for taxis that are as before, but for what they are paid with."""
+
+    def table(seed: int, share: float, count: int) -> dict[str, Any]:
+        found = trips(seed, late=0.1, people=count)
+        rng = np.random.default_rng(seed)
+        other = rng.integers(30, size=5 * count)
+        return found | {"c3": other, "c4": (rng.random(5 * count) < share).astype(np.int64)}
+
+    release = us.open(
+        private=table(1, cash, people),
+        public=table(2, 0.1, 1000),
+        schema=Schema("t", (Id(name="who"), *schema(5, 30).columns)),
+        unit=us.Unit("who"),
+        bounding=us.Norm(),
+        budget=us.Budget(epsilon=1.0, delta=1e-6),
+        ledger=folder / f"{cash}-{people}.ledger",
+    ).run(us.Auto())
+    charges = [c["share"] for c in release.manifest["charges"]]
+    assert sum(charges) <= 1 + 1e-9
+    told: str = release.manifest["mechanism"]["chosen"]["name"]
+    return told
+
+
+def test_they_do_not_where_a_column_has_changed_that_says_nothing_of_kinds(tmp_path: Path) -> None:
+    assert paid(tmp_path, cash=0.1) == "archetypes"
+    assert paid(tmp_path, cash=0.9) == "adagrid"
+
+
+def test_they_do_not_where_private_people_are_many_more(tmp_path: Path) -> None:
+    assert paid(tmp_path, cash=0.1, people=20_000) == "adagrid"
+
+
 def test_nothing_is_asked_where_there_is_little_noise(tmp_path: Path) -> None:
     told = chosen(tmp_path, late=0.1, epsilon=19)
     assert told["mechanism"]["chosen"]["name"] == "adagrid"

@@ -7,8 +7,8 @@ them `Lives` draws people where the schema says what is a person's own or what o
 and elsewhere `Pairs` measures as much as the number of people allows, which both decide from their
 own noisy answers (`docs/auto.md`).
 
-Privacy: the choice follows from the schema, the unit and the public table, and perhaps from one
-noisy histogram of people, which the door charges.  Then the run is that of the mechanism that was
+Privacy: the choice follows from the schema, the unit and the public table, and perhaps from noisy
+histograms of people, which the door charges.  Then the run is that of the mechanism that was
 chosen, with what is left of the budget.
 """
 
@@ -27,6 +27,7 @@ from understudy.errors import QuestionError, UsageError
 from understudy.public import Shapes
 from understudy.synth.adagrid import AdaGrid
 from understudy.synth.archetypes import Archetypes
+from understudy.synth.archetypes.drift import drift
 from understudy.synth.lives import Lives
 from understudy.synth.measure.noise_levels import MEAN_SIZE
 from understudy.synth.pairs import Pairs
@@ -40,10 +41,12 @@ if TYPE_CHECKING:
 WIDEST = 200
 """The most columns of a table for which a mechanism is chosen: it looks at all pairs of them."""
 LOOK = 0.03
-"""The share of the budget for a look at how much has changed since the public table."""
+"""The share of the budget for a look at how much has changed since the public table, by kinds of
+people; and for a second look, column by column, if they have not."""
 KINDS = 5
 SMALL_NOISE = 0.2
-"""Where noise alone makes less error than this, in total variation, marginals are measured."""
+"""Where noise alone makes less error than this, in total variation, marginals are measured; and
+where any column has changed by more than this."""
 STEADY = 0.95
 """The share of equal rows from which a column counts as constant within a person."""
 
@@ -128,7 +131,8 @@ def resembling(door: Door, public: PublicTable, grid: AdaGrid) -> Choice | None:
     """Choose `Archetypes` if noise would cost more than what has changed since the public table.
 
     How much has changed is asked, for a small share of the budget, unless noise is small anyway:
-    how many people are of each public kind.  None stands for the choice that was made before.
+    how many people are of each public kind; and if as many are, what people mostly have in every
+    column, since kinds say nothing of most.  None stands for the choice that was made before.
     """
     if find_spec("sklearn") is None or door.unit.is_row:
         return None
@@ -141,8 +145,8 @@ def resembling(door: Door, public: PublicTable, grid: AdaGrid) -> Choice | None:
     # Given all that is before it, a column is that of a whole public row.
     told = tuple((name, (*features, *rest[:i])) for i, name in enumerate(rest))
     kinds = replace(kinds, conditionals=told)
-    noise = kinds.noise(door, public, list(combinations(features, 2)) or [features])
-    if noise < SMALL_NOISE:
+    pairs = list(combinations(features, 2)) or [features]
+    if kinds.noise(door, public, pairs) < SMALL_NOISE:
         return None
     price = split(door.grains, door.currency, [LOOK, 1 - LOOK])[0]
     scale = scale_upper(price, door.currency, bound=Fraction(1))
@@ -153,14 +157,20 @@ def resembling(door: Door, public: PublicTable, grid: AdaGrid) -> Choice | None:
     people = max(float(counts.sum()), 1.0)
     apart = 0.5 * float(np.abs(counts / people - shapes.people / shapes.people.sum()).sum())
     changed = max(0.0, apart - MEAN_SIZE / 2 * deviation * shapes.count / people)
-    if changed >= noise:
+    # There may be many more people, or fewer, than public ones.
+    noise = kinds.noise(door, public, pairs, larger=people / len(public.sizes()))
+    if noise < SMALL_NOISE or changed >= noise:
+        return None
+    columns = drift(door, public, people=people, price=price)
+    if max(columns.values()) >= SMALL_NOISE:
         return None
     return Choice(
         mechanism=kinds,
         why="A public table of people shows kinds of them, and the private table has about as many "
         f"of each: about {100 * changed:.0f} % of its people would have to be of another kind, "
-        f"where noise would change about {100 * noise:.0f} % of the rows of a pair of columns. So "
-        "public people stand in, as many of each kind as there are (archetypes).",
+        f"where noise would change about {100 * noise:.0f} % of the rows of a pair of columns; and "
+        "in no column do many more people have other values than public ones. So public people "
+        "stand in, as many of each kind as there are (archetypes).",
     )
 
 

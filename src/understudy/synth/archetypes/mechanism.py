@@ -289,17 +289,22 @@ class Archetypes:
         values = door.unit_mode((self.attribute,), scale=scales[1])
         return ArchetypeCounts(kinds=kinds, values=values, scales=tuple(scales))
 
-    def noise(self, door: Door, public: PublicTable, pairs: Sequence[Clique]) -> float:
-        """Estimate the noise of marginals, as a total variation, by the public table's size."""
+    def noise(
+        self, door: Door, public: PublicTable, pairs: Sequence[Clique], *, larger: float = 1.0
+    ) -> float:
+        """Estimate the noise of marginals, as a total variation, of a table like the public one.
+
+        It may be ``larger`` than that by a factor.
+        """
         price = door.budget.price * math.sqrt(self.marginals_share)
         cap = best_cap(public, price)
         if not isinstance(door.bounding, Norm):
             cap = door.bounding.cap
-        scale = cap * math.sqrt(len(pairs)) / price
+        scale, rows = cap * math.sqrt(len(pairs)) / price, larger * len(public)
         found = []
         for pair in pairs:
             shares = public.marginal(pair) / len(public)
-            found.append(0.5 * np.minimum(shares, MEAN_SIZE * scale / len(public)).sum())
+            found.append(0.5 * np.minimum(shares, MEAN_SIZE * scale / rows).sum())
         return float(np.mean(found))
 
     def _cast(

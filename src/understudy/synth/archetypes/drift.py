@@ -1,0 +1,75 @@
+"""Drift: how much has changed since the public table, column by column.
+
+The codes of a column are put into a few groups, each with about as many public rows, and codes that
+no public row has into one more.  Private people are counted by their most common group, each once,
+and compared with public ones.  Tied by ``tests/synth/archetypes/test_drift.py``.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from understudy.budget import price_grains, scale_upper, split
+from understudy.synth.measure.noise_levels import MEAN_SIZE
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from understudy.door import Door
+    from understudy.public import PublicTable
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+GROUPS = 8
+"""The number of groups of codes that public rows have."""
+SURE = 2.0
+"""What noise may make of it, in standard deviations above its mean, does not count as drift."""
+
+
+def drift(door: Door, public: PublicTable, *, people: float, price: float) -> dict[str, float]:
+    """Ask how far people's most common groups of each column are from public people's.
+
+    It is a total variation distance, less what noise makes of it; ``people`` is their noisy number.
+    """
+    names, found = list(door.schema.domain), {}
+    prices = split(price_grains(price, door.currency), door.currency, [1.0] * len(names))
+    for name, each in zip(names, prices, strict=True):
+        labels = groups(public.marginal((name,)))
+        scale = scale_upper(each, door.currency, bound=Fraction(1))
+        asked = door.unit_mode((name,), scale=scale, labels=labels)
+        known = most_common_groups(public, name, labels)
+        counts = np.append(asked, np.zeros(len(known) - len(asked)))
+        deviation = door.currency.deviation(scale)
+        # Where there are fewer people than noise makes of nobody, nothing can be told.
+        shares = counts / max(people, deviation)
+        apart = 0.5 * float(np.abs(shares - known / known.sum()).sum())
+        noise = deviation / max(people, deviation) / 2
+        spread = math.sqrt((1 - MEAN_SIZE**2) * len(known))
+        found[name] = max(0.0, apart - noise * (MEAN_SIZE * len(known) + SURE * spread))
+    return found
+
+
+def groups(rows: Ints) -> Ints:
+    """Return the group of each code, given the number of public rows that have it.
+
+    >>> groups(np.array([10, 30, 0, 39, 1, 0])).tolist()
+    [0, 1, 4, 2, 3, 4]
+    """
+    middle = (np.cumsum(rows) - rows / 2) / max(1, int(rows.sum()))
+    found = np.where(rows > 0, (middle * GROUPS).astype(np.int64), GROUPS)
+    labels: Ints = np.unique(found, return_inverse=True)[1]
+    return labels
+
+
+def most_common_groups(public: PublicTable, name: str, labels: Ints) -> Floats:
+    """Count public people by their most common group; one who has several is a part of each."""
+    people, count = public.known_people("what people have in common"), int(labels.max()) + 1
+    keys = people * count + labels[public.codes[name]]
+    rows = np.bincount(keys, minlength=(int(people[-1]) + 1) * count).reshape(-1, count)
+    most = rows == rows.max(axis=1, keepdims=True)
+    return np.asarray((most / most.sum(axis=1, keepdims=True)).sum(axis=0), dtype=np.float64)
