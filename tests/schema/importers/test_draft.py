@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.audit.effort import tried
 from understudy.errors import MissingColumnError, SchemaError
 from understudy.schema import Array, Categorical, Id, Ignored, Integer, Numeric, Schema, Timestamp
 from understudy.schema.importers.draft import BINS, LISTED, draft
@@ -101,6 +102,52 @@ def test_other_numbers() -> None:
     assert isinstance(column, Numeric)
     assert not column.whole
     assert (column.edges[0], column.edges[-1]) == (0.5, 9.0)
+
+
+def test_a_few_numbers_come_out_as_they_are() -> None:
+    rates = np.repeat([0.0, 0.05, 0.07, 0.19], (10, 500, 380, 20))
+    column = drafted(rates)
+    assert isinstance(column, Numeric)
+    assert column.decode(column.encode(rates), np.random.default_rng(1)).tolist() == rates.tolist()
+
+
+@pytest.mark.parametrize("none", [-999.0, 999.9])
+def test_a_number_for_none_moves_no_other(none: float) -> None:
+    read = np.append(np.round(np.random.default_rng(1).normal(35, 3, 2000), 1), [none] * 60)
+    column = drafted(read)
+    found = column.decode(column.encode(read), np.random.default_rng(2))
+    assert ((found == none) == (read == none)).all()
+    assert np.abs(found - read).max() < 10
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_few_largest_numbers_are_not_taken_for_many(sign: int) -> None:
+    """With twenty bins of as many rows each, the mean was eight times as large."""
+    read = sign * np.random.default_rng(1).lognormal(11, 2.5, 20_000)
+    column = drafted(read)
+    found = column.decode(column.encode(read), np.random.default_rng(2))
+    assert found.mean() / read.mean() == pytest.approx(1, abs=0.8)
+
+
+@given(
+    st.lists(st.floats(-1e6, 1e6).map(lambda x: round(x, 2)), min_size=1, max_size=60),
+    st.integers(1, 40),
+)
+@tried(100)
+def test_numbers_lie_within_the_bins_of_a_draft(read: list[float], times: int) -> None:
+    column = drafted(np.repeat(np.array(read) + 0.0, times))
+    low, high = min(read), max(read)
+    if isinstance(column, Numeric):
+        assert column.edges[0] <= low <= high <= column.edges[-1]
+        found = column.decode(np.arange(column.bins, dtype=np.int32), np.random.default_rng(1))
+        assert column.encode(found).tolist() == list(range(column.bins))
+
+
+def test_british_dates_are_known_by_one_day_after_the_twelfth() -> None:
+    days = np.array(["01/02/2024"] * 3000 + ["13/02/2024"] + ["02/03/2024"] * 3000, dtype=object)
+    column = drafted(days)
+    assert isinstance(column, Timestamp)
+    assert column.format == "%d/%m/%Y"
 
 
 @pytest.mark.parametrize("number", [0.5, -0.25, 1e300, -1e300, 1.7e308, 5e-324, 2.0**60])

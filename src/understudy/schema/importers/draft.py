@@ -40,7 +40,14 @@ WRITTEN = tuple(day + time for day in DAYS for time in TIMES)
 NUMBERED = "%Y%m%d"
 """The format of dates that are whole numbers."""
 LOOKED_AT = 1000
-"""How many values are examined to find the format of all."""
+"""About how many values are examined to find the formats that all may have."""
+FEW, SEEN = 20, 10
+"""Up to so many distinct numbers, each seen so often on average, have a bin each."""
+COMMON = 0.02
+"""A number of more than this share of the rows has a bin of its own: 0, say, or -999 for none."""
+FAR = 4.0
+"""An outermost bin so many times as wide as the next one is cut where few rows are left."""
+TAILS = (0.01, 0.001)
 ROW_NAME = re.compile(
     r"(?i:(?:^|[\W_])(?:id|uuid|guid|key|index|rowid|row|rownames?)$|^unnamed: 0$)|[a-z]I[dD]$"
 )
@@ -174,16 +181,19 @@ def _truth(name: str, texts: Array) -> Declaration:
 
 
 def _written(values: Array) -> str | None:
-    """Find the format of a column's moments from its first values; None for ISO 8601.
+    """Find the format of a column's moments, the first that all have; None for ISO 8601.
 
     >>> _written(np.array(["01/25/2024 08:37:06 PM", "12/01/2024 01:00:00 AM"], dtype=object))
     '%m/%d/%Y %I:%M:%S %p'
     """
-    first = values[:LOOKED_AT]
-    texts = [text for text in reading.texts(first).tolist() if text is not None]
+    some = values[:: max(1, len(values) // LOOKED_AT)]
+    texts = [text for text in reading.texts(some).tolist() if text is not None]
     numbers = [NUMBERED] if all(len(text) == len("20240131") for text in texts) else []
-    fits = (w for w in (None, *WRITTEN, *numbers) if _mostly(*reading.seconds(first, w, NULLS)))
-    return next(fits, None)
+    if _mostly(*reading.seconds(some, None, NULLS)):
+        return None
+    # Few days of a table may be after the twelfth, and tell an American date from a British one.
+    fits = (w for w in (*WRITTEN, *numbers) if _mostly(*reading.seconds(some, w, NULLS)))
+    return next((w for w in fits if _mostly(*reading.seconds(values, w, NULLS))), None)
 
 
 def _mostly(read: Array, absent: Array) -> bool:
@@ -202,12 +212,40 @@ def _number(name: str, read: Array) -> Declaration:
         return Integer(name=name, min=least, max=most)
     if low == high:
         low, high = sorted((low, low / 2 if far >= LARGEST else low + 1))
-    # Edges are values of the table, so that nothing can overflow.
-    inner = np.quantile(read, np.linspace(0, 1, BINS + 1)[1:-1], method="lower")
-    inside = [float(e) for e in np.unique(inner) if low < e < high]
     whole = whole and far <= 2.0**63
     digits = None if whole else _digits(read)
-    return Numeric(name=name, edges=(low, *inside, high), whole=whole, digits=digits)
+    edges = _edges(read, low, high, step=1.0 if whole else digits and 10.0**-digits)
+    return Numeric(name=name, edges=edges, whole=whole, digits=digits)
+
+
+def _edges(read: Array, low: float, high: float, *, step: float | None) -> tuple[float, ...]:
+    """Cut a range where about as many rows lie in each bin, and around common numbers.
+
+    All edges are values of the table, or a ``step`` above one, so that nothing can overflow.
+
+    >>> _edges(np.repeat([0.0, 0.05, 0.19], 20), 0.0, 0.19, step=0.01)
+    (0.0, 0.01, 0.05, 0.06, 0.19, 0.2)
+    """
+    values, counts = np.unique(read, return_counts=True)
+    few = len(values) <= FEW and len(read) >= SEEN * len(values)
+    common = values if few else values[counts > max(SEEN, COMMON * len(read))]
+    following = np.append(values[1:], high)[np.searchsorted(values, common)]
+    if step is not None and max(abs(low), abs(high)) < LARGEST:
+        following = np.round(common + step, DIGITS)
+        # What is far from all others, such as -999, leaves its neighbours where they are.
+        ends = np.round(values[1:2], DIGITS), np.round(values[-2:-1] + step, DIGITS)
+        beside = [b for b, end in zip(ends, (low, high), strict=True) if end in common]
+        following = np.concatenate((following, *beside))
+    inner = [] if few else np.quantile(read, np.linspace(0, 1, BINS + 1)[1:-1], method="lower")
+    edges = np.unique([low, *inner, *common, *following, high])
+    for far, near, tails in ((0, 1, TAILS), (-1, -2, [1 - tail for tail in TAILS])):
+        if len(edges) > 2 and not few:
+            wide, next_wide = np.abs(np.diff(edges))[[far, near]]
+            if wide / FAR > next_wide:
+                edges = np.unique([*edges, *np.quantile(read, tails, method="lower")])
+    # The last bin has its upper edge too, so that a common number there needs one above it.
+    last = high if step is None or step == 1.0 or high not in common else edges[-1]
+    return tuple(float(edge) for edge in edges if edge <= last)
 
 
 def _digits(read: Array) -> int | None:
