@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ from understudy.session import open_session
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator
 
     from understudy.public import Progress
     from understudy.release import Format
@@ -149,6 +151,22 @@ def save(release: Release, out: Path, form: Format, ledger: Path, progress: Prog
         raise failed
 
 
+def costs(charges: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield what each query cost; several in a row that cost the same are one line.
+
+    >>> look = [{"share": 0.01, "asked": f"people by most common {name}"} for name in "abcd"]
+    >>> list(costs([*look, {"share": 0.5, "asked": "6 marginals"}]))
+    ['  4.0 %  people by most common a, and 3 queries like it', ' 50.0 %  6 marginals']
+    """
+    for _, alike in groupby(charges, key=lambda c: round(c["share"], 6)):
+        first, *others = alike
+        if len(others) < 2:
+            yield from (f"{100 * c['share']:5.1f} %  {c['asked']}" for c in (first, *others))
+        else:
+            share = first["share"] * (1 + len(others))
+            yield f"{100 * share:5.1f} %  {first['asked']}, and {len(others)} queries like it"
+
+
 def tell_release(
     options: argparse.Namespace, release: Release, out: Path, ledger: Path, *, new: bool
 ) -> None:
@@ -168,10 +186,7 @@ def tell_release(
         *(f"  signal   {sentence}" for sentence in quality.sentences()),
         *(f"  chose    {chosen}: {why}" for chosen, why in _chosen(release)),
         *(f"  known    {each['says']}" for each in release.manifest.get("known", ())),
-        *(
-            f"  cost     {100 * c['share']:5.1f} %  {c['asked']}"
-            for c in release.manifest["charges"]
-        ),
+        *(f"  cost     {cost}" for cost in costs(release.manifest["charges"])),
         f"  ledger   {ledger}, {left} left"
         + (" (created by this run, with its budget as the table's total)" if new else ""),
         f"  report   {out / REPORT}",

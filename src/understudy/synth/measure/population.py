@@ -56,7 +56,8 @@ class Crowd:
     """What is known about people before any marginal is measured."""
 
     rows: float | None
-    """The noisy number of rows, under `Norm`; otherwise it follows from the marginals."""
+    """The noisy number of rows, under `Norm`: up to a cap each as counted, since classes of sizes are
+    too coarse to say it as well, and above it as sizes say; otherwise it follows from marginals."""
     sizes: Sizes | None
     """The distribution of rows per person; None where it is taken from public people."""
     typical: int
@@ -234,7 +235,6 @@ def meet(
     cells = np.array(list(door.schema.domain.values()), dtype=np.float64)
     typical = int(typical_size(sizes, np.cbrt(1 / cells), cells, price=door.budget.price))
     return Crowd(
-        # Up to the cap they are counted; classes are too coarse to say it as well.
         rows=max(1.0, rows.value + sizes.above(cap)),
         sizes=sizes,
         typical=typical,
