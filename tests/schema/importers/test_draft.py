@@ -111,9 +111,9 @@ def test_a_few_numbers_come_out_as_they_are() -> None:
     assert column.decode(column.encode(rates), np.random.default_rng(1)).tolist() == rates.tolist()
 
 
-@pytest.mark.parametrize("none", [-999.0, 999.9])
-def test_a_number_for_none_moves_no_other(none: float) -> None:
-    read = np.append(np.round(np.random.default_rng(1).normal(35, 3, 2000), 1), [none] * 60)
+@pytest.mark.parametrize(("none", "digits"), [(-999.0, 1), (999.9, 1), (-999.0, 0), (9999.0, 0)])
+def test_a_number_for_none_moves_no_other(none: float, digits: int) -> None:
+    read = np.append(np.round(np.random.default_rng(1).normal(35, 3, 2000), digits), [none] * 60)
     column = drafted(read)
     found = column.decode(column.encode(read), np.random.default_rng(2))
     assert ((found == none) == (read == none)).all()
@@ -130,7 +130,11 @@ def test_the_few_largest_numbers_are_not_taken_for_many(sign: int) -> None:
 
 
 @given(
-    st.lists(st.floats(-1e6, 1e6).map(lambda x: round(x, 2)), min_size=1, max_size=60),
+    st.integers(0, 2).flatmap(
+        lambda digits: st.lists(
+            st.floats(-1e6, 1e6).map(lambda x: round(x, digits)), min_size=1, max_size=60
+        )
+    ),
     st.integers(1, 40),
 )
 @tried(100)
@@ -173,6 +177,8 @@ def test_other_constants(values: Array, column: object) -> None:
 def test_numbers_as_far_as_they_go() -> None:
     column = drafted(np.array([-1.7e308, 0.0, 1.7e308]))
     assert (column.edges[0], column.edges[-1], column.whole) == (-1.7e308, 1.7e308, False)
+    far = drafted(np.array([-1.7e308, -1.6e308, 1.7e308] * 50 + list(range(100))))
+    assert (far.edges[0], far.edges[-1]) == (-1.7e308, 1.7e308)
     near = drafted(np.array([2**60, 2**60 + 1024]))
     assert isinstance(near, Numeric)
     assert near.whole

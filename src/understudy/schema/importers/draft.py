@@ -43,10 +43,9 @@ LOOKED_AT = 1000
 """About how many values are examined to find the formats that all may have."""
 FEW, SEEN = 20, 10
 """Up to so many distinct numbers, each seen so often on average, have a bin each."""
-COMMON = 0.02
-"""A number of more than this share of the rows has a bin of its own: 0, say, or -999 for none."""
 FAR = 4.0
-"""An outermost bin so many times as wide as the next one is cut where few rows are left."""
+"""An outermost bin so many times as wide as the next one is cut where few rows are left; and a
+number is far from all others, such as -999 for none, if that gap is more than this part of them."""
 TAILS = (0.01, 0.001)
 ROW_NAME = re.compile(
     r"(?i:(?:^|[\W_])(?:id|uuid|guid|key|index|rowid|row|rownames?)$|^unnamed: 0$)|[a-z]I[dD]$"
@@ -219,33 +218,67 @@ def _number(name: str, read: Array) -> Declaration:
 
 
 def _edges(read: Array, low: float, high: float, *, step: float | None) -> tuple[float, ...]:
-    """Cut a range where about as many rows lie in each bin, and around common numbers.
+    """Cut a range where about as many rows lie in each bin, and around numbers that are apart.
 
-    All edges are values of the table, or a ``step`` above one, so that nothing can overflow.
+    These are common ones, those far from all others if seen often, or all if there are few.  All
+    edges are values of the table, or within a ``step`` of one, so that nothing can overflow.
 
     >>> _edges(np.repeat([0.0, 0.05, 0.19], 20), 0.0, 0.19, step=0.01)
     (0.0, 0.01, 0.05, 0.06, 0.19, 0.2)
     """
     values, counts = np.unique(read, return_counts=True)
     few = len(values) <= FEW and len(read) >= SEEN * len(values)
-    common = values if few else values[counts > max(SEEN, COMMON * len(read))]
-    following = np.append(values[1:], high)[np.searchsorted(values, common)]
-    if step is not None and max(abs(low), abs(high)) < LARGEST:
-        following = np.round(common + step, DIGITS)
-        # What is far from all others, such as -999, leaves its neighbours where they are.
-        ends = np.round(values[1:2], DIGITS), np.round(values[-2:-1] + step, DIGITS)
-        beside = [b for b, end in zip(ends, (low, high), strict=True) if end in common]
-        following = np.concatenate((following, *beside))
+    common = values if few else values[_apart_from_others(values, counts)]
     inner = [] if few else np.quantile(read, np.linspace(0, 1, BINS + 1)[1:-1], method="lower")
-    edges = np.unique([low, *inner, *common, *following, high])
-    for far, near, tails in ((0, 1, TAILS), (-1, -2, [1 - tail for tail in TAILS])):
-        if len(edges) > 2 and not few:
-            wide, next_wide = np.abs(np.diff(edges))[[far, near]]
-            if wide / FAR > next_wide:
-                edges = np.unique([*edges, *np.quantile(read, tails, method="lower")])
-    # The last bin has its upper edge too, so that a common number there needs one above it.
-    last = high if step is None or step == 1.0 or high not in common else edges[-1]
-    return tuple(float(edge) for edge in edges if edge <= last)
+    edges = [low, *inner, *common, high]
+    if step is None or max(abs(low), abs(high)) >= LARGEST:
+        edges += np.append(values[1:], high)[np.searchsorted(values, common)].tolist()
+    else:
+        edges += np.round(common + step, DIGITS).tolist()
+        # What is far from all others, such as -999, leaves its neighbours where they are.
+        if low in common:
+            edges += values[1:2].tolist()
+        if high in common:
+            # The last bin has both of its edges.
+            edges += [*np.round(values[-2:-1] + step, DIGITS), high - 0.5 if step == 1 else high]
+    if step == 1:
+        edges = [edge for edge in edges if edge <= high]
+    if not few:
+        edges += _tails(read, np.unique(edges))
+    return tuple(np.unique(edges).tolist())
+
+
+def _apart_from_others(values: Array, counts: Array) -> Array:
+    """Whether each number has more rows than a bin, or is the first or last and far from others.
+
+    >>> _apart_from_others(np.array([-999.0, 1, 2, 3]), np.array([30, 5000, 200, 200])).tolist()
+    [True, True, False, False]
+    """
+    found: Array = counts > max(SEEN, counts.sum() / BINS)
+    if len(values) > 2:
+        with np.errstate(over="ignore"):
+            gaps, rest = (
+                np.diff(values)[[0, -1]],
+                np.array([values[-1], values[-2]]) - values[1::-1],
+            )
+        found[[0, -1]] |= (counts[[0, -1]] > SEEN) & (gaps > rest / FAR)
+    return found
+
+
+def _tails(read: Array, edges: Array) -> list[float]:
+    """Return where outermost bins are cut that are much wider than those beside them.
+
+    >>> _tails(np.array([0.0, 1.0, 2.0, 3.0, 4.0, 900.0]), np.array([0.0, 1.0, 2.0, 3.0, 900.0]))
+    [4.0, 4.0]
+    """
+    if len(edges) <= 2:
+        return []
+    with np.errstate(over="ignore"):
+        wide = np.diff(edges)
+    below = TAILS if wide[0] / FAR > wide[1] else ()
+    above = [1 - tail for tail in TAILS] if wide[-1] / FAR > wide[-2] else ()
+    found: list[float] = np.quantile(read, [*below, *above], method="lower").tolist()
+    return found
 
 
 def _digits(read: Array) -> int | None:

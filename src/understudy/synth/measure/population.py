@@ -56,8 +56,8 @@ class Crowd:
     """What is known about people before any marginal is measured."""
 
     rows: float | None
-    """The noisy number of rows, under `Norm`: up to a cap each as counted, since classes of sizes are
-    too coarse to say it as well, and above it as sizes say; otherwise it follows from marginals."""
+    """The noisy number of rows, under `Norm`: up to a cap each as counted, since classes of sizes
+    are too coarse for it, and above it as sizes say; otherwise it follows from the marginals."""
     sizes: Sizes | None
     """The distribution of rows per person; None where it is taken from public people."""
     typical: int
