@@ -59,7 +59,7 @@ def open(  # noqa: A001  as `understudy.open`
 
     The unit is a `Unit` or its columns' names, the bounding a `Norm`, `Weights` or `Sample` or its
     words: ``"norm"``, ``"weights:150"``.  The ledger is created if it does not exist, with this
-    budget as the table's total.  An epsilon above 20 or a delta above 0.01 protects hardly
+    budget as the table's total.  An epsilon above 20 or a delta of 0.01 or more protects hardly
     anyone, and is refused unless ``i_know`` is true.
 
     ``known`` are counts that everyone knows, as `Known`, as plain data or as paths of CSV files:

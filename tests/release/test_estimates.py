@@ -262,7 +262,19 @@ def test_what_was_weighed_is_scaled_to_the_releases_rows() -> None:
     wanted = (1000 / total) ** 2 * (1 + (share * spread) ** 2)
     assert np.allclose(found.standard_error**2, wanted)
     assert "scaled to the release's 1,000 rows" in found.notes[1]
+    assert "is not included" in found.notes[1]
     assert "contribution bounding" in found.notes[0]
+
+
+def test_the_error_of_all_rows_is_included_where_it_is_known() -> None:
+    m = replace(asked(("a",), 1.0), group="question 0", bias=0.01)
+    made = release(m, unit=us.Unit("taxi"))
+    without = made.estimate("a")
+    made.manifest["mechanism"]["crowd"] = {"rows": 1000.0, "rows_standard_error": 100.0}
+    found = made.estimate("a")
+    assert "is not included" in without.notes[1]
+    assert "is not included" not in found.notes[1]
+    assert (found.standard_error > without.standard_error).all()
 
 
 def test_of_a_release_without_rows_shares_stay_shares() -> None:

@@ -85,7 +85,7 @@ def read(path: Path) -> State:
 
 
 def test_a_refused_first_run_binds_an_unbound_ledger_and_spends_nothing(path: Path) -> None:
-    """As PRIVACY.md says under its known limits: the table is named before the budget is asked."""
+    """As docs/promise.md says under its limits: the table is named before the budget is asked."""
     Ledger.create(path, budget=TOTAL).close()
     assert read(path).name is None
     with pytest.raises(BudgetExhaustedError, match="less budget left than the run requests"):

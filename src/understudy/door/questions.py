@@ -177,7 +177,7 @@ class Candidate:
         if not size < LARGEST or not 0 < self.weight < math.inf:
             raise QuestionError(
                 "a candidate's expectation, weight or penalty is out of range",
-                allowed="finite numbers, a weight above 0, at most 2^36 rows in all",
+                allowed="finite numbers, a weight above 0, fewer than 2^36 rows in all",
             )
 
 

@@ -1,8 +1,8 @@
 """Histories: a table's rows person by person, each person's in their order.
 
-A person's rows are ordered by the codes of the declared columns; ties keep the table's order.
-Everything is sorted and counted over rows, never over people by codes: the work grows with the
-number of rows, whatever people and codes there are.
+A person's rows are ordered by the codes of the declared columns; ties keep the order in which they
+were read, which is that of all their codes.  Everything is sorted and counted over rows, never over
+people by codes: the work grows with the number of rows, whatever people and codes there are.
 """
 
 from __future__ import annotations

@@ -159,7 +159,7 @@ class _Marginal:
             used=used,
             values=values[whole],
             variances=variances[whole],
-            shared=math.hypot(shared, self._rows_error(holding, kind)),
+            shared=math.hypot(shared, rows_error(self.release, holding, kind)),
             absent=wanted - int(whole.sum()),
         )
 
@@ -184,12 +184,13 @@ class _Marginal:
         size, error = float(total.values[0]), math.sqrt(total.variances[0])
         return known.scaled(rows_of(self.release) / size, 0.0), error / size
 
-    def _rows_error(self, holding: Sequence[Measurement], kind: str) -> float:
-        """Return the relative error of all rows' number, where counts were corrected by it."""
-        if kind != "rows" or not any(m.bias for m in holding):
-            return 0.0
-        crowd = self.release.manifest["mechanism"].get("crowd", {})
-        return float(crowd.get("rows_standard_error", 0.0) / max(1.0, crowd.get("rows", 1.0)))
+
+def rows_error(release: Contents, holding: Sequence[Measurement], kind: str) -> float:
+    """Return the relative error of all rows' number, where counts were corrected by it."""
+    if kind != "rows" or not any(m.bias for m in holding):
+        return 0.0
+    crowd = release.manifest["mechanism"].get("crowd", {})
+    return float(crowd.get("rows_standard_error", 0.0) / max(1.0, crowd.get("rows", 1.0)))
 
 
 def _numbers(codes: Sequence[Ints], shape: Sequence[int], count: int) -> Ints:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from understudy.errors import UsageError
-from understudy.release.cells import Question, is_laplace, read_cells, rows_of
+from understudy.release.cells import Question, is_laplace, read_cells, rows_error, rows_of
 from understudy.release.code_values import CodeValues
 from understudy.release.display import (
     MOST_LINES,
@@ -242,8 +242,12 @@ def _notes(release: Contents, cells: Cells, *, scaled: bool) -> list[str]:
     if scaled and any(m.group is not None for m in holding):
         notes.append(
             "The counts are of a table in which people have weights; its shares are scaled to the "
-            f"release's {rows_of(release):,} rows. The error of that number, which all cells "
-            "share, is not included."
+            f"release's {rows_of(release):,} rows."
+            + (
+                ""
+                if rows_error(release, holding, cells.kind)
+                else " The error of that number, which all cells share, is not included."
+            )
         )
     if cells.absent:
         notes.append(
