@@ -158,7 +158,11 @@ def costs(charges: list[dict[str, Any]]) -> Iterator[str]:
     >>> list(costs([*look, {"share": 0.5, "asked": "6 marginals"}]))
     ['  4.0 %  people by most common a, and 3 queries like it', ' 50.0 %  6 marginals']
     """
-    for _, alike in groupby(charges, key=lambda c: round(c["share"], 6)):
+
+    def kind(charge: dict[str, Any]) -> tuple[float, str]:
+        return round(charge["share"], 6), charge["asked"].rpartition(" ")[0]
+
+    for _, alike in groupby(charges, key=kind):
         first, *others = alike
         if len(others) < 2:
             yield from (f"{100 * c['share']:5.1f} %  {c['asked']}" for c in (first, *others))

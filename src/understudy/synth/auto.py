@@ -35,6 +35,7 @@ from understudy.synth.pairs import Pairs
 if TYPE_CHECKING:
     from understudy.budget import AnyUnit
     from understudy.door import Door
+    from understudy.graph import Clique
     from understudy.public import Progress, PublicTable, Synthesis
     from understudy.schema import Schema
 
@@ -47,6 +48,8 @@ KINDS = 5
 SMALL_NOISE = 0.2
 """Where noise alone makes less error than this, in total variation, marginals are measured; and
 where any column has changed by more than this."""
+UNCHANGED = "in no column do many more people have other values than public ones"
+UNSEEN = "there are too few people to see whether single columns have changed"
 STEADY = 0.95
 """The share of equal rows from which a column counts as constant within a person."""
 
@@ -145,7 +148,7 @@ def resembling(door: Door, public: PublicTable, grid: AdaGrid) -> Choice | None:
     # Given all that is before it, a column is that of a whole public row.
     told = tuple((name, (*features, *rest[:i])) for i, name in enumerate(rest))
     kinds = replace(kinds, conditionals=told)
-    pairs = list(combinations(features, 2)) or [features]
+    pairs: list[Clique] = [*combinations(features, 2)] or [features]
     if kinds.noise(door, public, pairs) < SMALL_NOISE:
         return None
     price = split(door.grains, door.currency, [LOOK, 1 - LOOK])[0]
@@ -162,15 +165,15 @@ def resembling(door: Door, public: PublicTable, grid: AdaGrid) -> Choice | None:
     if noise < SMALL_NOISE or changed >= noise:
         return None
     columns = drift(door, public, people=people, price=price)
-    if max(columns.values()) >= SMALL_NOISE:
+    if max(columns.values(), default=0.0) >= SMALL_NOISE:
         return None
+    seen = UNCHANGED if columns else UNSEEN
     return Choice(
         mechanism=kinds,
         why="A public table of people shows kinds of them, and the private table has about as many "
         f"of each: about {100 * changed:.0f} % of its people would have to be of another kind, "
         f"where noise would change about {100 * noise:.0f} % of the rows of a pair of columns; and "
-        "in no column do many more people have other values than public ones. So public people "
-        "stand in, as many of each kind as there are (archetypes).",
+        f"{seen}. So public people stand in, as many of each kind as there are (archetypes).",
     )
 
 

@@ -147,6 +147,35 @@ def test_numbers_lie_within_the_bins_of_a_draft(read: list[float], times: int) -
         assert column.encode(found).tolist() == list(range(column.bins))
 
 
+@given(st.integers(-(2**52) + 9, 2**52 - 9), st.integers(1, 8), st.integers(10, 40))
+@tried(100)
+def test_whole_numbers_side_by_side_have_bins_however_large(
+    first: int, apart: int, times: int
+) -> None:
+    read = np.repeat([first - 1000.0, first, first + 1, first + 1 + apart], times)
+    column = drafted(read)
+    found = column.decode(column.encode(read), np.random.default_rng(1))
+    assert found.tolist() == read.tolist()
+
+
+@pytest.mark.parametrize("digits", [1, 2, 5, 6, 9])
+@pytest.mark.parametrize("far", [1.0, 1e6, 1e10, 1e13])
+def test_few_decimals_have_a_bin_each_however_large(far: float, digits: int) -> None:
+    read = np.repeat(np.round(far + np.array([0.1, 0.5, 7.3]), digits), 20)
+    column = drafted(read)
+    assert len(set(column.encode(read).tolist())) == 3
+    assert len(set(drafted(np.repeat([1 / 3, 2 / 3], 50)).encode(np.array([1, 2]) / 3))) == 2
+
+
+def test_dates_are_found_among_regular_nulls_and_where_they_are_known_to_be_dates() -> None:
+    days = np.array(["", "01/25/2024"] * 1000, dtype=object)
+    assert isinstance(drafted(days), Timestamp)
+    torn = np.array(["01/25/2024"] * 1500 + ["unknown"], dtype=object)
+    (column,) = draft({"x": torn}, ids=(), kind="datetime")
+    assert isinstance(column, Timestamp)
+    assert column.format == "%m/%d/%Y"
+
+
 def test_british_dates_are_known_by_one_day_after_the_twelfth() -> None:
     days = np.array(["01/02/2024"] * 3000 + ["13/02/2024"] + ["02/03/2024"] * 3000, dtype=object)
     column = drafted(days)

@@ -16,13 +16,13 @@ from understudy.synth.archetypes.drift import GROUPS, drift, groups, most_common
 SIZES = {"a": 3, "b": 4}
 
 
-@given(st.lists(st.integers(0, 50), min_size=1, max_size=40))
+@given(st.lists(st.integers(0, 50), min_size=1, max_size=40), st.sampled_from(GROUPS))
 @tried(100)
-def test_groups_are_of_adjacent_codes_and_unseen_ones_are_apart(rows: list[int]) -> None:
-    labels, seen = groups(np.array(rows)), np.array(rows) > 0
+def test_groups_are_of_adjacent_codes_and_unseen_ones_are_apart(rows: list[int], most: int) -> None:
+    labels, seen = groups(np.array(rows), most), np.array(rows) > 0
     assert set(labels.tolist()) == set(range(int(labels.max()) + 1))
     assert (np.diff(labels[seen]) >= 0).all()
-    assert len(set(labels[seen].tolist())) <= GROUPS
+    assert len(set(labels[seen].tolist())) <= most
     assert not set(labels[seen].tolist()) & set(labels[~seen].tolist())
 
 
@@ -60,8 +60,9 @@ def asked(epsilon: float, *, moved: bool, seed: int = 1) -> dict[str, float]:
     with door_to(private(moved=moved), bounding=Norm(), budget=budget, seed=seed) as door:
         price = budget.price / 2
         found = drift(door, public, people=PEOPLE, price=price)
-        assert sum(grains for _, grains in events(door)) <= price_grains(price, door.currency)
-    assert list(found) == list(WORLD)
+        spent = [grains for _, grains in events(door)]
+    assert sum(spent) <= price_grains(price, budget.currency)
+    assert len(spent) == len(found)
     return found
 
 
@@ -79,6 +80,6 @@ def test_what_noise_makes_of_it_does_not_count() -> None:
     assert np.mean([asked(1.0, moved=True, seed=seed)["c"] > 0.2 for seed in range(10)]) > 0.8
 
 
-def test_where_noise_drowns_everybody_nothing_is_made_up() -> None:
-    found = [asked(0.01, moved=True, seed=seed) for seed in range(10)]
-    assert max(value for each in found for value in each.values()) < 1.5
+def test_where_noise_would_hide_any_change_nothing_is_asked() -> None:
+    assert asked(0.01, moved=True) == {}
+    assert list(asked(1.0, moved=True)) == list(WORLD)

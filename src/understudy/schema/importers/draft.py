@@ -185,14 +185,19 @@ def _written(values: Array) -> str | None:
     >>> _written(np.array(["01/25/2024 08:37:06 PM", "12/01/2024 01:00:00 AM"], dtype=object))
     '%m/%d/%Y %I:%M:%S %p'
     """
-    some = values[:: max(1, len(values) // LOOKED_AT)]
+    places = np.random.default_rng(0).permutation(len(values))[:LOOKED_AT]
+    some = values[np.sort(places)]
     texts = [text for text in reading.texts(some).tolist() if text is not None]
     numbers = [NUMBERED] if all(len(text) == len("20240131") for text in texts) else []
-    if _mostly(*reading.seconds(some, None, NULLS)):
+    iso = reading.seconds(some, None, NULLS)
+    if _mostly(*iso):
         return None
+    tried = {None: iso} | {w: reading.seconds(some, w, NULLS) for w in (*WRITTEN, *numbers)}
     # Few days of a table may be after the twelfth, and tell an American date from a British one.
-    fits = (w for w in (*WRITTEN, *numbers) if _mostly(*reading.seconds(some, w, NULLS)))
-    return next((w for w in fits if _mostly(*reading.seconds(values, w, NULLS))), None)
+    fits = (w for w in tried if _mostly(*tried[w]))
+    whole = (w for w in fits if _mostly(*reading.seconds(values, w, NULLS)))
+    most = max(tried, key=lambda w: int(np.isfinite(tried[w][0]).sum()))
+    return next(whole, most)
 
 
 def _mostly(read: Array, absent: Array) -> bool:
@@ -213,39 +218,47 @@ def _number(name: str, read: Array) -> Declaration:
         low, high = sorted((low, low / 2 if far >= LARGEST else low + 1))
     whole = whole and far <= 2.0**63
     digits = None if whole else _digits(read)
-    edges = _edges(read, low, high, step=1.0 if whole else digits and 10.0**-digits)
+    exact = digits is not None and far * 10.0**digits < LARGEST
+    edges = _edges(read, low, high, whole=whole, digits=digits if exact else None)
     return Numeric(name=name, edges=edges, whole=whole, digits=digits)
 
 
-def _edges(read: Array, low: float, high: float, *, step: float | None) -> tuple[float, ...]:
+def _edges(
+    read: Array, low: float, high: float, *, whole: bool, digits: int | None
+) -> tuple[float, ...]:
     """Cut a range where about as many rows lie in each bin, and around numbers that are apart.
 
     These are common ones, those far from all others if seen often, or all if there are few.  All
-    edges are values of the table, or within a ``step`` of one, so that nothing can overflow.
+    edges are values of the table, or as near to one as they are written, so that nothing overflows.
 
-    >>> _edges(np.repeat([0.0, 0.05, 0.19], 20), 0.0, 0.19, step=0.01)
+    >>> _edges(np.repeat([0.0, 0.05, 0.19], 20), 0.0, 0.19, whole=False, digits=2)
     (0.0, 0.01, 0.05, 0.06, 0.19, 0.2)
     """
     values, counts = np.unique(read, return_counts=True)
     few = len(values) <= FEW and len(read) >= SEEN * len(values)
     common = values if few else values[_apart_from_others(values, counts)]
-    inner = [] if few else np.quantile(read, np.linspace(0, 1, BINS + 1)[1:-1], method="lower")
-    edges = [low, *inner, *common, high]
-    if step is None or max(abs(low), abs(high)) >= LARGEST:
-        edges += np.append(values[1:], high)[np.searchsorted(values, common)].tolist()
-    else:
-        edges += np.round(common + step, DIGITS).tolist()
-        # What is far from all others, such as -999, leaves its neighbours where they are.
-        if low in common:
-            edges += values[1:2].tolist()
-        if high in common:
-            # The last bin has both of its edges.
-            edges += [*np.round(values[-2:-1] + step, DIGITS), high - 0.5 if step == 1 else high]
-    if step == 1:
-        edges = [edge for edge in edges if edge <= high]
+    parts = np.zeros(0) if few else np.linspace(0, 1, BINS + 1)[1:-1]
+    edges = [low, *np.quantile(read, parts, method="lower"), *common, high]
+    if whole and max(abs(low), abs(high)) < LARGEST:
+        edges += [*(common + 1)[common < high], *_beside(values, common, values + 1)]
+        # The last bin has both of its edges.
+        edges += [high - 0.5] if high in common else []
+    elif digits is not None:
+        after = np.round(values + 10.0**-digits, digits)
+        edges += [*after[np.isin(values, common)], *_beside(values, common, after)]
+    elif not whole:
+        edges += values[1:][np.isin(values[:-1], common)].tolist()
+        edges += [values[-2] / 2 + high / 2] if high in common and len(values) > 1 else []
     if not few:
         edges += _tails(read, np.unique(edges))
     return tuple(np.unique(edges).tolist())
+
+
+def _beside(values: Array, common: Array, after: Array) -> list[float]:
+    """Return the edges that leave the neighbours of a first or last number where they are."""
+    first = values[1:2] if values[0] in common else ()
+    last = after[-2:-1] if values[-1] in common else ()
+    return [*first, *last]
 
 
 def _apart_from_others(values: Array, counts: Array) -> Array:

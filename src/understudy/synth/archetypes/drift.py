@@ -25,43 +25,49 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-GROUPS = 8
-"""The number of groups of codes that public rows have."""
-SURE = 2.0
-"""What noise may make of it, in standard deviations above its mean, does not count as drift."""
+GROUPS = (8, 4, 2)
+"""The numbers of groups of codes that public rows have: fewer where there is more noise."""
+LITTLE, TELLING = 0.3, 0.8
+"""What noise may make of it where there are many groups, and where there are any."""
 
 
 def drift(door: Door, public: PublicTable, *, people: float, price: float) -> dict[str, float]:
     """Ask how far people's most common groups of each column are from public people's.
 
     It is a total variation distance, less what noise makes of it; ``people`` is their noisy number.
+    Nothing is asked, and nothing returned, where noise could hide any change.
     """
     names, found = list(door.schema.domain), {}
-    prices = split(price_grains(price, door.currency), door.currency, [1.0] * len(names))
-    for name, each in zip(names, prices, strict=True):
-        labels = groups(public.marginal((name,)))
-        scale = scale_upper(each, door.currency, bound=Fraction(1))
+    each = split(price_grains(price, door.currency), door.currency, [1.0] * len(names))[0]
+    scale = scale_upper(each, door.currency, bound=Fraction(1))
+    noise = door.currency.deviation(scale) / people
+
+    def floor(count: int) -> float:
+        # The mean of all groups' noise, and what the largest of so many columns is above it.
+        above = 1 + math.sqrt(2 * math.log(len(names)))
+        return noise / 2 * (MEAN_SIZE * count + above * math.sqrt((1 - MEAN_SIZE**2) * count))
+
+    fitting = [most for most in GROUPS if floor(most + 1) < LITTLE] or [GROUPS[-1]]
+    if floor(fitting[0] + 1) > TELLING:
+        return {}
+    for name in names:
+        labels = groups(public.marginal((name,)), fitting[0])
         asked = door.unit_mode((name,), scale=scale, labels=labels)
         known = most_common_groups(public, name, labels)
         counts = np.append(asked, np.zeros(len(known) - len(asked)))
-        deviation = door.currency.deviation(scale)
-        # Where there are fewer people than noise makes of nobody, nothing can be told.
-        shares = counts / max(people, deviation)
-        apart = 0.5 * float(np.abs(shares - known / known.sum()).sum())
-        noise = deviation / max(people, deviation) / 2
-        spread = math.sqrt((1 - MEAN_SIZE**2) * len(known))
-        found[name] = max(0.0, apart - noise * (MEAN_SIZE * len(known) + SURE * spread))
+        apart = 0.5 * float(np.abs(counts / people - known / known.sum()).sum())
+        found[name] = max(0.0, apart - floor(len(known)))
     return found
 
 
-def groups(rows: Ints) -> Ints:
+def groups(rows: Ints, most: int) -> Ints:
     """Return the group of each code, given the number of public rows that have it.
 
-    >>> groups(np.array([10, 30, 0, 39, 1, 0])).tolist()
+    >>> groups(np.array([10, 30, 0, 39, 1, 0]), 8).tolist()
     [0, 1, 4, 2, 3, 4]
     """
     middle = (np.cumsum(rows) - rows / 2) / max(1, int(rows.sum()))
-    found = np.where(rows > 0, (middle * GROUPS).astype(np.int64), GROUPS)
+    found = np.where(rows > 0, (middle * most).astype(np.int64), most)
     labels: Ints = np.unique(found, return_inverse=True)[1]
     return labels
 
