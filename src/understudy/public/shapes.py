@@ -267,11 +267,15 @@ class Shapes:
 
 def kinds(public: PublicTable, features: Clique, labels: Ints, count: int) -> Ints:
     """Return every public person's most common label, the first in case of ties."""
+    most: Ints = rows_by_label(public, features, labels, count).argmax(axis=1)
+    return most
+
+
+def rows_by_label(public: PublicTable, features: Clique, labels: Ints, count: int) -> Ints:
+    """Count the rows of every public person by label: people × labels."""
     people = public.known_people("what kinds of people there are")
     keys = people * count + labels[public.cells(features)]
-    counts = np.bincount(keys, minlength=(int(people[-1]) + 1) * count).reshape(-1, count)
-    most: Ints = counts.argmax(axis=1)
-    return most
+    return np.bincount(keys, minlength=(int(people[-1]) + 1) * count).reshape(-1, count)
 
 
 def _shares(kinds: Ints, codes: Ints, count: int, size: int) -> Floats:

@@ -74,7 +74,7 @@ def test_what_has_changed_shows() -> None:
 
 
 def test_what_noise_makes_of_it_does_not_count() -> None:
-    """Of 60 columns that did not change, about one seems to by more than a tenth."""
+    """Of 60 columns that did not change, hardly any seems to by more than a tenth."""
     found = [asked(1.0, moved=False, seed=seed) for seed in range(20)]
     assert np.mean([value > 0.1 for each in found for value in each.values()]) < 0.1
     assert np.mean([asked(1.0, moved=True, seed=seed)["c"] > 0.2 for seed in range(10)]) > 0.8

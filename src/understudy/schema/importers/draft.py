@@ -42,11 +42,12 @@ NUMBERED = "%Y%m%d"
 LOOKED_AT = 1000
 """About how many values are examined to find the formats that all may have."""
 FEW, SEEN = 20, 10
-"""Up to so many distinct numbers, each seen so often on average, have a bin each."""
+"""Up to 20 distinct numbers, each in 10 rows on average, have a bin each."""
 FAR = 4.0
-"""An outermost bin so many times as wide as the next one is cut where few rows are left; and a
-number is far from all others, such as -999 for none, if that gap is more than this part of them."""
+"""An outermost bin more than 4 times as wide as the next one is cut again; and a number is far from
+all others, such as -999 for none, if the gap is more than a quarter of their range."""
 TAILS = (0.01, 0.001)
+"""The shares of rows that are cut off there."""
 ROW_NAME = re.compile(
     r"(?i:(?:^|[\W_])(?:id|uuid|guid|key|index|rowid|row|rownames?)$|^unnamed: 0$)|[a-z]I[dD]$"
 )
@@ -270,10 +271,7 @@ def _apart_from_others(values: Array, counts: Array) -> Array:
     found: Array = counts > max(SEEN, counts.sum() / BINS)
     if len(values) > 2:
         with np.errstate(over="ignore"):
-            gaps, rest = (
-                np.diff(values)[[0, -1]],
-                np.array([values[-1], values[-2]]) - values[1::-1],
-            )
+            gaps, rest = np.diff(values)[[0, -1]], values[[-1, -2]] - values[[1, 0]]
         found[[0, -1]] |= (counts[[0, -1]] > SEEN) & (gaps > rest / FAR)
     return found
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from understudy.budget import price_grains, scale_upper, split
+from understudy.public.shapes import rows_by_label
 from understudy.synth.measure.noise_levels import MEAN_SIZE
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 GROUPS = (8, 4, 2)
 """The numbers of groups of codes that public rows have: fewer where there is more noise."""
 LITTLE, TELLING = 0.3, 0.8
-"""What noise may make of it where there are many groups, and where there are any."""
+"""The most total variation that noise may cause with more than two groups, and with two."""
 
 
 def drift(door: Door, public: PublicTable, *, people: float, price: float) -> dict[str, float]:
@@ -74,8 +75,6 @@ def groups(rows: Ints, most: int) -> Ints:
 
 def most_common_groups(public: PublicTable, name: str, labels: Ints) -> Floats:
     """Count public people by their most common group; one who has several is a part of each."""
-    people, count = public.known_people("what people have in common"), int(labels.max()) + 1
-    keys = people * count + labels[public.codes[name]]
-    rows = np.bincount(keys, minlength=(int(people[-1]) + 1) * count).reshape(-1, count)
+    rows = rows_by_label(public, (name,), labels, int(labels.max()) + 1)
     most = rows == rows.max(axis=1, keepdims=True)
     return np.asarray((most / most.sum(axis=1, keepdims=True)).sum(axis=0), dtype=np.float64)
