@@ -669,7 +669,10 @@ def test_a_column_of_which_nothing_is_supported_becomes_any_of_its_values(thresh
     assert support.codes.tolist() == [0] * 6
     assert not support.supported.any()
     drawn = support.spread(np.zeros(400, dtype=np.int64), Even())
-    assert np.bincount(drawn, minlength=6).tolist() == [100] * 4 + [0, 0]
+    counts = np.bincount(drawn, minlength=6)
+    # Noise says next to nothing of which are more frequent.
+    assert np.abs(counts[:4] - 100).max() <= 10
+    assert not counts[4:].any()
     age = Integer(name="x", min=0, max=9, missing=True)
     few = supported(age, [-1.0] * 11, by=rule(threshold))
     assert few.codes.tolist() == [0] * 10 + [1]

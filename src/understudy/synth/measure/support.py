@@ -8,8 +8,8 @@ list's values belong to groups, as cities to states, the group of most noisy mas
 whole, and no other group is.
 
 On the way back a merged code becomes one of its own codes: a supported one by its noisy count,
-one of the rest by public frequency, or by noisy counts shrunk towards their mean, the more the
-noisier they are.  All of this follows from noisy answers and public data, and costs nothing.
+one of the rest by public frequency, or by what noisy counts say of it (`measure.rare_codes`).  All
+of this follows from noisy answers and public data, and costs nothing.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import numpy as np
 from understudy.budget import Currency
 from understudy.door import Measurement, Merge, Rows, merged_schema
 from understudy.public import PublicTable
+from understudy.synth.measure.rare_codes import rare_codes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from understudy.schema import Codes, Column
+    from understudy.synth.measure.rare_codes import RareCodes
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
@@ -41,12 +43,8 @@ MOST_VALUES = 250
 FAINT = 1e-6
 """The minimum count of a supported code, in rows: one supported for its group may be empty."""
 TINY = 1e-200
-SQUARES = {Currency.GDP: 2.0, Currency.PURE: 5.0}
-"""The variance of squared noise, in units of the squared variance of the noise."""
 HALVINGS = 50
 """The number of halvings by which the largest mass of a group is found."""
-DOUBT = 0.5
-"""How many standard deviations of the noise's own contribution are subtracted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +86,8 @@ class Support:
     likely: Floats
     """The relative likelihood of each code within its merged code."""
     supported: Mask
+    rare: RareCodes | None = None
+    """What noisy counts say of rare codes, where no public frequency does."""
 
     @property
     def merge(self) -> Merge:
@@ -184,38 +184,17 @@ def reconsidered(
     codes, noisy, supported = support.codes, measured.values, support.supported
     if public is None:
         rare = ~supported & _values(column)
-        frequency = _shrunk(noisy, codes, rare, scale=measured.scale, currency=currency)
+        known = rare_codes(noisy, codes, rare, scale=measured.scale, currency=currency)
+        frequency = known.counts
     else:
-        frequency = public.marginal((column.name,)).astype(np.float64)
-    return replace(support, likely=_likely(column, codes, noisy, supported, frequency))
+        known, frequency = None, public.marginal((column.name,)).astype(np.float64)
+    likely = _likely(column, codes, noisy, supported, frequency)
+    return replace(support, likely=likely, rare=known)
 
 
 def _values(column: Column) -> Mask:
     """Return which codes are values, rather than *missing* or the like."""
     return np.arange(column.size) < column.values_count
-
-
-def _shrunk(noisy: Floats, codes: Ints, rare: Mask, *, scale: float, currency: Currency) -> Floats:
-    """Shrink noisy counts of rare codes towards the mean of their merged code.
-
-    If counts lie around their mean m with variance φ·m², noisy ones do with φ·m² + σ².  So φ is
-    estimated from all rare codes of the column, and m + φm²/(φm² + σ²)·(y − m) is the linear
-    estimate of a count with the least expected square error (James and Stein).  Squares of noise
-    deviate by √2·σ² each (√5·σ² for Laplace noise): part of that is subtracted from φ, so that
-    codes that show only noise are nearly equal.
-    """
-    variance, fourth = currency.deviation(scale) ** 2, SQUARES[currency]
-    held = np.maximum(np.bincount(codes, weights=rare), 1.0)
-    mean = np.maximum(np.bincount(codes, weights=np.where(rare, noisy, 0.0)), 0.0) / held
-    mean, free = mean[codes], rare * (1 - 1 / held)[codes]
-    away = np.where(rare, noisy - mean, 0.0)
-    # φ is over / base.
-    made_up = DOUBT * variance * np.sqrt(fourth * float(free.sum()))
-    over = max(0.0, float((away**2 - free * variance).sum()) - made_up)
-    base = float((free * mean**2).sum())
-    told = over * mean**2 / np.maximum(over * mean**2 + base * variance, TINY)
-    shrunk: Floats = np.where(rare, np.maximum(mean + told * away, 0.0), 0.0)
-    return shrunk
 
 
 def _with_lists(column: Column, noisy: Floats, supported: Mask, parts: Ints) -> Ints:

@@ -4,15 +4,16 @@
 D, and adds noise: with noise σ in each cell, P = Σ min(E|noise|, e) where the table is like the
 model's e (`select.cliques.gaining`).  With m pairs measured, √m·σ each; one more makes the noise of
 all others larger by a share 1/2m, which is half of its own noise in all.  So a pair pays where
-D > 1½·P.
+D > 1½·P.  A part of D is what the model gets wrong of the pair's columns: what of that goes away
+without the pair, as columns become more precise, is no gain.  It is at a right angle to the rest of
+D, so that its square is added to that of 1½·P (`pairs.precision.outlook`).
 
 **Looks.**  A tree comes first.  Then distances of all other pairs are measured, and those that gain
 most in the model's room; what the model then gets wrong is the next look's (`pairs.gains`).
 
 **How noise is shared.**  A marginal of n cells weighs n^⅓ (√n for Laplace noise), which makes the
 noise of all of them least.  Precision per n^⅔ is in the end the same for all pairs: the last query
-leaves out what earlier ones had of it, and columns have their share of it (`pairs.precision`).
-All of it is tied by ``tests/synth/pairs/test_mechanism.py``.
+leaves out what earlier ones had, and columns have their share.  Tied by ``tests/synth/pairs``.
 """
 
 from __future__ import annotations
@@ -39,7 +40,14 @@ from understudy.synth.measure.noise_levels import MEAN_SIZE
 from understudy.synth.measure.weighted_round import WeightedMarginal, weighted_round
 from understudy.synth.pairs.clipped import Clipped, left_by_cap
 from understudy.synth.pairs.gains import distances_noise, noisy_distances, roomiest, worthwhile
-from understudy.synth.pairs.precision import columns_noise, columns_share, filled, pair_weight
+from understudy.synth.pairs.precision import (
+    Outlook,
+    columns_noise,
+    filled,
+    outlook,
+    pair_weight,
+    pairs_noise,
+)
 from understudy.synth.select.cliques import gaining
 
 if TYPE_CHECKING:
@@ -70,6 +78,9 @@ GUMBEL = 2 * math.pi / math.sqrt(6)
 """The deviation of the noise that the exponential mechanism adds to a score, for epsilon 1."""
 OTHERS = 1.5
 """A pair's own noise, and the noise that it adds to all others."""
+RELUCTANCE = 0.5
+"""To stop is likelier than each pair that gains nothing by this power of the number of pairs: or
+the noise of the choice alone would always choose one."""
 ONLY_COLUMNS = (
     "Noise would exceed the signal in every pair of columns: each column is drawn independently, "
     "and no correlations are kept."
@@ -124,7 +135,8 @@ class Looks:
             self._look(self.chosen, self._prices["tree"])
             expected = self._look_further(progress)
         progress("measuring columns again", 0)
-        self._ask_columns_again(self._columns_share(expected))
+        count = len(self.chosen)
+        self._ask_columns_again(self._outlook(expected, count).share if count else 1.0)
         if self.chosen:
             progress("measuring all pairs", 0)
             self._measure(self._last(), self._left)
@@ -175,17 +187,18 @@ class Looks:
             self.columns = self.columns.again(price=price)
             self._ones = self.columns.evidence()
 
-    def _columns_share(self, expected: Expected) -> float:
-        """Return the best share of what is left for measuring columns again."""
-        if not self.chosen:
-            return 1.0
+    def _outlook(self, expected: Expected, count: int) -> Outlook:
+        """Return how what is left is best shared, if ``count`` pairs are measured in the end."""
+        _, off = self._plan(count)
         had = math.fsum(told * self._width([p]) for p, told in self._told.items())
-        return columns_share(
-            columns_noise(self.columns, self._model.total),
-            {n: self._model.marginal((n,)) for n in self._domain},
-            {pair: expected[pair] for pair in self.chosen},
-            self._plan(len(self.chosen))[1],
-            pairs=self._pairs,
+        # Those that are not chosen yet are as all of the others are on average.
+        others = len(self._pairs) - len(self.chosen)
+        part = (count - len(self.chosen)) / max(1, others)
+        parts = dict.fromkeys(self._pairs, part) | dict.fromkeys(self.chosen, 1.0)
+        ones = {n: self._model.marginal((n,)) for n in self._domain}
+        return outlook(
+            columns_noise(self.columns, ones, self._model.total),
+            pairs_noise(self._domain, expected, off, parts, before=self._told),
             spent=(self._prices["first"], math.sqrt(had), self._left),
             power=2 / self._currency.power,
         )
@@ -207,7 +220,7 @@ class Looks:
         share = min(1.0, count / len(self._pairs))
         looks = self._prices["tree"], self._prices["last"]
         price = self._currency.norm(looks) / self._currency.root(share)
-        cells = np.array([self._domain.cells(p) for p in self._pairs], dtype=np.float64)
+        cells = np.array([*map(self._domain.cells, self._pairs)], dtype=np.float64)
         weights = cells**self._currency.weight_power
         length, kept = self.crowd.typical_of(1 / weights, cells, price=price)
         level = self._currency.norm(weights.tolist())
@@ -215,7 +228,7 @@ class Looks:
         return length, dict(zip(self._pairs, off.tolist(), strict=True))
 
     def _off(self, expected: Expected, count: int) -> float:
-        """Return about the error from noise if ``count`` pairs are measured, in total variation."""
+        """Return about the total variation error from noise if ``count`` pairs are measured."""
         _, off = self._plan(count)
         lost = [float(np.minimum(off[p], expected[p]).sum()) for p in self._pairs]
         return float(np.mean(lost)) / (2 * max(self._model.total, 1e-9))
@@ -260,7 +273,9 @@ class Looks:
                 priced = most if tree else 2 * len(self.chosen)
                 listed = self._worth(expected, free, priced)
             epsilon = selection_epsilon_lower(share, self._door.currency)
-            candidates = [*(listed[pair] for pair in free), none]
+            step = 2 * self._bounding.cap * max(listed[p].weight for p in free) / epsilon
+            stop = replace(none, penalty=-RELUCTANCE * step * math.log(len(free)))
+            candidates = [*(listed[pair] for pair in free), stop]
             place = self._door.select(candidates, epsilon=epsilon, bounding=self._bounding)
             if place == len(free):
                 return
@@ -334,8 +349,8 @@ class Looks:
         return grains
 
     def _noise(self, pairs: Sequence[Clique], expected: Expected) -> float:
-        """Return the error from noise, if these pairs are measured, as selections count rows."""
-        _, off = self._plan(len(pairs))
+        """Return the error from noise of these pairs, as selections count rows."""
+        off = self._plan(len(pairs))[1]
         return self._kept * sum(float(np.minimum(off[p], expected[p]).sum()) for p in pairs)
 
     def _fits(self, pair: Clique) -> bool:
@@ -347,12 +362,13 @@ class Looks:
     ) -> dict[Clique, Candidate]:
         """Return what each pair is worth, if ``count`` are measured in all."""
         _, off = self._plan(count)
-        return {
-            pair: gaining(
-                pair, self._counted(pair, expected[pair]), OTHERS * self._kept * off[pair]
-            )
-            for pair in pairs
-        }
+        ahead, worth = self._outlook(expected, count), {}
+        for pair in pairs:
+            noise = OTHERS * self._kept * off[pair] / math.sqrt(ahead.pairs)
+            found = gaining(pair, self._counted(pair, expected[pair]), noise)
+            removed = self._kept**2 * max(0.0, sum(ahead.removed[name] for name in pair))
+            worth[pair] = replace(found, penalty=math.sqrt(found.penalty**2 + removed))
+        return worth
 
     def _last(self) -> dict[Clique, float]:
         """Return the last query's shares: what each pair is short of, if all end up alike."""
@@ -375,9 +391,8 @@ class Looks:
             )
             for clique, share in shares.items()
         ]
-        found = weighted_round(
-            self._door, asked, price=price, crowd=self.crowd, public=self._public
-        )
+        door, public = self._door, self._public
+        found = weighted_round(door, asked, price=price, crowd=self.crowd, public=public)
         self.crowd = self.crowd.told(found, price=price)
         self._clipped = self._clipped.more(found, self.columns, self.crowd, price=price)
         each = price**2 / math.fsum(share * self._width([p]) for p, share in shares.items())

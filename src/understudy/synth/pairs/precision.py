@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,12 +12,14 @@ from understudy.budget import Norm
 from understudy.synth.measure.noise_levels import MEAN_SIZE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping
 
     from numpy.typing import NDArray
 
     from understudy.door import Clique, Door, MergedDoor
+    from understudy.schema import Domain
     from understudy.synth.measure.compression import Compressed
+    from understudy.synth.measure.rare_codes import RareCodes
 
     Floats = NDArray[np.float64]
 
@@ -44,49 +47,130 @@ def filled(had: Floats, widths: Floats, left: float) -> Floats:
     return needed
 
 
-def columns_noise(columns: Compressed, rows: float) -> dict[str, Floats]:
-    """Return the noise of each column's codes, in rows of a model of so many."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnNoise:
+    """What the first round's noise makes of one column, in rows of the model."""
+
+    merged: float
+    """The L1 error of merged codes."""
+    precision: float
+    """The precision of a merged code of one code."""
+    apart: RareCodes | None
+    """What is known of codes that were merged; None where public frequency says it."""
+    deviation: float
+    """The standard deviation of the noise of ``apart``."""
+    counted: float
+    """How much of a row ``apart`` counts."""
+
+    def errors(self, again: float, told: float) -> tuple[float, float]:
+        """Return the errors of merged codes, and of all codes, with more precision.
+
+        ``again`` is the precision of all rounds of columns, in units of the first; ``told`` is what
+        pairs add for merged codes.
+        """
+        merged = self.merged / math.sqrt(again + told / self.precision)
+        if self.apart is None:
+            return merged, merged
+        apart = self.apart.error(self.deviation / math.sqrt(again)) / self.counted
+        return merged, math.hypot(merged, apart)
+
+
+def columns_noise(
+    columns: Compressed, expected: Mapping[str, Floats], rows: float
+) -> dict[str, ColumnNoise]:
+    """Return what noise makes of each column, in a model of so many rows."""
     total, found = max(1.0, rows), {}
     for support, m in zip(columns.supports, columns.measured, strict=False):
         counted = max(1.0, float(m.values.sum())) / total
-        found[support.column] = m.scale / counted * np.sqrt(np.bincount(support.codes))
+        sigmas = m.scale / counted * np.sqrt(np.bincount(support.codes))
+        found[support.column] = ColumnNoise(
+            merged=MEAN_SIZE * float(np.minimum(sigmas, expected[support.column]).sum()),
+            precision=float(sigmas.min()) ** -2.0,
+            apart=support.rare,
+            deviation=columns.door.currency.deviation(m.scale),
+            counted=counted,
+        )
     return found
 
 
-def columns_share(
-    sigmas: Mapping[str, Floats],
-    columns: Mapping[str, Floats],
-    chosen: Mapping[Clique, Floats],
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairsNoise:
+    """What noise makes of measured pairs, if all that is left measures pairs."""
+
+    error: float
+    """Their L1 error, in rows of the model."""
+    told: Mapping[str, float]
+    """The precision that they have for each column's merged codes."""
+    had: Mapping[str, float]
+    """The same of those pairs alone that were measured before."""
+
+
+def pairs_noise(
+    domain: Domain,
+    expected: Mapping[Clique, Floats],
     off: Mapping[Clique, float],
+    parts: Mapping[Clique, float],
     *,
-    pairs: Sequence[Clique],
+    before: Collection[Clique],
+) -> PairsNoise:
+    """Return what noise of ``off`` in each cell makes of pairs, each measured in part."""
+    error, told, had = 0.0, dict.fromkeys(domain, 0.0), dict.fromkeys(domain, 0.0)
+    for pair, part in parts.items():
+        error += part * float(np.minimum(off[pair], expected[pair]).sum())
+        for name, other in (pair, pair[::-1]):
+            precision = (MEAN_SIZE / off[pair]) ** 2 / domain[other]
+            told[name] += part * precision
+            had[name] += precision if pair in before else 0.0
+    return PairsNoise(error=error, told=told, had=had)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outlook:
+    """How what is left is best shared between columns and pairs, and what comes of it."""
+
+    share: float
+    """The share of what is left that measures columns again."""
+    pairs: float
+    """The precision of pairs then, in units of what they would have with all that is left."""
+    removed: Mapping[str, float]
+    """What of the squared L1 error of each column's merged codes is gone by then."""
+
+
+def outlook(
+    columns: Mapping[str, ColumnNoise],
+    pairs: PairsNoise,
+    *,
     spent: tuple[float, float, float],
     power: float,
-) -> float:
-    """Return the best share of what is left for measuring columns again.
+) -> Outlook:
+    """Return the best share of what is left for measuring columns again, and what comes of it.
 
     A column's error is in all of its pairs, a pair's error in itself alone; both fall with the
-    square root of precision, and pairs inform their columns too.  ``sigmas`` is the noise of
-    columns, and ``off`` that of pairs; ``columns`` and ``chosen`` are what is expected of them;
-    ``spent`` on columns, on pairs, and left.
+    square root of precision, and pairs inform their columns too.  ``spent`` are the prices of the
+    columns' first round, of pairs so far, and of what is left.
     """
     first, before, left = spent
-    ones = {n: MEAN_SIZE * float(np.minimum(s, columns[n]).sum()) for n, s in sigmas.items()}
-    in_pairs, told = 0.0, dict.fromkeys(columns, 0.0)
-    for (a, b), table in chosen.items():
-        in_pairs += float(np.minimum(off[a, b], table).sum())
-        precision = (MEAN_SIZE / off[a, b]) ** 2
-        told[a] += precision / len(columns[b])
-        told[b] += precision / len(columns[a])
+
+    def precision(share: float) -> tuple[float, float]:
+        of_pairs = (before**2 + (1 - share) ** power * left**2) / (before**2 + left**2)
+        return 1 + share**power * (left / first) ** 2, of_pairs
+
+    def errors(share: float) -> dict[str, tuple[float, float]]:
+        again, of_pairs = precision(share)
+        return {n: noise.errors(again, of_pairs * pairs.told[n]) for n, noise in columns.items()}
 
     def total(share: float) -> float:
-        of_pairs = (before**2 + (1 - share) ** power * left**2) / (before**2 + left**2)
-        again = 1 + share**power * (left / first) ** 2
-        now = {
-            n: each / math.sqrt(again + of_pairs * told[n] * float(sigmas[n].min()) ** 2)
-            for n, each in ones.items()
-        }
-        in_columns = math.fsum(math.hypot(now[a], now[b]) for a, b in pairs)
-        return in_columns + in_pairs / math.sqrt(of_pairs)
+        squares = np.array([each**2 for _, each in errors(share).values()])
+        both = np.sqrt(squares + squares[:, None])
+        in_columns = float(both.sum() - np.trace(both)) / 2
+        return in_columns + pairs.error / math.sqrt(precision(share)[1])
 
-    return min(SHARES, key=total)
+    best = min(SHARES, key=total)
+    begun = before**2 / (before**2 + left**2)
+    now = {n: noise.errors(1.0, begun * pairs.had[n])[0] for n, noise in columns.items()}
+    then = errors(best)
+    return Outlook(
+        share=best,
+        pairs=precision(best)[1],
+        removed={n: now[n] ** 2 - then[n][0] ** 2 for n in columns},
+    )
