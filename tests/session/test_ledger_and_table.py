@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import closing
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -82,6 +83,21 @@ def session(path: Path, **other: Any) -> Session:
 def read(path: Path) -> State:
     with closing(Ledger(path)) as ledger:
         return ledger.state()
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+@pytest.mark.parametrize("spent", [0.0121, 0.37, 0.999])
+def test_a_run_that_asks_for_too_much_is_told_how_much_it_may_ask_for(
+    path: Path, spent: float, delta: float
+) -> None:
+    """As after screening has stopped a run whose budget was the ledger's total."""
+    whole = Budget(epsilon=1.0, delta=delta)
+    Ledger.create(path, budget=whole).close()
+    session(path, budget=replace(whole, epsilon=spent)).run(Independent())
+    with pytest.raises(BudgetExhaustedError, match="less budget left") as refused:
+        session(path, budget=whole).run(Independent())
+    (told,) = re.findall(r"epsilon ([\d.e-]+) is still left for a run", str(refused.value))
+    session(path, budget=Budget(epsilon=float(told), delta=delta)).run(Independent())
 
 
 def test_a_refused_first_run_binds_an_unbound_ledger_and_spends_nothing(path: Path) -> None:

@@ -19,7 +19,9 @@ answers of all runs are in the frames that read the journal.
 
 from __future__ import annotations
 
+import math
 import secrets
+from dataclasses import replace
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -161,7 +163,7 @@ class Ledger:
                     hint=f"run {unfinished[-1]} is unfinished: 'understudy resume {self.path} "
                     f"--run {unfinished[-1]}', or session.resume(), continues it at no new cost"
                     if unfinished
-                    else "lower epsilon; the total was set when the ledger was created",
+                    else _what_fits(state, budget),
                 )
             if budget.failure_grains > state.failure_left:
                 raise BudgetExhaustedError(
@@ -202,6 +204,21 @@ def describe_left(state: State) -> str:
     if state.budget.failure:
         told += f", and failure probability {failure_of(state.failure_left):.6g}"
     return told
+
+
+def _what_fits(state: State, budget: Budget) -> str:
+    """Suggest an epsilon of three digits that a run may still have at its delta."""
+    total = "the total was set when the ledger was created"
+    epsilon = epsilon_of(max(0, state.left), state.currency, budget.gaussian_delta)
+    if epsilon < NOTHING:
+        return f"{total}, and it is spent"
+    step = 10.0 ** (math.floor(math.log10(epsilon)) - 2)
+    # A float may lie a little above what its digits say.
+    for steps in range(math.floor(epsilon / step), 0, -1):
+        told = f"{steps * step:.3g}"
+        if replace(budget, epsilon=float(told)).grains <= state.left:
+            return f"epsilon {told} is still left for a run; {total}"
+    return f"lower epsilon; {total}"
 
 
 def _in_words(state: State, grains: int) -> str:

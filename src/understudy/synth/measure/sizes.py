@@ -325,8 +325,11 @@ class Classes:
         return np.append(self.starts[1:], max(_next(int(self.starts[-1])), 2))
 
     def _means(self, cap: int) -> Floats:
-        pairs = zip(self.starts.tolist(), self._ends().tolist(), strict=True)
-        return np.array([np.minimum(np.arange(a, b), cap).mean() for a, b in pairs])
+        """Return the mean size of each class, of sizes that are no larger than a cap."""
+        starts, ends = self.starts, self._ends()
+        above = np.clip(cap + 1, starts, ends)
+        below = (starts + above - 1) * (above - starts) / 2
+        return np.asarray((below + cap * (ends - above)) / (ends - starts), dtype=np.float64)
 
 
 def class_starts(most: int) -> Ints:
