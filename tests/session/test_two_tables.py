@@ -297,7 +297,7 @@ def test_a_public_pair_is_read_with_own_columns_from_people(tmp_path: Path) -> N
     assert np.nansum(read.numbers["height"]) == pytest.approx(
         np.nansum(joined.numbers["height"]), rel=0.05
     )
-    release = opened(tmp_path, private=clinic(100), public=clinic(50)).run(us.Lives())
+    release = opened(tmp_path, public=clinic(50)).run(us.Lives())
     check_fit(release)
     lost = {"people": {"sex": ["F"]}, "rows": pair["rows"]}
     with pytest.raises(MissingColumnError, match="table of people lacks"):

@@ -62,7 +62,8 @@ def means() -> Iterator[None]:
     if THOROUGH:
         yield
         return
-    slow, known = Classes._means, dict[tuple[bytes, int], NDArray[np.float64]]()
+    slow = Classes._means
+    known: dict[tuple[bytes, int], NDArray[np.float64]] = {}
 
     def once(self: Classes, cap: int) -> NDArray[np.float64]:
         key = (self.starts.tobytes(), cap)
