@@ -89,7 +89,7 @@ def asked(
         drawn = rng.normal(0, scale, size) if delta else rng.laplace(0, scale, size)
         return values + drawn, currency.deviation(scale)
 
-    # Of a million people few have another number of rows than somebody else: each is looked up once.
+    # Of a million people many have as many rows as others: each number is looked up once.
     starts, each = class_starts(2**20), tally(rows)
     own = np.searchsorted(starts, np.arange(len(each)), side="right") - 1
     true = np.bincount(own[1:], weights=each[1:], minlength=len(starts))

@@ -858,9 +858,7 @@ session(Path(sys.argv[1])).run(us.TwoRound(cliques=CLIQUES), progress=progress)
 """
 
 
-@pytest.mark.parametrize(
-    ("stage", "answers"), few([("round 2", 1), ("fitting", 2)], usual=1)
-)
+@pytest.mark.parametrize(("stage", "answers"), few([("round 2", 1), ("fitting", 2)], usual=1))
 def test_a_killed_run_goes_on_with_the_answers_it_has(
     tmp_path: Path, stage: str, answers: int
 ) -> None:
