@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import understudy as us
-from tests.audit.effort import tried
+from tests.audit.effort import effort, tried
 from understudy.door import Measurement
 from understudy.errors import EngineError, StorageError
 from understudy.public import Batch, Batches, Draw, PublicTable, Synthesis, Within, batches
@@ -250,10 +250,10 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
 
 
 def test_memory_does_not_grow_with_the_number_of_rows() -> None:
-    """Six million rows more of four columns would be 190 MB."""
+    """3.5 or 6 million rows more of four columns would be 110 or 190 MB."""
     peaks = []
-    for rows in ("2000000", "8000000"):
-        words = [sys.executable, "-c", PEAK, rows]
+    for rows in (effort(500_000, 2_000_000), effort(4_000_000, 8_000_000)):
+        words = [sys.executable, "-c", PEAK, str(rows)]
         done = subprocess.run(words, cwd=ROOT, check=True, capture_output=True, text=True)
         # The engine may draw a bar before it.
         peaks.append(int(done.stdout.split()[-1]))

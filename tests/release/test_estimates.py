@@ -286,12 +286,13 @@ def test_of_a_release_without_rows_shares_stay_shares() -> None:
 def test_shares_of_a_weighted_table_are_covered() -> None:
     rng = np.random.default_rng(4)
     truth = 0.5 * marginal(TRUTH, ("a", "b"))
+    question, made = asked(("a", "b"), 8.0), release()
+    shares = 1000 * marginal(TRUTH, ("a",)) / TRUTH.sum()
     hits = []
     for _ in range(300):
         noise = rng.normal(0, 8, 12)
-        m = replace(asked(("a", "b"), 8.0), values=truth.reshape(-1) + noise, group="question 0")
-        found = release(m).estimate("a")
-        shares = 1000 * marginal(TRUTH, ("a",)) / TRUTH.sum()
+        m = replace(question, values=truth.reshape(-1) + noise, group="question 0")
+        found = replace(made, measurements=(m,)).estimate("a")
         hits.append((found.low < shares) & (shares < found.high))
     # That a cell is part of its total is not taken off, so a little more than 95 %.
     assert 0.94 < np.mean(hits) < 0.999
@@ -420,13 +421,13 @@ def test_intervals_hold_the_truth_95_times_in_100(delta: float) -> None:
     rng = np.random.default_rng(6)
     draw = rng.normal if delta else rng.laplace
     hits, scores = [], []
+    exact, made = (asked(("a",), 2.0), asked(("a", "b"), 1.0)), release(delta=delta)
+    truth = marginal(TRUTH, ("a",))
     for _ in range(400):
-        measured = [
-            answered(m, draw(0, m.scale, len(m.values)))
-            for m in (asked(("a",), 2.0), asked(("a", "b"), 1.0))
-        ]
-        found = release(*measured, delta=delta).estimate("a")
-        truth = marginal(TRUTH, ("a",))
+        measured = tuple(
+            replace(m, values=m.values + draw(0, m.scale, len(m.values))) for m in exact
+        )
+        found = replace(made, measurements=measured).estimate("a")
         hits.append((found.low < truth) & (truth < found.high))
         scores.append((found.estimate - truth) / found.standard_error)
     assert 0.93 < np.mean(hits) < (0.97 if delta else 0.985)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import understudy as us
+from tests.audit.effort import effort
 from tests.release.modelled import made, model
 from understudy.door import Measurement, Rows
 from understudy.errors import UsageError
@@ -100,17 +101,20 @@ def test_replicates_are_tables_like_the_release() -> None:
 
 
 def test_a_mean_is_covered_by_what_replicates_give() -> None:
-    """Of 25 noisy releases about 24 cover the truth; fewer than 19 do once in ten thousand."""
+    """Of 25 noisy releases about 24 cover the truth; fewer than 19 do once in ten thousand.
+
+    Of 15 about 14 do, and fewer than 10 once in ten thousand.
+    """
     true = model().marginal(("hour",)) @ np.arange(4) / model().total
-    rng, hits = np.random.default_rng(3), 0
-    for _ in range(25):
+    rng, hits, exact = np.random.default_rng(3), 0, measured()
+    for _ in range(effort(15, 25)):
         # The release's model is a fit to answers with noise.
-        noisy = replace(measured(), model=Replica.of(measured()).fitted(rng))
+        noisy = replace(exact, model=Replica.of(exact).fitted(rng))
         replica = Replica.of(noisy)
         fits = [replica.fitted(rng) for _ in range(8)]
         found = us.combine([fit.marginal(("hour",)) @ np.arange(4) / fit.total for fit in fits])
         hits += bool(found.low <= true <= found.high)
-    assert hits >= 19
+    assert hits >= effort(10, 19)
 
 
 def test_pure_noise_is_laplaces() -> None:

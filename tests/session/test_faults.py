@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 import understudy as us
+from tests.audit.effort import effort
 from tests.ledger.files import small_files, write_ledger
 from tests.session.server import BUDGET, Server, Watch, new_watch, read, serving
 from understudy.budget import Budget, Currency, Unit, noise_charge
@@ -81,7 +82,8 @@ def sizes_of_a_run(folder: Path, server: Server) -> list[int]:
     size = whole.ledger.stat().st_size
     # An odd size tears a page; the journal beside the ledger meets the limit at other places.
     # Below the first, what the mechanism itself writes down would fail.
-    return [2000, *(n + odd for n in range(PAGE, size, 2 * PAGE) for odd in (0, 1500)), size - 1]
+    pages = range(PAGE, size, effort(8, 2) * PAGE)
+    return [2000, *(n + odd for n in pages for odd in (0, 1500)), size - 1]
 
 
 def check_resumed(watch: Watch, server: Server) -> None:

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 import understudy as us
-from tests.audit.effort import THOROUGH
+from tests.audit.effort import THOROUGH, effort
 from tests.session.sameness import same
 from understudy.errors import (
     LedgerMismatchError,
@@ -86,6 +86,13 @@ def opened(folder: Path, **other: Any) -> us.Session:
     return us.open(i_know=True, **{**given, **other})
 
 
+@pytest.fixture(scope="module")
+def lives(tmp_path_factory: pytest.TempPathFactory) -> tuple[us.Session, Release]:
+    """A session and its release, which many tests look at."""
+    session = opened(tmp_path_factory.mktemp("lives"))
+    return session, session.run(us.Lives())
+
+
 def check_fit(release: Release) -> None:
     """Every row's person is in the table of people, which has each person once."""
     people, rows = release.people, release.rows
@@ -108,12 +115,15 @@ def check_fit(release: Release) -> None:
 @pytest.mark.parametrize(
     "mechanism", [us.Lives(), us.Pairs(), us.Independent()], ids=lambda m: m.name
 )
-def test_two_tables_come_out_whose_ids_fit(tmp_path: Path, mechanism: Any) -> None:
-    release = opened(tmp_path).run(mechanism)
+def test_two_tables_come_out_whose_ids_fit(
+    tmp_path: Path, mechanism: Any, lives: tuple[us.Session, Release]
+) -> None:
+    drawn = isinstance(mechanism, us.Lives)
+    release = lives[1] if drawn else opened(tmp_path).run(mechanism)
     check_fit(release)
     none = len(release.people) - release.rows["patient"].nunique()
     told = any("also draws people without rows" in note for note in release.manifest["notes"])
-    if isinstance(mechanism, us.Lives):
+    if drawn:
         assert none == pytest.approx(75, abs=20)
         assert not told
     else:
@@ -123,8 +133,10 @@ def test_two_tables_come_out_whose_ids_fit(tmp_path: Path, mechanism: Any) -> No
 
 
 @pytest.mark.parametrize("form", ["parquet", "csv"])
-def test_a_saved_release_has_two_files_and_is_read_again(tmp_path: Path, form: Any) -> None:
-    release = opened(tmp_path).run(us.Lives())
+def test_a_saved_release_has_two_files_and_is_read_again(
+    tmp_path: Path, form: Any, lives: tuple[us.Session, Release]
+) -> None:
+    _, release = lives
     folder = release.save(tmp_path / "out", format=form)
     manifest = json.loads((folder / "manifest.json").read_text())
     assert {f"people.{form}", f"rows.{form}"} <= set(manifest["files"])
@@ -146,22 +158,23 @@ def test_a_saved_release_has_two_files_and_is_read_again(tmp_path: Path, form: A
         Release.read(folder)
 
 
-def test_people_and_rows_as_other_librarys_tables(tmp_path: Path) -> None:
-    release = opened(tmp_path).run(us.Lives())
+def test_people_and_rows_as_other_librarys_tables(lives: tuple[us.Session, Release]) -> None:
+    _, release = lives
     assert release.to_arrow(people=True).column_names == OWN
     assert release.to_arrow().column_names == EVENTS
     assert release.to_polars(people=True).columns == OWN
     assert release.to_polars().height == len(release)
 
 
-def test_a_run_that_is_resumed_makes_the_same_people(tmp_path: Path) -> None:
-    session = opened(tmp_path)
-    first = session.run(us.Lives())
+def test_a_run_that_is_resumed_makes_the_same_people(
+    tmp_path: Path, lives: tuple[us.Session, Release]
+) -> None:
+    session, first = lives
     again = session.resume(1)
     assert same(first, again)
     pd.testing.assert_frame_equal(first.people, again.people)
     with pytest.raises(LedgerMismatchError, match="another number of private tables"):
-        opened(tmp_path, private=flat()).resume(1)
+        opened(tmp_path, private=flat(), ledger=session.ledger).resume(1)
 
 
 def test_columns_of_people_that_are_yet_to_be_discovered_are_no_columns_to_draw(
@@ -177,16 +190,16 @@ def test_columns_of_people_that_are_yet_to_be_discovered_are_no_columns_to_draw(
 # One table
 
 
-def flat() -> dict[str, Any]:
+def flat(people: int = 300) -> dict[str, Any]:
     """The same as one table."""
-    tables = {name: pd.DataFrame(table) for name, table in clinic().items()}
+    tables = {name: pd.DataFrame(table) for name, table in clinic(people).items()}
     one = tables["people"].drop_duplicates("patient")
     return {n: c.to_numpy() for n, c in tables["rows"].merge(one, on="patient").items()}
 
 
 @pytest.mark.parametrize("mechanism", [us.Lives(), us.Pairs()], ids=lambda m: m.name)
 def test_a_flat_run_has_people_too(tmp_path: Path, mechanism: Any) -> None:
-    release = opened(tmp_path, private=flat()).run(mechanism)
+    release = opened(tmp_path, private=flat(effort(120, 300))).run(mechanism)
     assert not release.two_tables
     assert list(release.people.columns) == OWN
     assert set(release.rows.columns) == {*OWN, *EVENTS}
@@ -264,13 +277,14 @@ FORMS: dict[str, Callable[[dict[str, Any], Path], dict[str, Any]]] = {
 @pytest.mark.parametrize("form", FORMS)
 def test_each_may_be_anything_that_one_table_can_be(tmp_path: Path, form: str) -> None:
     vast = us.Budget(epsilon=1e6, delta=1e-6)
-    private = FORMS[form](clinic(), tmp_path)
+    people = effort(100, 300)
+    private = FORMS[form](clinic(people), tmp_path)
     # Only Lives draws people without rows, and takes its time.
     drawn = THOROUGH or form == "files"
     mechanism = us.Lives() if drawn else us.Independent()
     release = opened(tmp_path, private=private, budget=vast).run(mechanism)
-    assert len(release.people) == (300 if drawn else 225)
-    assert len(release) == pytest.approx(len(clinic()["rows"]["patient"]) - 1, rel=0.05)
+    assert len(release.people) == (people if drawn else people * 3 // 4)
+    assert len(release) == pytest.approx(len(clinic(people)["rows"]["patient"]) - 1, rel=0.05)
 
 
 def test_a_public_pair_is_read_with_own_columns_from_people(tmp_path: Path) -> None:
@@ -301,10 +315,10 @@ def test_months_of_a_public_pair_are_moved_table_by_table() -> None:
     assert sorted(read.codes["when_month"].tolist()) == [2, 3]
 
 
-def test_evaluate_reads_both_forms(tmp_path: Path) -> None:
+def test_evaluate_reads_both_forms(tmp_path: Path, lives: tuple[us.Session, Release]) -> None:
     real = read_private(clinic(), schema=SCHEMA, unit=UNIT)
     assert real.rows == read_private(flat(), schema=SCHEMA, unit=UNIT).rows
-    folder = opened(tmp_path).run(us.Lives()).save(tmp_path / "out")
+    folder = lives[1].save(tmp_path / "out")
     made = read_synthetic(folder, schema=SCHEMA, unit=UNIT)
     assert made.rows == Release.read(folder).manifest["rows"]
     assert dict(made.sizes) == dict(real.sizes)

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import understudy as us
+from tests.audit.effort import one_in
 from tests.session.sameness import same
 from tests.synth import rides
 from understudy.errors import UnderstudyError
@@ -80,8 +81,16 @@ def check_again(tmp_path: Path, held: us.Session, release: us.Release) -> None:
     assert (again.reservations, again.answers) == (run.reservations, run.answers)
 
 
-@pytest.mark.parametrize("budget", [ENOUGH, PURE], ids=["gdp", "pure"])
-@pytest.mark.parametrize("name", REGISTERED)
+# Every mechanism has one of the two budgets here, and the other one in test_independent.py.
+@pytest.mark.parametrize(
+    ("name", "budget"),
+    [
+        pytest.param(name, budget, id=f"{name}-{kind}")
+        for (kind, budget), name in one_in(
+            2, product({"pure": PURE, "gdp": ENOUGH}.items(), REGISTERED)
+        )
+    ],
+)
 def test_every_registered_mechanism(tmp_path: Path, name: str, budget: us.Budget) -> None:
     """Rows lie in the schema, no more is spent than there is, and the ledger gives it all again."""
     held = session(tmp_path, bounding=us.Weights(15), public=PUBLIC, budget=budget)
@@ -97,11 +106,15 @@ def test_every_registered_mechanism(tmp_path: Path, name: str, budget: us.Budget
 
 @pytest.mark.parametrize(
     ("name", "case"),
-    [
-        *product(BOTH, PEOPLE),
-        ("aim by distances", "norm"),
-        ("aim by distances", "weights, pure, public people"),
-    ],
+    # One in four has each case, and each mechanism.
+    one_in(
+        4,
+        [
+            *product(BOTH, PEOPLE),
+            ("aim by distances", "norm"),
+            ("aim by distances", "weights, pure, public people"),
+        ],
+    ),
 )
 def test_people_of_many_rows(tmp_path: Path, name: str, case: str) -> None:
     held = session(tmp_path, **PEOPLE[case])
@@ -117,7 +130,7 @@ def test_people_of_many_rows(tmp_path: Path, name: str, case: str) -> None:
     ]
 
 
-@pytest.mark.parametrize(("name", "case"), [*product(BOTH, ROWS)])
+@pytest.mark.parametrize(("name", "case"), one_in(3, product(BOTH, ROWS)))
 def test_rows_that_are_people(tmp_path: Path, name: str, case: str) -> None:
     held = session(tmp_path, unit=us.Unit.each_row(), **ROWS[case])
     release = held.run(MECHANISMS[name])
@@ -156,7 +169,9 @@ ODD: dict[str, tuple[Schema, dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize(("name", "case"), [*product(BOTH, ODD), ("aim by distances", "no rows")])
+@pytest.mark.parametrize(
+    ("case", "name"), one_in(2, [*product(ODD, BOTH), ("no rows", "aim by distances")])
+)
 def test_odd_tables(tmp_path: Path, name: str, case: str) -> None:
     schema, private = ODD[case]
     # So little noise that it cannot hide what is there.

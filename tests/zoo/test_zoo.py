@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.audit.effort import few
 from tests.zoo.bug import KINDS, Bug
 from tests.zoo.bugs import BUGS
 from tests.zoo.zoo import ROOT, SOURCE, changed, check_import, copied, judged, plant, released
@@ -48,12 +49,18 @@ def test_a_planted_bug_is_caught(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "new",
-    [
-        "squared_sensitivity=(cap * cap) * worst",
-        "squared_sensitivity=capp**2 * worst",
-        'squared_sensitivity=__import__("no_such_module").cap * worst',
-    ],
-    ids=["harmless", "a name that is none", "an import that fails"],
+    # Of what pytest says otherwise, a test below has the words.
+    few(
+        [
+            pytest.param("squared_sensitivity=capp**2 * worst", id="a name that is none"),
+            pytest.param("squared_sensitivity=(cap * cap) * worst", id="harmless"),
+            pytest.param(
+                'squared_sensitivity=__import__("no_such_module").cap * worst',
+                id="an import that fails",
+            ),
+        ],
+        usual=1,
+    ),
 )
 def test_what_is_no_bug_is_not_caught(new: str) -> None:
     harmless = Bug(

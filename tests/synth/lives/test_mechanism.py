@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import understudy as us
-from tests.audit.effort import THOROUGH
+from tests.audit.effort import THOROUGH, effort, few
 from tests.session.sameness import same
 from tests.synth.planted import heavy
 from understudy.audit import replay
@@ -98,7 +98,8 @@ def exact(tmp_path_factory: pytest.TempPathFactory) -> us.Release:
 @pytest.fixture(scope="module")
 def usual(tmp_path_factory: pytest.TempPathFactory) -> tuple[us.Session, us.Release]:
     """A session and its release, of noise as it usually is."""
-    opened = session(tmp_path_factory.mktemp("usual"), budget=USUAL)
+    private = clinic(effort(400, 1500))
+    opened = session(tmp_path_factory.mktemp("usual"), budget=USUAL, private=private)
     return opened, opened.run(us.Lives())
 
 
@@ -113,10 +114,12 @@ def test_each_column_is_drawn_with_its_pairs_with_all_before_it(
         return Raked(**given)
 
     monkeypatch.setattr(histories, "Raked", raked)
-    session(tmp_path, budget=USUAL).run(us.Lives())
+    some = clinic(300)
+    session(tmp_path, budget=USUAL, private=some).run(us.Lives())
     assert [given + others for given, others in pairs] == [3, 4]
     monkeypatch.setattr(histories, "TRIED_ROWS", 100)
-    session(tmp_path, budget=USUAL, ledger=tmp_path / "another.ledger").run(us.Lives())
+    another = tmp_path / "another.ledger"
+    session(tmp_path, budget=USUAL, private=some, ledger=another).run(us.Lives())
     assert [others for _, others in pairs[2:]] == [0, 0]
 
 
@@ -142,9 +145,8 @@ def test_whatever_the_noise_people_are_constant_and_in_order(
     tmp_path: Path, epsilon: float, bounding: Any
 ) -> None:
     budget = us.Budget(epsilon=epsilon, delta=1e-6)
-    release = session(tmp_path, bounding=bounding, budget=budget, private=clinic(300)).run(
-        us.Lives()
-    )
+    private = clinic(effort(120, 300))
+    release = session(tmp_path, bounding=bounding, budget=budget, private=private).run(us.Lives())
     found = release.columns
     who = np.asarray(found["who"])
     for name in ("sex", "born"):
@@ -159,7 +161,7 @@ def test_whatever_the_noise_people_are_constant_and_in_order(
 def test_a_value_within_a_bin_is_one_value_of_a_person(tmp_path: Path) -> None:
     """A weight of a few kilograms more or less, and a day of birth."""
     schema = CLINIC.with_columns(Numeric(name="born", edges=(0, 5, 10), missing=False, of="person"))
-    release = session(tmp_path, schema=schema, budget=USUAL).run(us.Lives())
+    release = session(tmp_path, schema=schema, budget=USUAL, private=clinic(300)).run(us.Lives())
     pairs = set(
         zip(*(np.asarray(release.columns[n]).tolist() for n in ("who", "born")), strict=True)
     )
@@ -196,14 +198,16 @@ def test_at_most_one_row_a_year_where_nobody_has_two(exact: us.Release) -> None:
     ids=["no order", "nothing own", "two columns", "one event", "only own"],
 )
 def test_both_declarations_are_optional(tmp_path: Path, schema: Schema) -> None:
-    release = session(tmp_path, schema=schema, budget=USUAL).run(us.Lives())
-    assert 0.8 < len(release.columns["who"]) / len(clinic()["who"]) < 1.2
+    private = clinic(effort(500, 1500))
+    release = session(tmp_path, schema=schema, budget=USUAL, private=private).run(us.Lives())
+    assert 0.8 < len(release.columns["who"]) / len(private["who"]) < 1.2
 
 
 def test_where_each_row_is_a_person_it_is_pairs(tmp_path: Path) -> None:
     made = [
         session(
             tmp_path,
+            private=clinic(300),
             unit=us.Unit.each_row(),
             bounding=us.Weights(1),
             ledger=tmp_path / f"{mechanism.name}.ledger",
@@ -220,7 +224,7 @@ def test_a_run_that_is_resumed_draws_the_same_people(usual: tuple[us.Session, us
 
 
 def test_people_habits_and_rows_share_the_budget_as_was_said(tmp_path: Path) -> None:
-    opened = session(tmp_path, budget=USUAL)
+    opened = session(tmp_path, budget=USUAL, private=clinic(300))
     opened.run(us.Lives(persons_share=0.2, habits_share=0.1, transitions_share=0.3))
     (run,) = us.Ledger(tmp_path / "clinic.ledger").state().runs.values()
     costs = [(r.what, r.grains / run.cap) for r in run.reservations]
@@ -233,7 +237,7 @@ def test_people_habits_and_rows_share_the_budget_as_was_said(tmp_path: Path) -> 
     assert sum(cost for _, cost in costs) == pytest.approx(1, abs=1e-3)
 
 
-@pytest.mark.parametrize("leaves", [False, True])
+@pytest.mark.parametrize("leaves", few((True, False), usual=1))
 def test_given_the_same_answers_the_same_is_asked_without_the_person_of_most_rows(
     leaves: bool,
 ) -> None:

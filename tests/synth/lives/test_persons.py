@@ -9,16 +9,19 @@ import numpy as np
 import pytest
 
 import understudy as us
-from tests.audit.effort import few
+from tests.audit.effort import effort, few
 from tests.synth.lives.test_mechanism import CLINIC, NOISES, VAST, clinic
 from understudy.audit import replay
 from understudy.audit.neighbours import Pair
 from understudy.schema import Schema
 
-NONE = 400
+PEOPLE = effort(600, 1500)
+NONE = effort(160, 400)
+"""Without rows there is a fifth of all people."""
+SOME, WITHOUT = effort(120, 300), effort(40, 80)
 
 
-def two_tables(people: int = 1500, *, none: int = NONE, seed: int = 0) -> dict[str, Any]:
+def two_tables(people: int = PEOPLE, *, none: int = NONE, seed: int = 0) -> dict[str, Any]:
     """The clinic's patients with a table of their own, and some, of one sex, without rows."""
     flat = clinic(people, seed)
     who, first = np.unique(flat["who"], return_index=True)
@@ -61,7 +64,7 @@ def test_whatever_the_noise_ids_fit_and_rows_are_in_order(
     tmp_path: Path, epsilon: float, bounding: Any
 ) -> None:
     budget = us.Budget(epsilon=epsilon, delta=1e-6)
-    private = two_tables(300, none=80)
+    private = two_tables(SOME, none=WITHOUT)
     release = run(tmp_path, bounding=bounding, budget=budget, private=private)
     people, rows = release.people, release.rows
     assert people["who"].is_unique
@@ -80,12 +83,12 @@ def test_whatever_the_noise_ids_fit_and_rows_are_in_order(
     ids=["no order", "two columns"],
 )
 def test_an_order_is_optional(tmp_path: Path, schema: Schema) -> None:
-    release = run(tmp_path, schema=schema, private=two_tables(300, none=80))
-    assert len(release.people) == pytest.approx(380, abs=8)
+    release = run(tmp_path, schema=schema, private=two_tables(SOME, none=WITHOUT))
+    assert len(release.people) == pytest.approx(SOME + WITHOUT, abs=8)
 
 
 def test_where_everybody_has_rows_hardly_anybody_is_drawn_without(tmp_path: Path) -> None:
-    release = run(tmp_path, private=two_tables(300, none=0))
+    release = run(tmp_path, private=two_tables(SOME, none=0))
     assert len(release.people) - release.rows["who"].nunique() <= 2
 
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 import understudy as us
+from tests.audit.effort import effort
 from tests.session.sameness import same
 from tests.session.server import read
 from tests.synth.lives.test_mechanism import clinic, session
@@ -28,7 +33,16 @@ import understudy as us
 from tests.synth.lives.test_resume import held
 from understudy.ledger import ledger
 
-folder, begins, ends = Path(sys.argv[1]), *sys.argv[2:]
+# Each life is forked from this process, so that none of them waits for imports.
+for line in sys.stdin:
+    child = os.fork()
+    if not child:
+        break
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+else:
+    sys.exit()
+
+folder, begins, ends = Path(sys.argv[1]), *line.rstrip("\\n").split(",")
 stage, reserve = "", ledger.Run.reserve
 
 def progress(told, done):
@@ -49,18 +63,36 @@ else:
 
 
 def held(folder: Path) -> us.Session:
-    return session(folder, budget=SMALL, private=clinic(300))
+    return session(folder, budget=SMALL, private=clinic(effort(120, 300)))
 
 
-def test_killed_at_each_of_its_parts_it_ends_the_same(tmp_path: Path) -> None:
+@pytest.fixture
+def lives(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    """Begin a process of which lives are forked, each by a line that says when it dies."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", LIFE, str(tmp_path)],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
+    )
+    yield process
+    process.communicate(timeout=600)
+
+
+def test_killed_at_each_of_its_parts_it_ends_the_same(
+    tmp_path: Path, lives: subprocess.Popen[str]
+) -> None:
     ledger = tmp_path / "clinic.ledger"
     answers: dict[int, tuple[str, bytes]] = {}
     charges: list[object] = []
     for begins, ends in DIES.values():
-        killed = subprocess.run(
-            [sys.executable, "-c", LIFE, str(tmp_path), begins, ends], cwd=ROOT, check=False
-        )
-        assert killed.returncode == -signal.SIGKILL
+        assert lives.stdin is not None
+        assert lives.stdout is not None
+        lives.stdin.write(f"{begins},{ends}\n")
+        lives.stdin.flush()
+        assert int(lives.stdout.readline()) == -signal.SIGKILL
         run = read(ledger).runs[1]
         # The last question is charged for, and has no answer; all before it are as they were.
         assert len(run.reservations) == len(run.answers) + 1 > len(charges)

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 from fractions import Fraction
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import understudy as us
+from tests.audit.effort import few, one_in
 from tests.session.sameness import same
 from tests.synth import rides
 from tests.synth.crowds import door_to, random_crowd
@@ -221,8 +222,9 @@ def test_a_plan_is_for_the_most_codes_that_can_be_left() -> None:
     )
 
 
-@pytest.mark.parametrize("epsilon", [0.05, 2.0, 1e5])
-@pytest.mark.parametrize("public", [None, PUBLIC], ids=["given", "chosen"])
+@pytest.mark.parametrize(
+    ("public", "epsilon"), one_in(2, product([None, PUBLIC], [0.05, 2.0, 1e5]))
+)
 def test_no_model_is_larger_than_its_plan(tmp_path: Path, epsilon: float, public: Any) -> None:
     budget = us.Budget(epsilon=epsilon, delta=1e-6)
     mechanism = us.TwoRound() if public else GIVEN
@@ -319,17 +321,19 @@ def test_megabytes_are_told_where_there_are_any() -> None:
 WEIGHTS: tuple[tuple[Clique, float], ...] = ((("age",), 3.0), (("tens", "sex"), 2.0))
 
 
-@pytest.mark.parametrize("weights", [(), WEIGHTS], ids=["equal", "given"])
+SIGMAS = [
+    (True, 0.3, "34.61"),
+    (True, 1.0, "10.45"),
+    (True, 8.0, "1.385"),
+    (False, 0.3, "29.27"),
+    (False, 1.0, "9.106"),
+    (False, 8.0, "1.271"),
+]
+
+
 @pytest.mark.parametrize(
-    ("published", "epsilon", "sigma"),
-    [
-        (True, 0.3, "34.61"),
-        (True, 1.0, "10.45"),
-        (True, 8.0, "1.385"),
-        (False, 0.3, "29.27"),
-        (False, 1.0, "9.106"),
-        (False, 8.0, "1.271"),
-    ],
+    ("published", "epsilon", "sigma", "weights"),
+    [(*each, weights) for each, weights in one_in(3, product(SIGMAS, [(), WEIGHTS]))],
 )
 def test_both_rounds_have_the_documents_noise_or_the_exact_one(
     tmp_path: Path,
@@ -697,9 +701,9 @@ def test_cells_weigh_as_the_noise_is_and_not_at_all_under_norm(
 # People of several rows
 
 
-@pytest.mark.parametrize("public", [None, rides.PUBLIC], ids=["alone", "public"])
 @pytest.mark.parametrize(
-    "bounding", [us.Weights(10), us.Sample(10), us.Norm()], ids=lambda b: b.kind
+    ("public", "bounding"),
+    one_in(2, product([None, rides.PUBLIC], [us.Weights(10), us.Sample(10), us.Norm()])),
 )
 def test_people_of_several_rows_are_bounded_and_given_rows_again(
     tmp_path: Path, bounding: Any, public: Any
@@ -854,9 +858,7 @@ session(Path(sys.argv[1])).run(us.TwoRound(cliques=CLIQUES), progress=progress)
 """
 
 
-@pytest.mark.parametrize(
-    ("stage", "answers"), [("round 2", 1), ("fitting", 2)], ids=["between rounds", "while fitting"]
-)
+@pytest.mark.parametrize(("stage", "answers"), few([("round 2", 1), ("fitting", 2)], usual=1))
 def test_a_killed_run_goes_on_with_the_answers_it_has(
     tmp_path: Path, stage: str, answers: int
 ) -> None:
