@@ -15,14 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import nnls
 
-from tests.audit.effort import THOROUGH, effort, tried
+from tests.audit.effort import effort, tried
 from understudy.budget import Budget, Currency
 from understudy.synth.measure.noise_levels import typical_size
 from understudy.synth.measure.sizes import Classes, Noisy, Sizes, _likeliest, class_starts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
 
@@ -56,24 +54,16 @@ def tally(rows: NDArray[np.int64]) -> NDArray[np.int64]:
 EPSILONS = (0.05, 0.3, 1.0, 10.0)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def means() -> Iterator[None]:
-    """Have the means of classes worked out once: each time they are those of a million numbers."""
-    if THOROUGH:
-        yield
-        return
-    slow = Classes._means
-    known: dict[tuple[bytes, int], NDArray[np.float64]] = {}
-
-    def once(self: Classes, cap: int) -> NDArray[np.float64]:
-        key = (self.starts.tobytes(), cap)
-        if key not in known:
-            known[key] = slow(self, cap)
-        return known[key].copy()
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Classes, "_means", once)
-        yield
+@pytest.mark.parametrize("cap", [1, 2, 5, 6, 40, 10**6])
+def test_means_of_classes_are_those_of_their_sizes_up_to_a_cap(cap: int) -> None:
+    starts = class_starts(3000)
+    nobody, one = np.zeros(len(starts)), Noisy(1.0, 1.0)
+    classes = Classes(starts=starts, counts=nobody, error=1.0, people=one, currency=Currency.GDP)
+    ends = [*starts[1:].tolist(), classes._ends()[-1]]
+    means = [
+        np.minimum(range(a, b), cap).mean() for a, b in zip(starts.tolist(), ends, strict=True)
+    ]
+    np.testing.assert_allclose(classes._means(cap), means, rtol=1e-12)
 
 
 def asked(
