@@ -397,7 +397,9 @@ def test_help_and_abbreviations_in_this_process(place: Place) -> None:
 
 @pytest.fixture
 def spent(place: Place) -> Place:
-    with closing(Ledger.create(place / "trips.ledger", budget=Budget(epsilon=1, delta=0))) as ledger:
+    with closing(
+        Ledger.create(place / "trips.ledger", budget=Budget(epsilon=1, delta=0))
+    ) as ledger:
         ledger.bind(name="trips", unit=ResolvedUnit.of("taxi"))
         ledger.begin(Budget(epsilon=1, delta=0), {"mechanism": {"name": "independent"}})
     return place

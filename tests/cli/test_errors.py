@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
     Case = tuple[Callable[[Place], list[str]], type[UnderstudyError], tuple[str, ...]]
 
+pytestmark = pytest.mark.usefixtures("plain_reports")
+
 
 def synth(private: str = "trips.csv", **changes: Any) -> Callable[[Place], list[str]]:
     return lambda place: place.synth(private, **changes)
@@ -568,9 +570,7 @@ def limited(size: int) -> str:
     )
 
 
-@pytest.mark.parametrize(
-    ("form", "options"), few([("parquet", ["--json"]), ("csv", [])], usual=1)
-)
+@pytest.mark.parametrize(("form", "options"), few([("parquet", ["--json"]), ("csv", [])], usual=1))
 def test_a_release_that_does_not_fit_is_booked_and_not_lost(
     many: Place, form: str, options: list[str]
 ) -> None:

@@ -27,6 +27,8 @@ from understudy.errors import (
 )
 from understudy.evaluate import CHOOSING, METRICS, NOTICE
 
+pytestmark = pytest.mark.usefixtures("plain_reports")
+
 NAME = "chicago-taxi-adagrid"
 
 

@@ -32,6 +32,8 @@ from understudy.synth.adagrid import AdaGrid
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.usefixtures("plain_reports")
+
 NAME = "chicago-taxi-adagrid"
 
 
