@@ -95,10 +95,11 @@ def test_demo_of_a_clinic_makes_people(place: Place, monkeypatch: pytest.MonkeyP
     Lives runs in `tests/demo/test_clinic.py`, by the tutorial's own commands.
     """
     folder = place / "demo"
-    ran, asked, mechanism = demo._ran, [], "lives" if THOROUGH else "independent"
+    ran, mechanism = demo._ran, "lives" if THOROUGH else "independent"
+    asked: list[str] = []
 
     def hurried(words: Sequence[str]) -> dict[str, Any]:
-        asked.extend(words[:1] * ("lives" in words))
+        asked.extend(words[:1] if "lives" in words else ())
         return ran([mechanism if word == "lives" else word for word in words])
 
     monkeypatch.setattr(demo, "_ran", hurried)
