@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.audit.effort import few
+from tests.audit.effort import effort, few
 from understudy.errors import MissingFileError, SchemaError
 from understudy.schema import (
     Categorical,
@@ -126,7 +126,7 @@ def schemas(draw: st.DrawFn) -> Schema:
 
 
 @settings(
-    max_examples=150,
+    max_examples=effort(40, 150),
     deadline=None,
     database=None,
     derandomize=True,
