@@ -31,7 +31,10 @@ def one_in(step: int, cases: Iterable[Any]) -> list[Any]:
     return list(cases)[:: effort(step, 1)]
 
 
-def tried(examples: int = 100) -> settings:
-    """Choose the number of a property's examples: an audit has all, every run a quarter."""
-    usual = max(5, examples // 4)
-    return settings(max_examples=examples if THOROUGH or PLANTED else usual, deadline=None)
+def tried(examples: int = 100, usual: int | None = None) -> settings:
+    """Choose the number of a property's examples: an audit has all, every run a quarter, or some.
+
+    Where an example takes long, every run has so few as are said.
+    """
+    few = max(5, examples // 4) if usual is None else usual
+    return settings(max_examples=examples if THOROUGH or PLANTED else few, deadline=None)

@@ -315,7 +315,9 @@ def test_a_row_that_is_given_the_weight_of_another_is_seen(
         for each in zip(asked, more, less, strict=True):
             check(*each)
 
-    apart()
+    if THOROUGH:
+        # Every run sees in `tests.engine.test_each_row` that Spark's own weights are right.
+        apart()
     monkeypatch.setattr(norm, "_weigh_rows", moved)
     with pytest.raises(AuditError, match="one person moves a Measure by more than its sensitivity"):
         apart()

@@ -25,6 +25,7 @@ import pytest
 from dp_accounting import gaussian_mechanism
 from dp_accounting.pld import privacy_loss_distribution as pld
 
+from tests.audit.effort import effort, one_in
 from tests.vault.worlds import DOMAIN, KEY, SCHEMA, obvious, opened
 from understudy.budget import (
     GRAIN,
@@ -418,9 +419,9 @@ def covered(here: list[Any], there: list[Any], curve: Curve) -> bool:
 
 
 def at_random() -> Iterator[Pair]:
-    """150 random selections on random neighbours."""
+    """150 random selections on random neighbours, or the first of them."""
     rng = dice(7)
-    for _ in range(150):
+    for _ in range(effort(40, 150)):
         question = select_of(rng)
         others = {str(i): rng.choices(CELLS, k=rng.randint(1, 9)) for i in range(3)}
         own = [rng.choice(CELLS)] * 40 if rng.random() < 0.5 else rng.choices(CELLS, k=7)
@@ -445,12 +446,12 @@ GRID = [
 """Weights of two or three, by how much of C each leads before, and how each of them moves."""
 
 
-def on_a_grid(bounding: Capped, epsilon: float) -> Iterator[Pair]:
+def on_a_grid(bounding: Capped, epsilon: float, step: int = 5) -> Iterator[Pair]:
     """Neighbours by one person of C rows, counted by the engine; penalties make the leads."""
     cap = bounding.cap
     others = {"x": [CELLS[0]] * cap, "y": [CELLS[1]] * cap}
     with opened(others) as before, opened({**others, "newcomer": [CELLS[2]] * cap}) as after:
-        for weights, leads, moves in GRID:
+        for weights, leads, moves in one_in(step, GRID):
             candidates = tuple(
                 Candidate(
                     clique=(),
@@ -517,7 +518,7 @@ def test_the_half_left_out_of_a_selection_would_be_seen(monkeypatch: pytest.Monk
     held: dict[bool, list[list[bool]]] = {True: [], False: []}
     with mpmath.workdps(60):
         curves = [pure(1.0), gaussian(mu_of_selection_upper(1.0))]
-        for question, *distances in on_a_grid(Sample(3), 1.0):
+        for question, *distances in on_a_grid(Sample(3), 1.0, step=1):
             before, after = distances
             here, there = (log_shares(question, d, monkeypatch, times=2) for d in distances)
             one_way = bool(np.all(after >= before) or np.all(after <= before))

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
+from tests.audit.effort import THOROUGH
 from tests.cli.place import Place
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture
 def place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Place:
     """Make a place with a schema and a private table."""
     return Place(tmp_path / "place", capsys)
+
+
+@pytest.fixture
+def plain_reports(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write no more than a line as a release's report: for tests that do not look into it.
+
+    It takes as long as all else about a small release.  In an audit it is written.
+    """
+
+    def plain(release: object, path: Path) -> Path:
+        path.write_text("<!doctype html>\n")
+        return path
+
+    if not THOROUGH:
+        monkeypatch.setattr("understudy.pages.report", plain)

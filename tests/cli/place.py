@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import atexit
 import json
+import shutil
 import subprocess
 import sys
+import tempfile
 from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tests.audit.effort import THOROUGH
 from understudy.cli.main import main
 from understudy.ledger import Ledger
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable
 
     import pytest
 
+_MADE: dict[str, Path] = {}
+"""Copies of places, by what was made there."""
 SCHEMA = """
 name = "trips"
 
@@ -118,6 +125,20 @@ class Place:
             state = ledger.state()
         asked = sum(len(run.reservations) for run in state.runs.values())
         return state.left, len(state.runs), asked
+
+    def once(self, what: str, make: Callable[[], object]) -> None:
+        """Make something here, or copy what was made elsewhere; an audit makes it every time.
+
+        What is kept for `resume` names the files of the place where it was made.
+        """
+        if what in _MADE and not THOROUGH:
+            shutil.copytree(_MADE[what], self.folder, dirs_exist_ok=True)
+            return
+        make()
+        if not THOROUGH:
+            kept = tempfile.TemporaryDirectory()
+            atexit.register(kept.cleanup)
+            _MADE[what] = shutil.copytree(self.folder, Path(kept.name) / "made")
 
     def names(self) -> set[str]:
         """Name everything here, hidden things too."""

@@ -17,15 +17,16 @@ import pyarrow.parquet as pq
 import pytest
 
 import understudy as us
-from tests.audit.effort import in_audit
-from tests.cli.place import Place, process
+from tests.audit.effort import THOROUGH, effort, few, in_audit
+from tests.cli.place import Place, Told, process
 from understudy.budget import Budget, ResolvedUnit
+from understudy.cli import demo
 from understudy.cli.main import main
 from understudy.errors import BudgetError
 from understudy.ledger import Ledger
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 COMMANDS = ("demo", "synth", "recipes", "resume", "ledger", "evaluate", "audit")
 HEAVY = ("numpy", "duckdb", "scipy", "rich", "pandas", "pyarrow", "sqlite3", "mpmath", "yaml")
@@ -54,7 +55,7 @@ def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) 
 
 def test_demo_goes_the_whole_road_and_says_each_command(place: Place) -> None:
     folder = place / "demo"
-    out = place.fine("demo", folder, "--trips", "5000", "--epsilon", "2")
+    out = place.fine("demo", folder, "--trips", str(effort(1500, 5000)), "--epsilon", "2")
     commands = [line.split()[2] for line in out.splitlines() if line.startswith("$ understudy")]
     assert commands == ["init", "check", "synth", "evaluate"]
     told = out.partition("\n\n")[2].splitlines()
@@ -83,16 +84,30 @@ def test_demo_goes_the_whole_road_and_says_each_command(place: Place) -> None:
 
     ledger = folder / "private-2020.ledger"
     assert "nothing left" in place.fine("ledger", ledger)
-    place.fine("resume", ledger, "--out", place / "again")
-    assert pq.read_table(place / "again" / "rows.parquet") == rows
+    if THOROUGH:  # another run of Auto is resumed in `tests/synth/test_auto.py`
+        place.fine("resume", ledger, "--out", place / "again")
+        assert pq.read_table(place / "again" / "rows.parquet") == rows
 
 
-def test_demo_of_a_clinic_makes_people(place: Place) -> None:
+def test_demo_of_a_clinic_makes_people(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By Lives, which takes its time: usually only its name is seen, and another one runs.
+
+    Lives runs in `tests/demo/test_clinic.py`, by the tutorial's own commands.
+    """
     folder = place / "demo"
+    ran, mechanism = demo._ran, "lives" if THOROUGH else "independent"
+    asked: list[str] = []
+
+    def hurried(words: Sequence[str]) -> dict[str, Any]:
+        asked.extend(words[:1] if "lives" in words else ())
+        return ran([mechanism if word == "lives" else word for word in words])
+
+    monkeypatch.setattr(demo, "_ran", hurried)
     out = place.fine("demo", folder, "--table=clinic", "--patients=400", "--epsilon=20")
     assert "synthetic visits of a simulated clinic" in out
     assert "epsilon 20, delta 1e-09 for every patient_id with all of its rows" in out
-    assert "  Mechanism  lives" in out
+    assert asked == ["check", "synth"]
+    assert f"  Mechanism  {mechanism}" in out
     declared = us.Schema.read(folder / "schema.toml")
     assert declared.own == ("sex", "born", "insurer", "smoker")
     assert declared.order_by == ("month",)
@@ -134,8 +149,17 @@ def gzipped(place: Place) -> str:
     return "trips.csv.gz"
 
 
-@pytest.mark.parametrize("make", [lambda _: "trips.csv", parquet, gzipped], ids=["csv", "pq", "gz"])
-@pytest.mark.parametrize("form", ["parquet", "csv"])
+def plain(_: Place) -> str:
+    return "trips.csv"
+
+
+FORMS = [
+    *((plain, "parquet"), (parquet, "csv"), (gzipped, "parquet")),
+    *((plain, "csv"), (parquet, "parquet"), (gzipped, "csv")),
+]
+
+
+@pytest.mark.parametrize(("make", "form"), few(FORMS, usual=3))
 def test_synth_reads_and_writes_both_forms(
     place: Place, make: Callable[[Place], str], form: str
 ) -> None:
@@ -337,7 +361,8 @@ def test_help_is_quick_because_nothing_heavy_is_imported() -> None:
     # Measured as the best of 3 on two shared cores: 0.08 s for `understudy synth --help`,
     # and as much for the others; half a second is allowed.  Machines are noisy, so what is
     # held is the reason for it.
-    for command in ((), *((c,) for c in COMMANDS)):
+    # `test_help.py` asks all of them.
+    for command in ((), *((c,) for c in few(COMMANDS, usual=1))):
         done = process(
             *command,
             "--help",
@@ -373,7 +398,11 @@ def test_help_and_abbreviations_in_this_process(place: Place) -> None:
 
 @pytest.fixture
 def spent(place: Place) -> Place:
-    place.fine(*place.synth())
+    with closing(
+        Ledger.create(place / "trips.ledger", budget=Budget(epsilon=1, delta=0))
+    ) as ledger:
+        ledger.bind(name="trips", unit=ResolvedUnit.of("taxi"))
+        ledger.begin(Budget(epsilon=1, delta=0), {"mechanism": {"name": "independent"}})
     return place
 
 
@@ -423,12 +452,11 @@ def test_an_interrupt_stops_it_with_130(place: Place) -> None:
 
 
 def test_quiet_says_nothing_and_verbose_says_each_stage_on_stderr(place: Place) -> None:
-    quiet = process(*place.synth(), "--quiet")
-    assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, "", "")
-    again = process(*place.synth(), "--quiet")
-    assert again.stderr.startswith("understudy: ")
+    assert place.say(*place.synth(), "--quiet") == Told(0, "", "")
+    again = place.say(*place.synth(), "--quiet")
+    assert again.err.startswith("understudy: ")
     asked = place.synth(out=place / "b", ledger=place / "b.ledger")
-    verbose = process(*asked, "--verbose")
-    assert "synthetic rows" in verbose.stdout
-    assert "understudy: reading the private table\n" in verbose.stderr
-    assert "understudy: writing the release\n" in verbose.stderr
+    verbose = place.say(*asked, "--verbose")
+    assert "synthetic rows" in verbose.out
+    assert "understudy: reading the private table\n" in verbose.err
+    assert "understudy: writing the release\n" in verbose.err

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import understudy as us
+from tests.audit.effort import few
 from tests.cli.place import SCHEMA, Place, process
 from understudy.cli import ledger
 from understudy.errors import (
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     Case = tuple[Callable[[Place], list[str]], type[UnderstudyError], tuple[str, ...]]
+
+pytestmark = pytest.mark.usefixtures("plain_reports")
 
 
 def synth(private: str = "trips.csv", **changes: Any) -> Callable[[Place], list[str]]:
@@ -567,7 +570,7 @@ def limited(size: int) -> str:
     )
 
 
-@pytest.mark.parametrize(("form", "options"), [("csv", []), ("parquet", ["--json"])])
+@pytest.mark.parametrize(("form", "options"), few([("parquet", ["--json"]), ("csv", [])], usual=1))
 def test_a_release_that_does_not_fit_is_booked_and_not_lost(
     many: Place, form: str, options: list[str]
 ) -> None:

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
     Case = tuple[Callable[[Place], list[str]], type[UnderstudyError], tuple[str, ...]]
 
+pytestmark = pytest.mark.usefixtures("plain_reports")
+
 
 def drafting(place: Place, *more: str | Path, **changes: Any) -> list[str]:
     """Write a command line of `init`; None leaves an option out."""

@@ -19,6 +19,8 @@ from understudy.errors import (
 )
 from understudy.evaluate import NOTICE
 
+pytestmark = pytest.mark.usefixtures("plain_reports")
+
 FILES = ["submission-0.3.csv", "submission-1.csv", "submission-8.csv"]
 
 

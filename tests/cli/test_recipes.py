@@ -14,6 +14,8 @@ from understudy.contests import Recipe, recipe_names
 from understudy.errors import OutputExistsError, UsageError
 from understudy.schema import Schema
 
+pytestmark = pytest.mark.usefixtures("plain_reports")
+
 NAME = "chicago-taxi-archetypes"
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def made(place: Place) -> Path:
     """Make a release."""
-    place.fine(*place.synth(epsilon=50))
+    place.once("a release", lambda: place.fine(*place.synth(epsilon=50)))
     return place / "out"
 
 

@@ -24,7 +24,8 @@ import fcntl, sys, termios, time
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 def wait(*given, **named):
     print("WAITING", flush=True)
-    time.sleep(60)
+    for _ in range(600):  # one long sleep might begin between the key and its interrupt
+        time.sleep(0.1)
 {code}
 from understudy.cli.main import main
 sys.exit(main())

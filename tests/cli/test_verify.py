@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from tests.cli.place import Place
 
+pytestmark = pytest.mark.usefixtures("plain_reports")
+
 RUN = 8
 """The entries of a run of three questions."""
 
@@ -33,9 +35,13 @@ RUN = 8
 def path(place: Place) -> Path:
     """Make a ledger with two runs, and their releases in the folders 1 and 2."""
     path = place / "trips.ledger"
-    place.fine("ledger", path, "--create", "--epsilon=9", "--delta=1e-6")
-    for name in ("1", "2"):
-        place.fine(*place.synth(out=place / name))
+
+    def make() -> None:
+        place.fine("ledger", path, "--create", "--epsilon=9", "--delta=1e-6")
+        for name in ("1", "2"):
+            place.fine(*place.synth(out=place / name))
+
+    place.once("two runs on a ledger", make)
     return path
 
 

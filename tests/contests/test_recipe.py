@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from contextlib import closing
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
+from tests.audit.effort import THOROUGH, few
 from tests.contests.taxis import check_submission, parameters, trips, write_parameters
 from tests.schema.data import data_file
 from understudy.budget import Budget, Norm, Sample, Weights
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
 NAME = "chicago-taxi-adagrid"
 EXACT = (4290.24, 784.12)
 PUBLISHED = (5739.36, 895.42)
+SMALL = ["pickup_community_area", "shift", "company_id"]
 ONE = Schema("t", (Integer(name="x", min=0, max=1),))
 
 
@@ -69,15 +72,26 @@ def names(folder: Path) -> set[str]:
     return {p.name for p in folder.iterdir()}
 
 
+@pytest.fixture(scope="module")
+def usual(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    """Run the recipe as it stands, once."""
+    folder = tmp_path_factory.mktemp("contest")
+    return folder, cook(folder)
+
+
 # The document
 
 
 @pytest.mark.parametrize(("published", "scales"), [(False, EXACT), (True, PUBLISHED)])
 def test_the_documents_noise_comes_out(
-    tmp_path: Path, *, published: bool, scales: tuple[float, ...]
+    tmp_path: Path,
+    usual: tuple[Path, dict[str, Any]],
+    *,
+    published: bool,
+    scales: tuple[float, ...],
 ) -> None:
-    made = cook(tmp_path, published=published)
-    manifest = json.loads((tmp_path / "submission.csv.manifest.json").read_text())
+    folder, made = (tmp_path, cook(tmp_path, published=True)) if published else usual
+    manifest = json.loads((folder / "submission.csv.manifest.json").read_text())
     assert manifest == json.loads(json.dumps(made))
     assert manifest["published"] is published
     # Without the document's rule, 2 % of the budget are for how many rows people have.
@@ -94,11 +108,11 @@ def test_the_documents_noise_comes_out(
         assert {c["column_norm"] for c in cliques} == {1.0}
         assert f"more than {cap}" in run["guarantee"]["bounding"]
         assert run["mechanism"]["settings"]["most_each"] == 200
-    rows = check_submission(tmp_path / "submission.csv", parameters())
+    rows = check_submission(folder / "submission.csv", parameters())
     # At epsilon 1 noise may leave no row; at 10 it is some 500 rows, six times less than these.
     assert [run["rows_submitted"] for run in manifest["runs"]] == [rows.get(1.0, 0), rows[10.0]]
     assert 0 < rows[10.0] < 6000
-    assert names(tmp_path) == {
+    assert names(folder) == {
         "parameters.json",
         "submission.csv",
         "submission.csv.manifest.json",
@@ -129,7 +143,15 @@ def test_the_contests_own_parameters_make_the_documents_schema() -> None:
     assert {(r.budget.delta, r.most_rows, r.most_each) for r in runs} == {(2.5e-5, 20_000_000, 200)}
 
 
-def test_the_recipe_runs_on_the_contests_own_parameters(tmp_path: Path) -> None:
+def test_the_recipe_runs_on_the_contests_own_parameters(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In an audit it asks all that it asks, and else what has fewer cells than its largest."""
+    largest = 78 * 21 * 78 * 11
+    if not THOROUGH:
+        whole, largest = Recipe.named(NAME), 78 * 21 * 101
+        few_cliques = whole.settings | {"cliques": [SMALL]}
+        monkeypatch.setattr(Recipe, "named", lambda _: replace(whole, settings=few_cliques))
     asked = json.loads(data_file("contest-parameters", "sprint3.json").read_text())
     asked["runs"] = asked["runs"][:1]
     path = tmp_path / "sprint3.json"
@@ -137,7 +159,7 @@ def test_the_recipe_runs_on_the_contests_own_parameters(tmp_path: Path) -> None:
     made = cook(tmp_path, parameters=path)
     check_submission(tmp_path / "submission.csv", asked)
     cliques = made["runs"][0]["mechanism"]["cliques"]
-    assert max(c["cells"] for c in cliques) == 78 * 21 * 78 * 11
+    assert max(c["cells"] for c in cliques) == largest
     assert {c["column_norm"] for c in cliques} == {1.0}
 
 
@@ -219,9 +241,9 @@ def test_rows_beyond_the_limits_are_left_out_by_chance(tmp_path: Path) -> None:
 # The ledger
 
 
-def test_all_runs_are_composed_on_one_ledger(tmp_path: Path) -> None:
-    made = cook(tmp_path)
-    state = read(tmp_path)
+def test_all_runs_are_composed_on_one_ledger(usual: tuple[Path, dict[str, Any]]) -> None:
+    folder, made = usual
+    state = read(folder)
     one, ten = (Budget(epsilon=e, delta=2.5e-5) for e in (1.0, 10.0))
     assert [run.budget for run in state.runs.values()] == [one, ten]
     assert state.budget == together([one, ten])
@@ -243,7 +265,9 @@ def test_budgets_add_up() -> None:
         together([one, pure])
 
 
-@pytest.mark.parametrize("cut", ["before it asks", "between the runs", "as it writes"])
+@pytest.mark.parametrize(
+    "cut", few(["between the runs", "as it writes", "before it asks"], usual=2)
+)
 def test_a_recipe_that_was_cut_off_is_gone_on_with(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cut: str
 ) -> None:
@@ -418,4 +442,5 @@ def test_settings_that_do_not_fit_the_table_cost_nothing(
     assert not (tmp_path / "submission.csv").exists()
     # What ended before it asked is no run to go on with.
     monkeypatch.undo()
-    cook(tmp_path, 1)
+    if THOROUGH or "within" in settings:
+        cook(tmp_path, 1)

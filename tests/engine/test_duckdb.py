@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tests.audit.effort import few, one_in
 from tests.engine.refusals import count, refused
 from tests.engine.tables import CLIQUES, FORMS, Rows, columns, counted, people, rows, schema
 from understudy.budget import Unit, Weights
@@ -93,12 +94,13 @@ def test_a_table_gives_the_same_counts_in_every_form_and_order(
 ) -> None:
     declared, make = FORMS[form]
     assert counted(make(ROWS, tmp_path), declared, Unit("id")) == expected
-    shuffled: Rows = random.Random(form).sample(ROWS, len(ROWS))  # noqa: S311
-    assert counted(make(shuffled, tmp_path), declared, Unit("id")) == expected
+    if form in one_in(4, FORMS):
+        shuffled: Rows = random.Random(form).sample(ROWS, len(ROWS))  # noqa: S311
+        assert counted(make(shuffled, tmp_path), declared, Unit("id")) == expected
 
 
 @pytest.mark.parametrize("unit", [Unit("id", "flag"), Unit("id", "when:week"), Unit("colour")])
-@pytest.mark.parametrize("form", ["parquet", "pandas", "polars", "lists"])
+@pytest.mark.parametrize("form", few(["parquet", "pandas", "polars", "lists"], usual=2))
 def test_a_unit_is_the_same_in_every_form(form: str, unit: Unit, tmp_path: Path) -> None:
     declared, make = FORMS["csv"]
     expected = counted(make(ROWS, tmp_path), declared, unit)

@@ -10,6 +10,8 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
+from tests.audit.effort import few
+
 NOTEBOOK = Path(__file__).parents[2] / "docs" / "notebooks" / "first-release.ipynb"
 WITHOUT = "import sys; sys.modules['ipywidgets'] = None"
 BAR = """
@@ -33,7 +35,7 @@ class Watched(NotebookClient):
         return super().process_message(message, cell, index)
 
 
-@pytest.fixture(scope="module", params=["with ipywidgets", "without ipywidgets"])
+@pytest.fixture(scope="module", params=few(("with ipywidgets", "without ipywidgets"), usual=1))
 def executed(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Watched:
     """Execute the notebook, with the package that DuckDB asks for in a notebook and without."""
     notebook = nbformat.read(NOTEBOOK, as_version=4)  # type: ignore[no-untyped-call]

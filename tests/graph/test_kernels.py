@@ -161,11 +161,13 @@ def library_threads() -> list[int]:
 
 
 def test_the_limit_on_threads_ends_with_the_last_who_asked_for_it() -> None:
-    before = library_threads()
-    first, second = single_threaded(), single_threaded()
-    first.__enter__()
-    second.__enter__()
-    first.__exit__(None, None, None)
-    assert set(library_threads()) == {1}
-    second.__exit__(None, None, None)
-    assert library_threads() == before
+    with threadpool_limits(limits=2):
+        before = library_threads()
+        assert 2 in before
+        first, second = single_threaded(), single_threaded()
+        first.__enter__()
+        second.__enter__()
+        first.__exit__(None, None, None)
+        assert set(library_threads()) == {1}
+        second.__exit__(None, None, None)
+        assert library_threads() == before

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import understudy as us
+from tests.audit.effort import THOROUGH, effort, few, one_in
 from tests.leaks.canaries import (
     CELL_FILES,
     GOOD,
@@ -28,6 +29,7 @@ from tests.leaks.canaries import (
     planted,
 )
 from tests.leaks.watching import Watch, clean
+from tests.shared_duckdb import connect, connecting
 from understudy.budget import threshold_upper
 from understudy.cli.main import main
 from understudy.door import Search
@@ -38,11 +40,21 @@ from understudy.schema import Id, Schema, Text
 from understudy.vault import PrivateDoor, PrivateTable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 REFUSALS = (MalformedFileError, MissingColumnError, MissingFileError)
 CODES = {error.exit_code for error in REFUSALS}
+
+
+@pytest.fixture
+def quickly() -> Iterator[None]:
+    """Let a session's engines share a DuckDB: the same files go to engines of their own below."""
+    if THOROUGH:
+        yield
+        return
+    with connecting(connect):
+        yield
 
 
 # The watch itself can bark
@@ -76,11 +88,13 @@ def test_the_watch_sees_what_it_is_there_for(watch: Watch) -> None:
 # From Python
 
 
-@pytest.mark.parametrize("case", [*CELL_FILES, *PARQUET_FILES])
+@pytest.mark.usefixtures("quickly")
+@pytest.mark.parametrize("case", one_in(2, [*CELL_FILES, *PARQUET_FILES]))
 def test_no_cell_of_a_file_is_an_error_or_is_seen(watch: Watch, case: str) -> None:
     assert watch.run((CELL_FILES | PARQUET_FILES)[case](watch.inputs)) is None
 
 
+@pytest.mark.usefixtures("quickly")
 @pytest.mark.parametrize("case", [*MALFORMED_FILES, *MISSING_FILES])
 def test_a_refused_file_names_no_line_and_no_value(watch: Watch, case: str) -> None:
     error = watch.run((MALFORMED_FILES | MISSING_FILES)[case](watch.inputs))
@@ -105,6 +119,7 @@ REFUSED_TABLES = {
 }
 
 
+@pytest.mark.usefixtures("quickly")
 @pytest.mark.parametrize("case", TABLES)
 def test_tables_in_memory(watch: Watch, case: str) -> None:
     error = watch.run(TABLES[case]())
@@ -228,13 +243,17 @@ def tell(watch: Watch, arguments: list[str]) -> int:
     return code
 
 
-@pytest.mark.parametrize("case", list(CELL_FILES)[::3])
+@pytest.mark.parametrize("case", list(CELL_FILES)[:: effort(9, 3)])
 def test_the_command_line_reads_every_cell(watch: Watch, case: str) -> None:
     assert tell(watch, watch.command(CELL_FILES[case](watch.inputs))) == 0
 
 
-@pytest.mark.parametrize("as_json", [False, True], ids=["text", "json"])
-@pytest.mark.parametrize("case", [*MALFORMED_FILES, *MISSING_FILES])
+REFUSED = [*MALFORMED_FILES, *MISSING_FILES]
+WAYS = [(case, as_json) for case in REFUSED for as_json in (False, True)]
+
+
+# Of three cases in turn usually one is refused in JSON and one in words.
+@pytest.mark.parametrize(("case", "as_json"), one_in(3, WAYS))
 def test_the_command_line_refuses_in_one_line(watch: Watch, case: str, *, as_json: bool) -> None:
     private = (MALFORMED_FILES | MISSING_FILES)[case](watch.inputs)
     assert tell(watch, watch.command(private) + ["--json"] * as_json) in CODES
@@ -250,21 +269,19 @@ def test_resuming_on_a_torn_file(watch: Watch) -> None:
     assert tell(watch, ["ledger", str(watch.folder / "t.ledger")]) == 0
 
 
-@pytest.mark.parametrize(
-    ("private", "json_too", "code"),
-    [
-        (CELL_FILES["everywhere"], False, 0),
-        (PARQUET_FILES["parquet of words"], True, 0),
-        (MALFORMED_FILES["unclosed quote"], False, 4),
-        (MALFORMED_FILES["no utf-8"], True, 4),
-        (MALFORMED_FILES["truncated parquet"], False, 4),
-        (MALFORMED_FILES["no header, different cells"], False, 5),
-    ],
-    ids=["cells", "parquet", "quote", "utf-8", "truncated", "header"],
-)
-def test_a_process_of_its_own_says_nothing(
-    watch: Watch, private: Callable[[Path], Path], json_too: bool, code: int
-) -> None:
+PROCESSES: dict[str, tuple[Callable[[Path], Path], bool, int]] = {
+    "cells": (CELL_FILES["everywhere"], False, 0),
+    "utf-8": (MALFORMED_FILES["no utf-8"], True, 4),
+    "parquet": (PARQUET_FILES["parquet of words"], True, 0),
+    "quote": (MALFORMED_FILES["unclosed quote"], False, 4),
+    "truncated": (MALFORMED_FILES["truncated parquet"], False, 4),
+    "header": (MALFORMED_FILES["no header, different cells"], False, 5),
+}
+
+
+@pytest.mark.parametrize("case", few(PROCESSES, usual=2))
+def test_a_process_of_its_own_says_nothing(watch: Watch, case: str) -> None:
+    private, json_too, code = PROCESSES[case]
     done = subprocess.run(
         [
             *(sys.executable, "-X", "dev", "-m", "understudy.cli.main"),

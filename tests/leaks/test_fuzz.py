@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 AUDIT = os.environ.get("UNDERSTUDY_AUDIT") == "1"
 BATCHES = 13
-IN_A_BATCH = 800 if AUDIT else 20
+IN_A_BATCH = 800 if AUDIT else 10
 COMMAND_EVERY = 11
 """One input in so many that are files goes through the command line."""
 OWN_ENGINE_EVERY = 47

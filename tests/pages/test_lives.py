@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import understudy as us
+from tests.audit.effort import few
 from tests.pages.browser import Opened, browser, needs_browser, opened
 from tests.pages.test_release import EVIL, contrast
 from tests.release.made import released
@@ -116,20 +117,18 @@ def test_what_has_no_order_or_no_people_shows_none() -> None:
     assert drawn(made(SEX, YEAR, WARD, order_by=())) == []
 
 
-@pytest.mark.parametrize(
-    ("columns", "order_by", "kind"),
-    [
-        ((SEX, WHEN, WARD, COST), ("when",), "temporal"),
-        ((SEX, YEAR, COST, CODE), ("year", "cost"), "quantitative"),
-        ((BORN, SEX, YEAR), ("year",), "quantitative"),
-        ((YEAR, WARD), ("year",), "quantitative"),
-    ],
-    ids=["moments", "two columns", "no events", "nothing own"],
-)
+DRAWN: dict[str, tuple[tuple[Declaration, ...], tuple[str, ...], str]] = {
+    "moments": ((SEX, WHEN, WARD, COST), ("when",), "temporal"),
+    "no events": ((BORN, SEX, YEAR), ("year",), "quantitative"),
+    "two columns": ((SEX, YEAR, COST, CODE), ("year", "cost"), "quantitative"),
+    "nothing own": ((YEAR, WARD), ("year",), "quantitative"),
+}
+
+
+@pytest.mark.parametrize("case", few(DRAWN, usual=2))
 @needs_browser
-def test_they_are_drawn_by_day_and_by_night(
-    tmp_path: Path, columns: tuple[Declaration, ...], order_by: tuple[str, ...], kind: str
-) -> None:
+def test_they_are_drawn_by_day_and_by_night(tmp_path: Path, case: str) -> None:
+    columns, order_by, kind = DRAWN[case]
     release = made(*columns, order_by=order_by)
     assert {spec["encoding"]["x"]["type"] for spec in drawn(release)} == {kind}
     with browser() as driver:

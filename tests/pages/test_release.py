@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 import understudy as us
+from tests.audit.effort import THOROUGH
 from tests.pages.browser import Opened, browser, needs_browser, opened
 from understudy.door import Measurement, Rows
 from understudy.errors import MissingFileError, MissingPackageError, OutputExistsError
@@ -228,9 +230,14 @@ def test_all_that_can_be_used_is_reached_by_the_keyboard(page: Opened) -> None:
 
 @needs_browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_words_stand_out_from_the_paper_by_day_and_by_night(written: Path, scheme: str) -> None:
-    with browser(f"--blink-settings=preferredColorScheme={int(scheme == 'light')}") as driver:
-        page = opened(driver, written)
+def test_words_stand_out_from_the_paper_by_day_and_by_night(
+    written: Path, page: Opened, scheme: str
+) -> None:
+    with ExitStack() as stack:
+        # By day it is as any browser shows it that was told nothing else.
+        if THOROUGH or scheme == "dark":
+            told = f"--blink-settings=preferredColorScheme={int(scheme == 'light')}"
+            page = opened(stack.enter_context(browser(told)), written)
         ink, paper = page.run(
             "const s = getComputedStyle(document.body); return [s.color, s.backgroundColor]"
         )

@@ -268,7 +268,7 @@ def agree(engine: DuckDB, columns: list[Column], values: Array, *, raw: bool) ->
 
 @pytest.mark.parametrize("kind", ARRAYS)
 @settings(
-    max_examples=effort(10, 25),
+    max_examples=effort(5, 25),
     deadline=None,
     database=None,
     derandomize=True,

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.audit.effort import tried
+from tests.audit.effort import effort, few, tried
 from tests.vault.texts import (
     KEY,
     SCHEMA,
@@ -107,14 +107,14 @@ def search_of(column: str = "code", **other: Any) -> Search:
 
 
 @given(worlds, searches)
-@tried(60)
+@tried(60, usual=8)
 def test_the_engine_weighs_what_the_obvious_version_does(people: People, search: Search) -> None:
     with opened(people) as table:
         assert weighed(table, search) == slowly(people, search)
 
 
 @given(worlds, held, searches)
-@tried(40)
+@tried(40, usual=6)
 def test_one_person_more_adds_their_own_weights_and_moves_nobody_elses(
     people: People, newcomer: Held, search: Search
 ) -> None:
@@ -143,7 +143,7 @@ coded = st.lists(
     st.sets(st.sampled_from(["E", "E11", "E10.1", "I10", "I"]), max_size=3),
     st.integers(1, 4),
 )
-@tried(40)
+@tried(40, usual=6)
 def test_one_person_more_brings_prefixes_of_their_own_values_and_moves_nobody_elses(
     people: People, newcomer: Held, prefixes: tuple[int, ...], known: set[str], most: int
 ) -> None:
@@ -300,12 +300,12 @@ def test_values_stay_in_the_engine_unless_they_are_told(monkeypatch: pytest.Monk
     assert "secret" not in "".join(seen)
 
 
-@pytest.mark.parametrize("most", [1, 4])
+@pytest.mark.parametrize("most", few((4, 1), usual=1))
 def test_values_of_a_lone_person_are_told_as_often_as_is_charged(most: int) -> None:
     """The worst case, at the vault: nobody else has any of the person's values."""
     people: People = {"p": [(f"v{i}", None) for i in range(most)]}
     search = search_of(most=most, scale=3.0, threshold=threshold_upper(0.3, sigma=3.0, most=most))
-    question, runs, often = Discover(searches=(search,)), 300, 0
+    question, runs, often = Discover(searches=(search,)), effort(100, 300), 0
     with opened(people) as table:
         for _ in range(runs):
             there = present(question, table)

@@ -75,7 +75,7 @@ RICH = Budget(epsilon=1e9, delta=1e-9)
 
 
 @given(worlds, st.lists(merged_questions(), min_size=2, max_size=6))
-@tried(30)
+@tried(30, usual=5)
 def test_the_engine_counts_merged_codes_as_the_obvious_version_does(
     people: People, asked: list[Measure | Select | Distances]
 ) -> None:
@@ -95,7 +95,7 @@ def normed(draw: st.DrawFn) -> Measure:
 
 
 @given(worlds, person_rows, st.lists(normed(), min_size=2, max_size=4))
-@tried(20)
+@tried(20, usual=3)
 def test_under_norm_an_arrival_moves_merged_codes_by_at_most_the_price_and_nobody_else(
     people: People, newcomer: list[Row], asked: list[Measure]
 ) -> None:
@@ -111,7 +111,7 @@ def test_under_norm_an_arrival_moves_merged_codes_by_at_most_the_price_and_nobod
 
 
 @given(worlds, person_rows, st.lists(merged_questions(), min_size=2, max_size=6))
-@tried(20)
+@tried(20, usual=3)
 def test_an_arrival_adds_their_own_merged_counts_and_moves_nobody_elses(
     people: People, newcomer: list[Row], asked: list[Measure | Select | Distances]
 ) -> None:

@@ -40,7 +40,7 @@ currencies = st.sampled_from([Currency.GDP, Currency.PURE])
 
 
 @given(worlds, st.lists(questions(), min_size=3, max_size=8))
-@tried(40)
+@tried(40, usual=6)
 def test_the_engine_counts_what_the_obvious_version_counts(
     people: People, asked: list[Question]
 ) -> None:
@@ -50,7 +50,7 @@ def test_the_engine_counts_what_the_obvious_version_counts(
 
 
 @given(worlds, person_rows, st.lists(questions(), min_size=3, max_size=8))
-@tried(40)
+@tried(40, usual=6)
 def test_one_persons_arrival_adds_their_own_counts_and_moves_nobody_elses(
     people: People, newcomer: list[tuple[int, ...]], asked: list[Question]
 ) -> None:
@@ -91,7 +91,7 @@ def unit_of(question: Question) -> int:
 
 
 @given(person_rows, questions(), currencies)
-@tried(400)
+@tried(400, usual=50)
 def test_a_person_alone_moves_no_more_than_is_charged(
     own: list[tuple[int, ...]], question: Question, currency: Currency
 ) -> None:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.audit.effort import effort, tried
+from tests.audit.effort import PLANTED, effort, tried
 from tests.vault.test_discovery import door_onto
 from tests.vault.texts import SCHEMA, Held, People, by_hash, opened, read
 from understudy.audit.distance import check_distance
@@ -126,7 +126,7 @@ def slowly_kinds(people: People, columns: tuple[str, ...]) -> list[int]:
 
 
 @given(worlds, spreads)
-@tried(120)
+@tried(120, usual=12)
 def test_the_engine_spreads_people_as_the_obvious_version_does(
     people: People, question: Spread
 ) -> None:
@@ -135,7 +135,7 @@ def test_the_engine_spreads_people_as_the_obvious_version_does(
 
 
 @given(worlds)
-@tried(80)
+@tried(80, usual=8)
 def test_the_engine_counts_kinds_as_the_obvious_version_does(people: People) -> None:
     question = Kinds(columns=("code", "place"), scale=1.0)
     with opened(people) as table:
@@ -143,7 +143,7 @@ def test_the_engine_counts_kinds_as_the_obvious_version_does(people: People) -> 
 
 
 @given(worlds, held, spreads, currencies)
-@settings(max_examples=effort(8, 80), deadline=None)
+@settings(max_examples=effort(8 if PLANTED else 3, 80), deadline=None)
 def test_one_person_more_moves_them_by_what_is_charged_and_nobody_else(
     people: People, newcomer: Held, spread: Spread, currency: Currency
 ) -> None:

@@ -79,7 +79,7 @@ def test_the_engine_joins_and_derives_what_the_obvious_version_does(
 
 
 @given(worlds, somebody, st.sampled_from(OF_TWO))
-@tried(20)
+@tried(20, usual=3)
 def test_one_person_more_adds_exactly_their_line_and_their_rows(
     world: World, new: Any, view: View
 ) -> None:
@@ -97,7 +97,7 @@ def test_one_person_more_adds_exactly_their_line_and_their_rows(
 
 
 @given(worlds, somebody, questions())
-@tried(25)
+@tried(25, usual=4)
 def test_a_person_moves_an_answer_by_no_more_than_is_charged(
     world: World, new: Any, question: Question
 ) -> None:
@@ -122,7 +122,7 @@ def asked(view: View) -> Measure:
 
 
 @given(worlds, questions())
-@tried(25)
+@tried(25, usual=4)
 def test_questions_are_answered_as_of_one_table_with_all_columns(
     world: World, question: Question
 ) -> None:

@@ -58,7 +58,7 @@ def held_by(world: World) -> People:
 
 
 @given(worlds, searches, spreads)
-@tried(15)
+@tried(15, usual=3)
 def test_the_engine_counts_people_of_the_table_of_people_and_nobody_else(
     world: World, search: Search, spread: Spread
 ) -> None:
@@ -72,7 +72,7 @@ def test_the_engine_counts_people_of_the_table_of_people_and_nobody_else(
 
 
 @given(worlds, somebody, searches)
-@tried(10)
+@tried(10, usual=2)
 def test_one_person_more_in_both_tables_adds_their_own_and_moves_nobody_elses(
     world: World, newcomer: tuple[list[str | None], list[str | None]], search: Search
 ) -> None:

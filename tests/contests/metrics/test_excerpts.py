@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from math import floor
 from time import process_time
 from typing import Any
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tests.audit.effort import few, tried
+from tests.audit.effort import effort, few, tried
 from tests.contests.metrics import obvious
 from tests.schema.data import data_file
 from understudy.contests.metrics import excerpt_score
@@ -35,10 +36,16 @@ def table(**columns: list[Any]) -> Table:
     return {name: np.array(column, dtype=object) for name, column in columns.items()}
 
 
+@cache
+def excerpts() -> Table:
+    """Read what the published tables are synthetic versions of."""
+    return read_values(data_file("acs-2019", "national2019.csv"))
+
+
 @pytest.mark.parametrize("name", few(PUBLISHED, usual=2))
 def test_published_tables_have_their_published_scores(name: str) -> None:
     published, features, left_out = PUBLISHED[name]
-    real = read_values(data_file("acs-2019", "national2019.csv"))
+    real = excerpts()
     made = read_values(data_file("acs-2019", "published", f"{name}.csv"))
     begin = process_time()
     found = excerpt_score(real, made)
@@ -50,8 +57,14 @@ def test_published_tables_have_their_published_scores(name: str) -> None:
 
 
 def test_the_real_excerpts_score_1000_in_any_order_of_rows_and_columns() -> None:
-    real = read_values(data_file("acs-2019", "national2019.csv"))
-    made = read_values(data_file("acs-2019", "published", "mwem_pgm_GirishKumar.csv"))
+    # The rows may be few: what is compared is one score with another.
+    real, made = (
+        {name: column[:: effort(8, 1)] for name, column in t.items()}
+        for t in (
+            excerpts(),
+            read_values(data_file("acs-2019", "published", "mwem_pgm_GirishKumar.csv")),
+        )
+    )
     rng = np.random.default_rng(0)
     shuffled = [
         {name: t[name][order] for name in rng.permutation(list(t))}

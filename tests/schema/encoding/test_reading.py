@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.audit.effort import effort
 from understudy.schema.encoding import reading
 from understudy.schema.encoding.calendar import PARTS
 
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
-PROPERTY = settings(max_examples=100, deadline=None, database=None, derandomize=True)
+PROPERTY = settings(max_examples=effort(30, 100), deadline=None, database=None, derandomize=True)
 
 
 def objects(*values: object) -> np.ndarray:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.audit.effort import tried
+from tests.audit.effort import effort, tried
 from tests.schema.data import data_file
 from understudy.public import read_public
 from understudy.schema import Schema
@@ -53,7 +53,8 @@ def test_purchases_have_an_order_and_nothing_own() -> None:
 
 
 def test_tables_where_each_row_is_a_person() -> None:
-    table = read_public(data_file("acs-2019", "national2019.csv"))
+    whole = read_public(data_file("acs-2019", "national2019.csv"))
+    table = {name: column[: effort(5000, len(column))] for name, column in whole.items()}
     who = np.arange(len(table["SEX"]))
     assert proposed({**table, "who": who}, "who") == Proposal()
     # A few ids that come twice, as a mistake, are not people with several rows.
