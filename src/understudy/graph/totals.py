@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from understudy.errors import QuestionError
+from understudy.graph.kernels import single_threaded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -103,7 +104,8 @@ def _read(domain: Domain, m: Measurement) -> tuple[float, float] | None:
     sums = m.matrix(cells)
     if sums.rows * cells <= DENSE_CELLS:
         dense = sums.toarray().T
-        weights = np.asarray(np.linalg.lstsq(dense, every, rcond=None)[0], dtype=np.float64)
+        with single_threaded():
+            weights = np.asarray(np.linalg.lstsq(dense, every, rcond=None)[0], dtype=np.float64)
     else:
         weights = _lightest(sums, every)
     if np.abs(sums.backward(weights) - every).max() > EXACT:

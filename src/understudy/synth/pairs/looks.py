@@ -78,9 +78,6 @@ GUMBEL = 2 * math.pi / math.sqrt(6)
 """The deviation of the noise that the exponential mechanism adds to a score, for epsilon 1."""
 OTHERS = 1.5
 """A pair's own noise, and the noise that it adds to all others."""
-RELUCTANCE = 0.5
-"""To stop is likelier than each pair that gains nothing by this power of the number of pairs: or
-the noise of the choice alone would always choose one."""
 ONLY_COLUMNS = (
     "Noise would exceed the signal in every pair of columns: each column is drawn independently, "
     "and no correlations are kept."
@@ -273,8 +270,9 @@ class Looks:
                 priced = most if tree else 2 * len(self.chosen)
                 listed = self._worth(expected, free, priced)
             epsilon = selection_epsilon_lower(share, self._door.currency)
+            # As likely as all pairs together, if none gains: noise alone would always choose one.
             step = 2 * self._bounding.cap * max(listed[p].weight for p in free) / epsilon
-            stop = replace(none, penalty=-RELUCTANCE * step * math.log(len(free)))
+            stop = replace(none, penalty=-step * math.log(len(free)))
             candidates = [*(listed[pair] for pair in free), stop]
             place = self._door.select(candidates, epsilon=epsilon, bounding=self._bounding)
             if place == len(free):
