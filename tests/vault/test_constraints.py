@@ -7,6 +7,7 @@ from contextlib import closing
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -82,8 +83,7 @@ def test_both_engines_keep_the_same_rows(spark: Any) -> None:
     schema = Schema("small", (Id(name="who"), *columns), constraints=said)
     data = table({"ann": 40, "bob": 30, "é": 20}, 5)
     texts = {n: [None if v is None or v != v else str(v) for v in c] for n, c in data.items()}  # noqa: PLR0124
-    rows = list(zip(*texts.values(), strict=True))
-    frame = spark.createDataFrame(rows, ", ".join(f"{name} string" for name in texts))
+    frame = spark.createDataFrame(pa.table({n: pa.array(c, pa.string()) for n, c in texts.items()}))
     here = coded({n: np.array(c, dtype=object) for n, c in texts.items()}, schema)
     assert coded(frame, schema) == here
     assert sum(sum(rows.values()) for rows in here.values()) < 90
