@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from understudy.budget import Budget, epsilon_of, failure_of
 from understudy.cli import arguments
-from understudy.cli.init import RUNFILE, SCHEMA, relative_to
+from understudy.cli.firstrun import RUNFILE, SCHEMA, relative_to
 from understudy.cli.output import tell
 from understudy.cli.progress import shown
 from understudy.errors import UsageError

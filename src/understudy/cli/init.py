@@ -2,40 +2,32 @@
 
 from __future__ import annotations
 
-import math
-import os
 import re
 import sys
-from dataclasses import dataclass, replace
-from importlib.resources import files
+from dataclasses import replace
 from pathlib import Path
-from string import Template
 from typing import TYPE_CHECKING
 
-from understudy.budget import Budget, Unit
 from understudy.cli import arguments
+from understudy.cli.firstrun import RUNFILE, SCHEMA, PublicTables, RunFile
 from understudy.cli.output import tell
 from understudy.cli.progress import shown
 from understudy.cli.proposals import as_comments, patterns_in, told_of
-from understudy.cli.runfile import located
 from understudy.cli.skeleton import commented, skeleton, to_fill_in
 from understudy.engine.sources import is_same
 from understudy.errors import MissingColumnError, UsageError
-from understudy.public import PublicTable, read_public, sniffed
+from understudy.public import read_public, sniffed
 from understudy.release import check_target, new_file
 from understudy.schema import PUBLIC, Id, Ignored, Integer, Schema
-from understudy.schema.importers.files import toml_value
-from understudy.schema.importers.people import Proposal, numbered, propose
-from understudy.synth.adagrid import AdaGrid
+from understudy.schema.importers.people import Proposal, joined, numbered, propose
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping, Sequence
 
+    from understudy.budget import Unit
     from understudy.schema import Array
 
-RUNFILE, SCHEMA = "understudy.toml", "schema.toml"
-EPSILON, DELTA = 1.0, 1e-9
 TRIES = 3
 _WHY = (
     "init never opens it: a list, a range or a bin taken from private rows would reveal what is "
@@ -49,22 +41,29 @@ def run(options: argparse.Namespace) -> None:
     _check_folder(options, folder)
     for name in (RUNFILE, SCHEMA):
         check_target(folder / name)
-    table, schema = _read(options)
+    public, schema = _read(options)
+    table = public.rows
     asks = not options.json and sys.stdin is not None and sys.stdin.isatty()
     period = options.period or (_ask_period(schema) if asks else None)
     unit_text = options.unit or _ask_unit(schema, table, asks=asks)
     unit, schema = _with_ids(unit_text, schema, table)
+    if public.rows is not None and public.people is not None:
+        table = joined(public.people, public.rows, _joined_by(unit, public))
     # Public rows are looked at with their own dates, before those of the private table are set.
     proposal = Proposal() if options.metadata else _proposed(schema, unit, table)
+    if options.people is not None or public.people is not None:
+        # A table of people has all that is theirs.
+        proposal = replace(proposal, own={})
     schema = _with_people(schema if period is None else _in_period(schema, period), proposal)
     patterns = patterns_in(table, schema)
-    told = _Drafted(options=options, folder=folder, schema=schema, unit=unit, table=table)
+    first = RunFile(options=options, folder=folder, schema=schema, unit=unit, public=public)
     drafted_from = options.public or options.metadata
     if drafted_from is None:
         text = skeleton(schema)
     else:
-        text = commented(schema, Path(drafted_from).name, proposal) + as_comments(patterns)
-    for name, written in ((SCHEMA, text), (RUNFILE, told.runfile(unit_text))):
+        sources = [Path(path).name for path in (drafted_from, options.public_people) if path]
+        text = commented(schema, " and ".join(sources), proposal) + as_comments(patterns)
+    for name, written in ((SCHEMA, text), (RUNFILE, first.text(unit_text))):
         with new_file(folder / name) as partial:
             partial.write_text(written, encoding="utf-8")
     modelled = (
@@ -74,7 +73,7 @@ def run(options: argparse.Namespace) -> None:
         f"{folder / SCHEMA}: {'to be filled in' if drafted_from is None else modelled}",
         *_of_marks(options, schema),
         *_left_out(schema, to_fill_in=drafted_from is None),
-        *_of_people(proposal),
+        *_of_people(options, schema, proposal),
         *told_of(patterns),
         *([] if period else _of_public_years(schema)),
         *_of_public_values(options),
@@ -85,18 +84,33 @@ def run(options: argparse.Namespace) -> None:
     tell(options, facts, lines)
 
 
-def _read(options: argparse.Namespace) -> tuple[Mapping[str, Array] | None, Schema]:
-    """Read the public table, if there is one, and draft a schema, by marks given or guessed."""
+def _read(options: argparse.Namespace) -> tuple[PublicTables, Schema]:
+    """Read the public tables, if there are any, and draft a schema, by marks given or guessed."""
     guessed = sniffed(options.public)
     delimiter, encoding = options.delimiter or guessed[0], options.encoding or guessed[1]
     with shown(quiet=options.json or options.quiet) as progress:
         progress("reading the public table", 0)
-        table = None
-        if options.public is not None:
-            table = read_public(options.public, delimiter=delimiter, encoding=encoding)
+        rows, people = (
+            None if path is None else read_public(path, delimiter=delimiter, encoding=encoding)
+            for path in (options.public, options.public_people)
+        )
+        public = PublicTables(rows=rows, people=people)
         progress("drafting the schema", 0)
-        schema = _schema(options, table)
-    return table, replace(schema, delimiter=delimiter, encoding=encoding)
+        schema = _schema(options, public)
+    return public, replace(schema, delimiter=delimiter, encoding=encoding)
+
+
+def _joined_by(unit: Unit, public: PublicTables) -> list[str]:
+    """Return the columns that tell who is who in both public tables; raise if one lacks them."""
+    people, rows = set(public.people or ()), set(public.rows or ())
+    named = [name for name in unit.columns if ":" not in name and name in people]
+    if unit.is_row or not named or not set(named) <= rows:
+        raise UsageError(
+            "two tables are joined on the unit, which both must have",
+            got=f"--unit {unit}",
+            allowed=", ".join(sorted(people & rows)) or "a column of that name in both tables",
+        )
+    return named
 
 
 def _of_marks(options: argparse.Namespace, schema: Schema) -> list[str]:
@@ -136,9 +150,14 @@ def _with_people(schema: Schema, proposal: Proposal) -> Schema:
     return replace(schema.with_columns(*own), order_by=order_by)
 
 
-def _of_people(proposal: Proposal) -> list[str]:
-    """Name what was proposed of people, so that it is checked."""
+def _of_people(options: argparse.Namespace, schema: Schema, proposal: Proposal) -> list[str]:
+    """Name what was proposed of people, so that it is checked; and say what is lacking."""
     told = []
+    if options.people is not None and not schema.own:
+        return [
+            f"  nothing public says what is in {options.people}: declare its columns with "
+            'of = "person", or name a public table of people, --public-people'
+        ]
     if proposal.own:
         told.append(f"one value per person: {', '.join(proposal.own)}")
     if proposal.order_by:
@@ -171,12 +190,19 @@ def _check_folder(options: argparse.Namespace, folder: Path) -> None:
             allowed="--public FILE, a similar table that anyone may see",
             hint=f"if {folder.name} is private, {_WHY}",
         )
-    if options.public is not None and is_same(options.private, options.public):
+    for ours in (options.private, options.people):
+        if any(is_same(ours, other) for other in (options.public, options.public_people) if other):
+            raise UsageError(
+                "the same table is named as a private and as a public one",
+                got=ours,
+                allowed="different --public tables, which anyone may see",
+                hint=_WHY,
+            )
+    if options.public_people is not None and options.public is None:
         raise UsageError(
-            "--private and --public name the same table",
-            got=options.private,
-            allowed="a different --public table, which anyone may see",
-            hint=_WHY,
+            "--public-people is a table beside --public, which has the rows of these people",
+            got=f"--public-people {options.public_people} alone",
+            allowed="--public ROWS --public-people PEOPLE",
         )
     if options.public is None and options.metadata is None and options.header is None:
         raise UsageError(
@@ -190,8 +216,9 @@ def _check_folder(options: argparse.Namespace, folder: Path) -> None:
         raise UsageError("--header is not needed", hint="a public table has its own header")
 
 
-def _schema(options: argparse.Namespace, table: Mapping[str, Array] | None) -> Schema:
-    """Draft a schema from a public table, or read one from a metadata file."""
+def _schema(options: argparse.Namespace, public: PublicTables) -> Schema:
+    """Draft a schema from public tables, or read one from a metadata file."""
+    table = public.rows
     name = options.name
     header = [c.strip() for c in (options.header or "").split(",") if c.strip()]
     if options.metadata is None and table is None:
@@ -200,13 +227,26 @@ def _schema(options: argparse.Namespace, table: Mapping[str, Array] | None) -> S
     if options.metadata is None:
         assert table is not None  # noqa: S101  one of the three was asked for
         stem = Path(options.private or options.public).name.split(".")[0]
-        schema = Schema.from_public(table, name=name or stem)
+        schema = _drafted(public, table, name=name or stem)
     else:
         read = Schema.read(options.metadata, public=table)
         schema = replace(read, name=name or read.name or Path(options.metadata).stem)
         if options.header is not None:
             schema = _by_header(schema, header)
     return schema
+
+
+def _drafted(public: PublicTables, rows: Mapping[str, Array], *, name: str) -> Schema:
+    """Draft a schema from a table of rows, and from one of people, whose columns are theirs."""
+    if public.people is None:
+        return Schema.from_public(rows, name=name)
+    people = Schema.from_public(public.people, name=name)
+    own = [replace(c, of="person") for c in people.released_columns]
+    others = {n: values for n, values in rows.items() if n not in public.people}
+    drafted = Schema.from_public(others, name=name).columns if others else ()
+    return replace(
+        people.with_columns(*own), columns=(*people.with_columns(*own).columns, *drafted)
+    )
 
 
 def _by_header(schema: Schema, header: Sequence[str]) -> Schema:
@@ -299,94 +339,3 @@ def _with_ids(text: str, schema: Schema, table: Mapping[str, Array] | None) -> t
         )
     ids = [Id(name=name) for name in unit.columns if ":" not in name]
     return unit, schema.with_columns(*ids)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Drafted:
-    """What was drafted, and the initial values of the run file."""
-
-    options: argparse.Namespace
-    folder: Path
-    schema: Schema
-    unit: Unit
-    table: Mapping[str, Array] | None
-
-    def people(self) -> int | None:
-        """Return the public table's number of people, if it is known."""
-        if self.table is None:
-            return None
-        if self.unit.is_row:
-            return len(next(iter(self.table.values())))
-        named = [name.partition(":")[0] for name in self.unit.columns]
-        if not set(named) <= set(self.table):
-            return None
-        return int(numbered(self.table, named).max(initial=-1)) + 1
-
-    def bounding(self, budget: Budget, people: int | None) -> tuple[str, str]:
-        """Choose a contribution bounding, and say why."""
-        if self.unit.is_row:
-            return "weights:1", "every row is a different person"
-        if budget.delta:
-            known = "usually has the smaller error"
-            if people is None:
-                known = (
-                    "nothing public says how many rows people have. Compare boundings with\n# "
-                    "'understudy check understudy.toml --people-count N --rows-per-person R'"
-                )
-            return "norm", f"it needs no cap, and {known}"
-        if people is None:
-            raise UsageError(
-                "pure epsilon needs a cap on rows per person, and no public table suggests one",
-                got="--delta 0",
-                hint="choose a delta above 0, or a public table with the unit's columns",
-            )
-        public = PublicTable.read(self.options.public, schema=self.schema, unit=self.unit)
-        cap = AdaGrid().weights(public, budget=budget).cap
-        return (
-            f"weights:{cap}",
-            "this C has the smallest sum of noise and clipping error on public rows",
-        )
-
-    def runfile(self, unit: str) -> str:
-        """Return the run file's text, with a comment on every line."""
-        options, people, name = self.options, self.people(), self.schema.name or "table"
-        budget = Budget(
-            epsilon=EPSILON if options.epsilon is None else options.epsilon,
-            delta=_delta(people) if options.delta is None else options.delta,
-        )
-        bounding, why = self.bounding(budget, people)
-        public = '# public = "last-year.csv"'
-        if options.public is not None:
-            public = f"public = {toml_value(relative_to(options.public, self.folder))}"
-        written = {
-            "private": relative_to(options.private or "PRIVATE.csv", self.folder),
-            "schema": SCHEMA,
-            "unit": unit,
-            "bounding": bounding,
-            "ledger": f"{name}.ledger",
-            "out": f"{name}-release",
-        }
-        return Template((files("understudy.cli") / RUNFILE).read_text(encoding="utf-8")).substitute(
-            {key: toml_value(text) for key, text in written.items()},
-            public=public,
-            why=why,
-            epsilon=f"{budget.epsilon:g}",
-            delta=f"{budget.delta:g}",
-            people="number unknown" if people is None else f"{people:,} in the public table",
-        )
-
-
-def _delta(people: int | None) -> float:
-    """Return a delta far below 1 / people, or a default if their number is unknown."""
-    return DELTA if people is None else 10.0 ** -math.ceil(math.log10(max(people, 1)) + 2)
-
-
-def relative_to(path: str, folder: Path) -> str:
-    """Return a path relative to the run file's folder; what is not a file stays as it is."""
-
-    def seen(file: Path) -> str:
-        # Resolved first: a symbolic link on the way would change what ".." means.
-        where = file.parent.resolve() / file.name
-        return str(file) if file.is_absolute() else os.path.relpath(where, folder.resolve())
-
-    return located(path, seen)

@@ -175,6 +175,11 @@ def add_init(init: argparse.ArgumentParser) -> None:
         "--public", metavar="TABLE", help=f"a similar table that anyone may see: {TABLE}"
     )
     init.add_argument(
+        "--public-people",
+        metavar="TABLE",
+        help="a public table of people beside it: its columns are a person's own",
+    )
+    init.add_argument(
         "--metadata", metavar="FILE", help="a metadata file of SDV, dpsynth, private-pgm or NIST"
     )
     init.add_argument(
@@ -192,6 +197,9 @@ def add_init(init: argparse.ArgumentParser) -> None:
         "--unit", metavar="COLUMN[,COLUMN…]", help="who is protected; prompts if omitted"
     )
     init.add_argument("--private", metavar="TABLE", help="named in the run file; never opened")
+    init.add_argument(
+        "--people", metavar="TABLE", help="the private table of people, if there are two; likewise"
+    )
     init.add_argument("--name", help="the table's name, the same for every year of it")
     init.add_argument(
         "--period", metavar="DAY..DAY", help="the first and the last day of the private table"

@@ -67,6 +67,31 @@ def numbered(table: Mapping[str, Array], ids: Sequence[str]) -> Ints:
     )
 
 
+def joined(
+    people: Mapping[str, Array], rows: Mapping[str, Array], ids: Sequence[str]
+) -> dict[str, Array]:
+    """Join public rows with what is their people's own; rows of nobody are dropped.
+
+    >>> table = joined(
+    ...     {"id": np.array([1, 2]), "sex": np.array(["f", "m"])},
+    ...     {"id": np.array([2, 2, 3, 1]), "day": np.array([5, 6, 7, 8])},
+    ...     ["id"],
+    ... )
+    >>> {name: values.tolist() for name, values in table.items()}
+    {'id': [2, 2, 1], 'sex': ['m', 'm', 'f'], 'day': [5, 6, 8]}
+    """
+    both = {n: [*texts(np.asarray(people[n])), *texts(np.asarray(rows[n]))] for n in ids}
+    who = numbered({n: np.array(values, dtype=object) for n, values in both.items()}, ids)
+    lines, of_rows = who[: len(who) - len(rows[ids[0]])], who[len(who) - len(rows[ids[0]]) :]
+    first = np.full(int(who.max(initial=-1)) + 2, -1)
+    # Backwards, so that of a person's lines the first stays; nobody is the last place.
+    first[lines[::-1]] = np.arange(len(lines))[::-1]
+    first[-1] = -1
+    at = first[of_rows]
+    own = {n: np.asarray(values)[at[at >= 0]] for n, values in people.items()}
+    return own | {n: np.asarray(v)[at >= 0] for n, v in rows.items() if n not in people}
+
+
 def propose(table: Mapping[str, Array], columns: Sequence[Declaration], people: Ints) -> Proposal:
     """Propose from a public table, its drafted columns, and whose each row is."""
     sizes = np.bincount(people[people >= 0], minlength=1)
