@@ -377,7 +377,7 @@ CASES: dict[str, Case] = {
     "budget exhausted": (
         with_ledger(),
         BudgetExhaustedError,
-        ("got epsilon 1 at delta 1e-06", "allowed: nothing", "Hint: lower epsilon"),
+        ("got epsilon 1 at delta 1e-06", "allowed: nothing", "Hint: the total was set"),
     ),
     "budget larger than the ledger": (
         with_ledger("--epsilon=0.5", "--delta=1e-6"),

@@ -9,7 +9,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from tests.cli.drafted import runfile
+import understudy as us
+from tests.cli.drafted import read, runfile
 from tests.cli.place import SCHEMA, Place
 from understudy.errors import (
     LedgerMismatchError,
@@ -124,6 +125,79 @@ def test_evaluate_takes_both(two: Place) -> None:
     page = two / "custodian.html"
     two.fine("evaluate", two / "out", *private, *known, "--report", page)
     assert "taxis.csv" in page.read_text()
+
+
+# A draft of both
+
+
+def old(two: Place) -> list[str | Path]:
+    """The options that name a public pair: 25 other taxis, 20 of which have trips."""
+    people = [f"x{i},{'red' if i % 4 else 'blue'},{1990 + i}" for i in range(25)]
+    (two / "old-taxis.csv").write_text("\n".join(["taxi,colour,built", *people, ""]))
+    rows = [f"x{i % 20},green,{i % 4}" for i in range(80)]
+    (two / "old-hours.csv").write_text("\n".join(["taxi,colour,hour", *rows, ""]))
+    return ["--public", two / "old-hours.csv", "--public-people", two / "old-taxis.csv"]
+
+
+def test_a_draft_of_two_public_tables_goes_straight_into_check_and_synth(two: Place) -> None:
+    (two / "taxis.csv").write_text(
+        "\n".join(["taxi,colour,built", *(f"{i},red,{1990 + i % 25}" for i in range(40)), ""])
+    )
+    folder = two / "draft"
+    folder.mkdir()
+    ours = ("--private", two / "hours.csv", "--people", two / "taxis.csv")
+    two.fine("init", folder, *old(two), *ours, "--unit", "taxi", "--name", "trips")
+    schema = us.Schema.read(folder / "schema.toml")
+    # What both have is the people's, with their values.
+    assert schema.own == ("colour", "built")
+    assert schema["colour"].values == ("blue", "red")  # type: ignore[attr-defined]
+    assert {c.name for c in schema.modelled} == {"colour", "built", "hour"}
+    told = read(folder / "understudy.toml")
+    assert told["private"] == {"people": str(two / "taxis.csv"), "rows": str(two / "hours.csv")}
+    assert told["public"]["people"] == str(two / "old-taxis.csv")
+    assert told["public"]["rows"] == str(two / "old-hours.csv")
+    # 25 people, of whom 5 have no rows.
+    assert told["delta"] == 1e-4
+    two.fine("check", folder / "understudy.toml")
+    two.fine("synth", folder / "understudy.toml", "--mechanism", "lives")
+    made = Release.read(folder / "trips-release")
+    assert list(made.people.columns) == ["taxi", "colour", "built"]
+    assert list(made.rows.columns) == ["taxi", "hour"]
+
+
+def test_a_draft_says_what_it_does_not_know_of_people(two: Place) -> None:
+    (two / "flat").mkdir()
+    words = ("--public", two / "trips.csv", "--people", two / "taxis.csv", "--unit", "taxi")
+    told = two.fine("init", two / "flat", *words)
+    assert f"nothing public says what is in {two / 'taxis.csv'}" in told
+    assert "--public-people" in told
+    assert read(two / "flat" / "understudy.toml")["private"]["people"] == str(two / "taxis.csv")
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        (["--unit", "hour"], "two tables are joined on the unit, which both must have"),
+        (["--unit", "each-row"], "which both must have"),
+        (["--people", "OLD"], "--private and --public name the same table"),
+        (["--public", "TAXIS", "--private", "TAXIS"], "--private and --public name the same table"),
+    ],
+)
+def test_a_draft_of_two_that_cannot_be(two: Place, changed: list[str], said: str) -> None:
+    places = {"OLD": str(two / "old-taxis.csv"), "TAXIS": str(two / "taxis.csv")}
+    words = [*old(two), "--unit", "taxi", *(places.get(word, word) for word in changed)]
+    (two / "draft").mkdir()
+    told = two.say("init", two / "draft", *words)
+    assert told.code == UsageError.exit_code
+    assert said in told.line
+    assert not list((two / "draft").iterdir())
+
+
+def test_a_public_table_of_people_stands_beside_one_of_rows(two: Place) -> None:
+    old(two)
+    alone = ("--public-people", two / "old-taxis.csv", "--header", "taxi,hour", "--unit", "taxi")
+    told = two.say("init", two / "draft", *alone)
+    assert "--public-people is a table beside --public" in told.line
 
 
 # What is refused, with nothing spent

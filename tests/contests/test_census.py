@@ -422,7 +422,9 @@ def test_as_published_all_rare_codes_of_a_column_are_one_other(
     manifest = run_recipe(NAME, **whole, published=True, budget=Budget(epsilon=1, delta=DELTA))
     support = manifest["runs"][0]["mechanism"]["support"]
     assert support["AGE"]["codes"] == 100
-    assert support["AGE"]["supported"] == 61
+    # Each of 39 ages that nobody has stands out with a probability of 0.00135; four of them do once
+    # in three million runs.
+    assert 61 <= support["AGE"]["supported"] <= 64
     for column in support.values():
         rare = column["codes"] > column["supported"]
         assert column["left"] == column["supported"] + rare

@@ -96,7 +96,7 @@ def test_a_run_that_asks_for_too_much_is_told_how_much_it_may_ask_for(
     session(path, budget=replace(whole, epsilon=spent)).run(Independent())
     with pytest.raises(BudgetExhaustedError, match="less budget left") as refused:
         session(path, budget=whole).run(Independent())
-    (told,) = re.findall(r"epsilon ([\d.e-]+) is still left for a run", str(refused.value))
+    (told,) = re.findall(r"lower epsilon to ([\d.]+); the total", str(refused.value))
     session(path, budget=Budget(epsilon=float(told), delta=delta)).run(Independent())
 
 

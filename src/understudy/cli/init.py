@@ -52,23 +52,17 @@ def run(options: argparse.Namespace) -> None:
     # Public rows are looked at with their own dates, before those of the private table are set.
     proposal = Proposal() if options.metadata else _proposed(schema, unit, table)
     if options.people is not None or public.people is not None:
-        # A table of people has all that is theirs.
-        proposal = replace(proposal, own={})
+        proposal = replace(proposal, own={})  # the table of people has all that is theirs
     schema = _with_people(schema if period is None else _in_period(schema, period), proposal)
     patterns = patterns_in(table, schema)
     first = RunFile(options=options, folder=folder, schema=schema, unit=unit, public=public)
     drafted_from = options.public or options.metadata
-    if drafted_from is None:
-        text = skeleton(schema)
-    else:
-        sources = [Path(path).name for path in (drafted_from, options.public_people) if path]
-        text = commented(schema, " and ".join(sources), proposal) + as_comments(patterns)
+    text = _text(options, schema, proposal) + as_comments(patterns)
     for name, written in ((SCHEMA, text), (RUNFILE, first.text(unit_text))):
         with new_file(folder / name) as partial:
             partial.write_text(written, encoding="utf-8")
-    modelled = (
-        f"{len(schema.modelled)} columns that will be modelled; read it, and correct what is wrong"
-    )
+    count = len(schema.modelled)
+    modelled = f"{count} columns that will be modelled; read it, and correct what is wrong"
     lines = [
         f"{folder / SCHEMA}: {'to be filled in' if drafted_from is None else modelled}",
         *_of_marks(options, schema),
@@ -82,6 +76,15 @@ def run(options: argparse.Namespace) -> None:
     ]
     facts = {"schema": str(folder / SCHEMA), "run_file": str(folder / RUNFILE), "unit": str(unit)}
     tell(options, facts, lines)
+
+
+def _text(options: argparse.Namespace, schema: Schema, proposal: Proposal) -> str:
+    """Return the schema's text, with comments, or to be filled in."""
+    first = options.public or options.metadata
+    if first is None:
+        return skeleton(schema)
+    sources = [Path(path).name for path in (first, options.public_people) if path]
+    return commented(schema, " and ".join(sources), proposal)
 
 
 def _read(options: argparse.Namespace) -> tuple[PublicTables, Schema]:
@@ -193,9 +196,9 @@ def _check_folder(options: argparse.Namespace, folder: Path) -> None:
     for ours in (options.private, options.people):
         if any(is_same(ours, other) for other in (options.public, options.public_people) if other):
             raise UsageError(
-                "the same table is named as a private and as a public one",
+                "--private and --public name the same table",
                 got=ours,
-                allowed="different --public tables, which anyone may see",
+                allowed="a different --public table, which anyone may see",
                 hint=_WHY,
             )
     if options.public_people is not None and options.public is None:

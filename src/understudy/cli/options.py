@@ -171,6 +171,24 @@ def add_init(init: argparse.ArgumentParser) -> None:
     init.add_argument(
         "folder", nargs="?", default=".", help="folder to write them to (default: this one)"
     )
+    _add_sources(init)
+    init.add_argument(
+        "--unit", metavar="COLUMN[,COLUMN…]", help="who is protected; prompts if omitted"
+    )
+    init.add_argument("--private", metavar="TABLE", help="named in the run file; never opened")
+    init.add_argument(
+        "--people", metavar="TABLE", help="the private table of people, if there are two; likewise"
+    )
+    init.add_argument("--name", help="the table's name, the same for every year of it")
+    init.add_argument(
+        "--period", metavar="DAY..DAY", help="the first and the last day of the private table"
+    )
+    add_budget(init)
+    add_output(init)
+
+
+def _add_sources(init: argparse.ArgumentParser) -> None:
+    """Add what `init` may read, which anyone may see."""
     init.add_argument(
         "--public", metavar="TABLE", help=f"a similar table that anyone may see: {TABLE}"
     )
@@ -193,19 +211,6 @@ def add_init(init: argparse.ArgumentParser) -> None:
     init.add_argument(
         "--encoding", choices=("utf-8", "latin-1"), help="of CSV files (default: likewise)"
     )
-    init.add_argument(
-        "--unit", metavar="COLUMN[,COLUMN…]", help="who is protected; prompts if omitted"
-    )
-    init.add_argument("--private", metavar="TABLE", help="named in the run file; never opened")
-    init.add_argument(
-        "--people", metavar="TABLE", help="the private table of people, if there are two; likewise"
-    )
-    init.add_argument("--name", help="the table's name, the same for every year of it")
-    init.add_argument(
-        "--period", metavar="DAY..DAY", help="the first and the last day of the private table"
-    )
-    add_budget(init)
-    add_output(init)
 
 
 def add_fit(fit: argparse.ArgumentParser) -> None:

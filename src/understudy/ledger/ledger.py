@@ -19,9 +19,8 @@ answers of all runs are in the frames that read the journal.
 
 from __future__ import annotations
 
-import math
 import secrets
-from dataclasses import replace
+from decimal import ROUND_FLOOR, Context
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -207,18 +206,11 @@ def describe_left(state: State) -> str:
 
 
 def _what_fits(state: State, budget: Budget) -> str:
-    """Suggest an epsilon of three digits that a run may still have at its delta."""
-    total = "the total was set when the ledger was created"
+    """Suggest an epsilon that a run may still have at its delta."""
     epsilon = epsilon_of(max(0, state.left), state.currency, budget.gaussian_delta)
-    if epsilon < NOTHING:
-        return f"{total}, and it is spent"
-    step = 10.0 ** (math.floor(math.log10(epsilon)) - 2)
-    # A float may lie a little above what its digits say.
-    for steps in range(math.floor(epsilon / step), 0, -1):
-        told = f"{steps * step:.3g}"
-        if replace(budget, epsilon=float(told)).grains <= state.left:
-            return f"epsilon {told} is still left for a run; {total}"
-    return f"lower epsilon; {total}"
+    fits = Context(prec=3, rounding=ROUND_FLOOR).create_decimal_from_float(epsilon)
+    lower = f"lower epsilon to {fits:f}; " if epsilon >= NOTHING else ""
+    return f"{lower}the total was set when the ledger was created"
 
 
 def _in_words(state: State, grains: int) -> str:
