@@ -35,8 +35,9 @@ SWEEPS = 8.0
 """How often a row is offered another code, on average."""
 FIRST, LAST = 0.02, 0.002
 """The share of rows that are offered a code at once, at first and at last."""
-LEAST = 300
-"""About the fewest rows at once: fewer take as long."""
+LEAST, FEWEST = 300, 20
+"""About the fewest rows at once, unless that is more than the first share; and of a small table,
+where noise is larger than what any row changes.  Fewer take as long."""
 OF_PERSON = 0.5
 """The share of offers that are codes of the same person."""
 RARE = 1e-3
@@ -115,9 +116,10 @@ class Mending:
     def run(self, rng: np.random.Generator, *, sweeps: float = SWEEPS) -> Ints:
         """Offer rows other codes; return what they have in the end."""
         offers, made = sweeps * len(self.codes), 0
-        last = min(FIRST, max(LAST, LEAST / max(1, len(self.codes))))
+        first = min(0.5, max(FIRST, FEWEST / max(1, len(self.codes))))
+        last = min(first, max(LAST, LEAST / max(1, len(self.codes))))
         while made < offers:
-            share = FIRST * (last / FIRST) ** (made / offers)
+            share = first * (last / first) ** (made / offers)
             for rows in self._turns:
                 size = math.ceil(share * len(rows))
                 if size:
@@ -187,6 +189,24 @@ class Mending:
         found: Floats = others * self._weight[who]
         return found
 
+    def _together(self, who: Ints, old: Ints, new: Ints, far: Weights) -> float:
+        """Return what is still missing where several rows of a person took codes at once.
+
+        By itself, each of them saw the others' old codes.  Rows are in the order of people.
+        """
+        same = who[1:] == who[:-1]
+        several = np.append(same, False) | np.append(False, same)
+        if not several.any():
+            return 0.0
+        people, at = np.unique(who[several], return_inverse=True)
+        old, new = old[several], new[several]
+        change = np.zeros((len(people), far.shape[1]), dtype=np.float32)
+        np.add.at(change, (at, new), 1)
+        np.add.at(change, (at, old), -1)
+        both = ((change @ far) * change).sum(axis=1, dtype=np.float64) / 2
+        both += np.bincount(at, weights=far[new, old])
+        return float(both @ self._weight[people])
+
     def _before(self, some: Ints) -> Ints:
         """Return where the lines of the codes before begin, first rows having one of their own."""
         count = self._rows.own.shape[1]
@@ -202,6 +222,7 @@ class Mending:
         old, who = self.codes[some], self._who[some]
         for i, far in enumerate(self._far):
             self._apart[i] += float(self._further(some, new, far).sum())
+            self._apart[i] += self._together(who, old, new, far)
         lines = self._lines[some]
         self._pairs.move(lines + old[:, None], lines + new[:, None])
         if self._steps is not None:
