@@ -159,8 +159,10 @@ def test_a_draft_of_two_public_tables_goes_straight_into_check_and_synth(two: Pl
     # 25 people, of whom 5 have no rows.
     assert told["delta"] == 1e-4
     two.fine("check", folder / "understudy.toml")
-    two.fine("synth", folder / "understudy.toml", "--mechanism", "lives")
+    two.fine("synth", folder / "understudy.toml")
     made = Release.read(folder / "trips-release")
+    # Public people could not stand in: they all have rows.
+    assert made.manifest["mechanism"]["chosen"]["name"] == "lives"
     assert list(made.people.columns) == ["taxi", "colour", "built"]
     assert list(made.rows.columns) == ["taxi", "hour"]
 

@@ -70,6 +70,19 @@ def test_public_people_are_for_adagrid_and_public_rows_for_values_within_bins() 
     assert choice.mechanism == us.Pairs(within="public")
 
 
+@pytest.mark.parametrize("said", ["own", "order"])
+def test_people_are_drawn_where_the_schema_knows_them_though_others_are_public(said: str) -> None:
+    """Rows by AdaGrid that are then dealt out to people have little to do with one another."""
+    known = schema(3)
+    if said == "own":
+        (first, *_) = known.released_columns
+        known = known.with_columns(replace(first, of="person"))
+    else:
+        known = replace(known, order_by=("c0",))
+    choice = us.auto(known, unit=us.Unit("who"), public=public(3, people=True))
+    assert choice.mechanism == us.Lives(within="public")
+
+
 @pytest.mark.parametrize(
     ("unit", "known"),
     [

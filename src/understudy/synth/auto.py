@@ -1,11 +1,10 @@
 """Auto: a mechanism and its settings, chosen by what there is; and why, in words.
 
-Public people show, at no privacy cost, which columns are correlated and how large users'
-contributions are: then adaptive granularity makes the most of them; or they stand in themselves,
-where noise would cost more than what has changed, as a look at the private table tells.  Without
-them `Lives` draws people where the schema says what is a person's own or what orders their rows;
-and elsewhere `Pairs` measures as much as the number of people allows, which both decide from their
-own noisy answers (`docs/auto.md`).
+Public people stand in themselves where noise would cost more than what has changed since, as a look
+at the private table tells.  Elsewhere `Lives` draws people where the schema says what is a person's
+own or what orders their rows.  Where it does not, public people show, at no privacy cost, which
+columns are correlated and how large users' contributions are, and adaptive granularity makes the
+most of them; without them `Pairs` measures as much as the number of people allows (`docs/auto.md`).
 
 Privacy: the choice follows from the schema, the unit and the public table, and perhaps from noisy
 histograms of people, which the door charges.  Then the run is that of the mechanism that was
@@ -58,7 +57,7 @@ STEADY = 0.95
 class Choice:
     """A mechanism with its settings, and why it was chosen."""
 
-    mechanism: AdaGrid | Archetypes | Pairs
+    mechanism: AdaGrid | Archetypes | Lives | Pairs
     why: str
 
     def to_dict(self) -> dict[str, Any]:
@@ -86,6 +85,13 @@ def auto(schema: Schema, *, unit: AnyUnit, public: PublicTable | None = None) ->
         )
     told = f"There are {len(schema.domain)} columns"
     within: Literal["evenly", "public"] = "evenly" if public is None else "public"
+    if not unit.is_row and (schema.own or schema.ordering):
+        known = "what is a person's own" if schema.own else "what orders a person's rows"
+        return Choice(
+            mechanism=Lives(within=within),
+            why=f"{told}, and the schema says {known}: people are drawn first, then their rows "
+            "(lives).",
+        )
     if not unit.is_row and public is not None and public.people is not None:
         grid = AdaGrid(within="public", ids_by=steady(public))
         if grid.fits(public):
@@ -100,13 +106,6 @@ def auto(schema: Schema, *, unit: AnyUnit, public: PublicTable | None = None) ->
         told += " and no public table"
     else:
         told += ", and the public table does not show people with several rows"
-    if not unit.is_row and (schema.own or schema.ordering):
-        known = "what is a person's own" if schema.own else "what orders a person's rows"
-        return Choice(
-            mechanism=Lives(within=within),
-            why=f"{told}, and the schema says {known}: people are drawn first, then their rows "
-            "(lives).",
-        )
     return Choice(
         mechanism=Pairs(within=within),
         why=f"{told}: a tree of pairs is measured, and as many further pairs as are worth their "
@@ -130,16 +129,17 @@ def steady(public: PublicTable) -> tuple[str, ...]:
     return tuple(names)
 
 
-def resembling(door: Door, public: PublicTable, grid: AdaGrid) -> Choice | None:
+def resembling(door: Door, public: PublicTable) -> Choice | None:
     """Choose `Archetypes` if noise would cost more than what has changed since the public table.
 
     How much has changed is asked, for a small share of the budget, unless noise is small anyway:
     how many people are of each public kind; and if as many are, what people mostly have in every
     column, since kinds say nothing of most.  None stands for the choice that was made before.
+    Of two tables people may have no rows, as public people of this mechanism never do.
     """
-    if find_spec("sklearn") is None or door.unit.is_row:
+    if find_spec("sklearn") is None or door.unit.is_row or door.two_tables:
         return None
-    kinds = Archetypes(attribute=grid.ids_by[0] if grid.ids_by else None)
+    kinds = Archetypes(attribute=next(iter(steady(public)), None))
     try:
         features = kinds.features_of(door.schema.domain)
     except UsageError:
@@ -200,9 +200,9 @@ class Auto:
     ) -> Synthesis:
         """Choose a mechanism and run it."""
         choice = auto(door.schema, unit=door.unit, public=public)
-        if public is not None and isinstance(choice.mechanism, AdaGrid):
+        if public is not None and public.people is not None:
             progress("comparing with the public table", 0)
-            choice = resembling(door, public, choice.mechanism) or choice
+            choice = resembling(door, public) or choice
         progress(f"chose {choice.mechanism.name}", 0)
         made = choice.mechanism.run(door, public=public, rng=rng, progress=progress)
         return replace(made, details={**choice.to_dict(), **made.details})
