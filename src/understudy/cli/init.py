@@ -247,9 +247,7 @@ def _drafted(public: PublicTables, rows: Mapping[str, Array], *, name: str) -> S
     own = [replace(c, of="person") for c in people.released_columns]
     others = {n: values for n, values in rows.items() if n not in public.people}
     drafted = Schema.from_public(others, name=name).columns if others else ()
-    return replace(
-        people.with_columns(*own), columns=(*people.with_columns(*own).columns, *drafted)
-    )
+    return people.with_columns(*own, *drafted)
 
 
 def _by_header(schema: Schema, header: Sequence[str]) -> Schema:
