@@ -114,7 +114,7 @@ def test_each_column_is_drawn_with_its_pairs_with_all_before_it(
         return Raked(**given)
 
     monkeypatch.setattr(histories, "Raked", raked)
-    some = clinic(300)
+    some = clinic(effort(300, 1500))
     session(tmp_path, budget=USUAL, private=some).run(us.Lives())
     assert [given + others for given, others in pairs] == [3, 4]
     monkeypatch.setattr(histories, "TRIED_ROWS", 100)
@@ -161,7 +161,9 @@ def test_whatever_the_noise_people_are_constant_and_in_order(
 def test_a_value_within_a_bin_is_one_value_of_a_person(tmp_path: Path) -> None:
     """A weight of a few kilograms more or less, and a day of birth."""
     schema = CLINIC.with_columns(Numeric(name="born", edges=(0, 5, 10), missing=False, of="person"))
-    release = session(tmp_path, schema=schema, budget=USUAL, private=clinic(300)).run(us.Lives())
+    release = session(tmp_path, schema=schema, budget=USUAL, private=clinic(effort(300, 1500))).run(
+        us.Lives()
+    )
     pairs = set(
         zip(*(np.asarray(release.columns[n]).tolist() for n in ("who", "born")), strict=True)
     )
@@ -207,7 +209,7 @@ def test_where_each_row_is_a_person_it_is_pairs(tmp_path: Path) -> None:
     made = [
         session(
             tmp_path,
-            private=clinic(300),
+            private=clinic(effort(300, 1500)),
             unit=us.Unit.each_row(),
             bounding=us.Weights(1),
             ledger=tmp_path / f"{mechanism.name}.ledger",
@@ -224,7 +226,7 @@ def test_a_run_that_is_resumed_draws_the_same_people(usual: tuple[us.Session, us
 
 
 def test_people_habits_and_rows_share_the_budget_as_was_said(tmp_path: Path) -> None:
-    opened = session(tmp_path, budget=USUAL, private=clinic(300))
+    opened = session(tmp_path, budget=USUAL, private=clinic(effort(300, 1500)))
     opened.run(us.Lives(persons_share=0.2, habits_share=0.1, transitions_share=0.3))
     (run,) = us.Ledger(tmp_path / "clinic.ledger").state().runs.values()
     costs = [(r.what, r.grains / run.cap) for r in run.reservations]
