@@ -91,6 +91,20 @@ def shrunk(noisy: Floats, deviation: float) -> tuple[Floats, float]:
     return mean + kept * away, kept
 
 
+def as_likely(scores: Sequence[float], step: float) -> float:
+    """Return the score that is chosen as often as any of those, by noise of such a step; or 0.
+
+    It is the score to stop with, where pairs have these if nothing is to be gained: with less, the
+    noise of the choice alone would always choose one of many.
+
+    >>> round(as_likely([0.0] * 8, 10.0), 2), as_likely([-1e9, -1e9], 10.0)
+    (20.79, 0.0)
+    """
+    largest = max(scores)
+    among = math.fsum(math.exp((score - largest) / step) for score in scores)
+    return max(0.0, largest + step * math.log(among))
+
+
 def worthwhile(gains: Callable[[int], Gains], most: int) -> Gains:
     """Return the pairs that gain, where as many are measured.
 

@@ -2,11 +2,9 @@
 
 **What a pair is worth.**  Measuring a pair corrects what the model gets wrong of it, an L1 distance
 D, and adds noise: with noise σ in each cell, P = Σ min(E|noise|, e) where the table is like the
-model's e (`select.cliques.gaining`).  With m pairs measured, √m·σ each; one more makes the noise of
-all others larger by a share 1/2m, which is half of its own noise in all.  So a pair pays where
-D > 1½·P.  A part of D is what the model gets wrong of the pair's columns: what of that goes away
-without the pair, as columns become more precise, is no gain.  It is at a right angle to the rest of
-D, so that its square is added to that of 1½·P (`pairs.precision.outlook`).
+model's e (`select.cliques.gaining`).  With m pairs measured, √m·σ each; one more adds half of its
+own noise to all others together.  So a pair pays where D > 1½·P.  What of D goes away by itself, as
+columns become more precise, is no gain: its square is added to that of 1½·P (`pairs.precision`).
 
 **Looks.**  A tree comes first.  Then distances of all other pairs are measured, and those that gain
 most in the model's room; what the model then gets wrong is the next look's (`pairs.gains`).
@@ -39,7 +37,13 @@ from understudy.graph import estimate, model_bytes
 from understudy.synth.measure.noise_levels import MEAN_SIZE
 from understudy.synth.measure.weighted_round import WeightedMarginal, weighted_round
 from understudy.synth.pairs.clipped import Clipped, left_by_cap
-from understudy.synth.pairs.gains import distances_noise, noisy_distances, roomiest, worthwhile
+from understudy.synth.pairs.gains import (
+    as_likely,
+    distances_noise,
+    noisy_distances,
+    roomiest,
+    worthwhile,
+)
 from understudy.synth.pairs.precision import (
     Outlook,
     columns_noise,
@@ -72,8 +76,7 @@ DROWNED = 0.3
 WORTH = 0.1
 """No more pairs are chosen than would pay if the model were this far off."""
 MODEL_LIMITS = {2_000_000: 0.0, 8_000_000: 0.05, 24_000_000: 0.05}
-"""The default limits of a model's size, in bytes, and the share of the error that each has to
-remove, beyond a smaller one, to be worth its time."""
+"""The default limits of a model's bytes, and the share of the error that each has to remove."""
 GUMBEL = 2 * math.pi / math.sqrt(6)
 """The deviation of the noise that the exponential mechanism adds to a score, for epsilon 1."""
 OTHERS = 1.5
@@ -108,6 +111,7 @@ class Looks:
         self.crowd = replace(columns.crowd, repeats=columns.crowd.repeats**2)
         """The people, and how often their rows agree in two columns."""
         self._bounding, self._kept = columns.crowd.bounding, 1.0
+        self._empty: dict[Clique, float] = {}  # scores of pairs that only look wrong
         self._told: dict[Clique, float] = {}
         """The precision that each pair was measured with, for its width."""
         pairs = itertools.combinations(self._domain, 2)
@@ -261,8 +265,7 @@ class Looks:
         free = [pair for pair in self._pairs if pair not in self.chosen]
         grains, listed, priced = price_grains(price, self._door.currency), {}, 0
         for share in split(grains, self._door.currency, [1.0] * most):
-            if tree:
-                free = [(a, b) for a, b in free if parts[a] != parts[b]]
+            free = [(a, b) for a, b in free if not tree or parts[a] != parts[b]]
             if not free:
                 return
             if priced <= len(self.chosen):
@@ -270,9 +273,8 @@ class Looks:
                 priced = most if tree else 2 * len(self.chosen)
                 listed = self._worth(expected, free, priced)
             epsilon = selection_epsilon_lower(share, self._door.currency)
-            # As likely as all pairs together, if none gains: noise alone would always choose one.
             step = 2 * self._bounding.cap * max(listed[p].weight for p in free) / epsilon
-            stop = replace(none, penalty=-step * math.log(len(free)))
+            stop = replace(none, penalty=-as_likely([self._empty[p] for p in free], step))
             candidates = [*(listed[pair] for pair in free), stop]
             place = self._door.select(candidates, epsilon=epsilon, bounding=self._bounding)
             if place == len(free):
@@ -364,8 +366,7 @@ class Looks:
         for pair in pairs:
             noise = OTHERS * self._kept * off[pair] / math.sqrt(ahead.pairs)
             found = gaining(pair, self._counted(pair, expected[pair]), noise)
-            removed = self._kept**2 * max(0.0, sum(ahead.removed[name] for name in pair))
-            worth[pair] = replace(found, penalty=math.sqrt(found.penalty**2 + removed))
+            worth[pair], self._empty[pair] = ahead.beyond_columns(found, self._kept)
         return worth
 
     def _last(self) -> dict[Clique, float]:

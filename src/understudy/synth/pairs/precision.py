@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from understudy.door import Clique, Door, MergedDoor
+    from understudy.door import Candidate, Clique, Door, MergedDoor
     from understudy.schema import Domain
     from understudy.synth.measure.compression import Compressed
     from understudy.synth.measure.rare_codes import RareCodes
@@ -132,8 +132,20 @@ class Outlook:
     """The share of what is left that measures columns again."""
     pairs: float
     """The precision of pairs then, in units of what they would have with all that is left."""
+    now: Mapping[str, float]
+    """The L1 error of each column's merged codes, before."""
     removed: Mapping[str, float]
     """What of the squared L1 error of each column's merged codes is gone by then."""
+
+    def beyond_columns(self, found: Candidate, kept: float) -> tuple[Candidate, float]:
+        """Return a pair's candidate for what its columns do not mend; and its score if that is all.
+
+        So much of a row is counted as ``kept``.
+        """
+        removed = max(0.0, sum(self.removed[name] for name in found.clique))
+        penalty = math.hypot(found.penalty, kept * math.sqrt(removed))
+        own = kept * math.hypot(*(self.now[name] for name in found.clique))
+        return replace(found, penalty=penalty), found.weight * (own - penalty)
 
 
 def outlook(
@@ -172,5 +184,6 @@ def outlook(
     return Outlook(
         share=best,
         pairs=precision(best)[1],
+        now=now,
         removed={n: now[n] ** 2 - then[n][0] ** 2 for n in columns},
     )
