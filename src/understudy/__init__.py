@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from understudy.engine import Database, SparkTable
     from understudy.ledger import Ledger
     from understudy.marginals import from_marginals
+    from understudy.opening import discover
     from understudy.pages import report
     from understudy.public import Accuracy, PublicTable, read_public
     from understudy.rehearsal import open  # noqa: A004
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
         UniquePerPerson,
     )
     from understudy.schema.known import Known
-    from understudy.session import Session, discover
+    from understudy.session import Session
     from understudy.synth.adagrid import AdaGrid
     from understudy.synth.aim import AIM
     from understudy.synth.archetypes import Archetypes
@@ -146,7 +147,7 @@ _HOMES = {
     "ask_determined": ("understudy.asking", "ask_determined"),
     "auto": ("understudy.synth.auto", "auto"),
     "combine": ("understudy.release", "combine"),
-    "discover": ("understudy.session", "discover"),
+    "discover": ("understudy.opening", "discover"),
     "from_marginals": ("understudy.marginals", "from_marginals"),
     "open": ("understudy.rehearsal", "open"),
     "read_public": ("understudy.public", "read_public"),

@@ -2,7 +2,7 @@
 
 `open` is `understudy.session.open_session` with two differences.  It takes names where the other
 takes objects: ``unit="taxi_id"``, ``bounding="weights:150"``.  And it refuses a budget that hardly
-protects anyone, unless it is told that this is known.
+protects anyone, unless it is told that this is known.  So does `discover`.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from understudy.budget import AnyUnit, Bounding, Budget, Norm, Sample, Unit, Wei
 from understudy.errors import BudgetError, UsageError, nearest
 from understudy.public import LOG
 from understudy.schema import Schema
-from understudy.session import open_session
+from understudy.session import discovered, open_session
 from understudy.synth.screening import SHARE
 
 if TYPE_CHECKING:
     from understudy.schema.known import Known
     from understudy.session import Session
+    from understudy.synth.discovery import Discovery
 
 EACH_ROW = "each-row"
 I_KNOW = "add --i-know"
@@ -80,15 +81,7 @@ def open(  # noqa: A001  as `understudy.open`
         )
         release = session.run("auto")
     """
-    if not isinstance(budget, Budget):
-        raise UsageError(
-            "invalid budget",
-            got=repr(budget) if isinstance(budget, (int, float, str)) else type(budget).__name__,
-            allowed="such as us.Budget(epsilon=1.0, delta=1e-9)",
-        )
-    refuse(budget, people=None, i_know=i_know, how="i_know=True")
-    for danger in dangers(budget, people=None):
-        LOG.warning("%s", danger)
+    _check_budget(budget, i_know=i_know)
     return open_session(
         private=private,
         public=public,
@@ -100,6 +93,55 @@ def open(  # noqa: A001  as `understudy.open`
         known=known,
         screening=screening_of(screening),
     )
+
+
+def discover(
+    *,
+    private: object,
+    unit: AnyUnit | str | Sequence[str],
+    budget: Budget,
+    ledger: str | Path,
+    name: str,
+    schema: Schema | str | Path | None = None,
+    total: Budget | None = None,
+    settings: Discovery | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    i_know: bool = False,
+) -> Schema:
+    """Discover a schema from a private table, under a ledger's promise.
+
+    The table is all that `understudy.open` takes, two tables of people and rows included.
+    Column names are public; nothing else is.  Columns that ``schema`` declares are not asked about.
+    A ``delimiter`` and an ``encoding`` are those of CSV files, where they are neither a comma and
+    UTF-8 nor the schema's.
+    The budget needs a share for failure probabilities: ``us.Budget(epsilon=0.2, delta=1e-7,
+    failure=5e-8)``.  One that protects hardly anyone is refused as by `understudy.open`, unless
+    ``i_know`` is true.  A ledger that does not exist is created with ``total``, which other runs
+    will share.  A discovery that was interrupted is continued by the same call.
+
+        schema = us.discover(
+            private="visits.csv",
+            unit=us.Unit("patient_id"),
+            budget=us.Budget(epsilon=0.2, delta=1e-7, failure=5e-8),
+            ledger="visits.ledger",
+            name="visits",
+            total=us.Budget(epsilon=1.0, delta=1e-6, failure=5e-8),
+        )
+    """
+    _check_budget(budget, i_know=i_know)
+    return discovered(
+        private=private,
+        unit=unit_of(unit),
+        budget=budget,
+        ledger=ledger,
+        name=name,
+        schema=schema,
+        total=total,
+        settings=settings,
+        delimiter=delimiter,
+        encoding=encoding,
+    ).schema
 
 
 def screening_of(share: object) -> float:
@@ -206,6 +248,19 @@ def dangers(budget: Budget, *, people: int | None) -> Iterator[str]:
             f"epsilon {budget.epsilon:g} is a weak promise: one person's rows may make an outcome "
             f"{likelier} times as likely."
         )
+
+
+def _check_budget(budget: object, *, i_know: bool) -> None:
+    """Raise unless it is a budget that protects people, or that is known; warn of a weak one."""
+    if not isinstance(budget, Budget):
+        raise UsageError(
+            "invalid budget",
+            got=repr(budget) if isinstance(budget, (int, float, str)) else type(budget).__name__,
+            allowed="such as us.Budget(epsilon=1.0, delta=1e-9)",
+        )
+    refuse(budget, people=None, i_know=i_know, how="i_know=True")
+    for danger in dangers(budget, people=None):
+        LOG.warning("%s", danger)
 
 
 def _schema(given: object) -> Schema:

@@ -240,7 +240,9 @@ def test_prefixes_that_are_none_are_refused_and_nothing_is_spent(there: Place) -
         ({"unit": None}, UsageError, "--unit"),
         ({"total": None}, UsageError, "does not exist"),
         ({"failure": "0"}, BudgetError, "share for failure probabilities"),
-        ({"epsilon": 30}, BudgetExhaustedError, "less budget left"),
+        ({"total": 5}, BudgetExhaustedError, "less budget left"),
+        ({"epsilon": 30, "total": 40}, BudgetError, "an epsilon this large protects hardly anyone"),
+        ({"delta": 0.02}, BudgetError, "add --i-know"),
     ],
 )
 def test_what_cannot_be_is_refused_and_nothing_is_spent(
@@ -251,7 +253,15 @@ def test_what_cannot_be_is_refused_and_nothing_is_spent(
     assert told.code == error.exit_code
     assert list((there / "drafted").iterdir()) == []
     if (there / "v.ledger").exists():
-        assert there.facts("ledger", there / "v.ledger")["left_epsilon"] == pytest.approx(20)
+        left = there.facts("ledger", there / "v.ledger")["left_epsilon"]
+        assert left == pytest.approx(changes.get("total", TOTAL.epsilon))
+
+
+def test_a_large_budget_is_spent_if_that_is_known_and_warned_of(there: Place) -> None:
+    out = there.fine(*command(there, epsilon=30, total=40), "--i-know")
+    assert "  warning  epsilon 30 is a weak promise" in out
+    found = there.facts(*command(there, epsilon=4, ledger=there / "w", out=there / "less"))
+    assert found["warnings"] == []
 
 
 def test_a_partial_schema_that_contradicts_the_header_is_refused(there: Place) -> None:
@@ -323,6 +333,27 @@ def test_discover_gives_a_schema_and_an_interrupted_one_is_continued(
 def test_settings_that_cannot_be_are_refused_before_anything_is_spent(wrong: Any) -> None:
     with pytest.raises(UsageError, match=f"{next(iter(wrong))} is out of bounds"):
         Discovery(**wrong)
+
+
+@pytest.mark.parametrize(
+    ("budget", "told"),
+    [
+        (us.Budget(epsilon=30.0, delta=2e-6, failure=1e-6), "protects hardly anyone"),
+        (us.Budget(epsilon=1.0, delta=0.02, failure=1e-6), "give people away"),
+    ],
+)
+def test_a_budget_that_protects_hardly_anyone_is_refused_as_open_does(
+    tmp_path: Path, budget: us.Budget, told: str
+) -> None:
+    asked: dict[str, Any] = {
+        "private": visits(tmp_path / "visits.csv", 20), "unit": "patient", "budget": budget,
+        "ledger": tmp_path / "v.ledger", "name": "visits",
+        "total": us.Budget(epsilon=40.0, delta=0.03, failure=1e-6),
+    }  # fmt: skip
+    with pytest.raises(BudgetError, match=f"{told}.*i_know=True"):
+        us.discover(**asked)
+    assert not (tmp_path / "v.ledger").exists()
+    assert us.discover(**asked, i_know=True).name == "visits"
 
 
 def test_a_row_a_person(tmp_path: Path) -> None:

@@ -285,7 +285,7 @@ def test_from_two_private_tables_to_a_report_without_a_line_by_hand(
         "private": private, "unit": Unit("id"), "ledger": tmp_path / "l",
     }  # fmt: skip
     budget = us.Budget(epsilon=2000.0, delta=2e-6, failure=1e-6)
-    schema = us.discover(**given, budget=budget, name="clinic", total=total)
+    schema = us.discover(**given, budget=budget, name="clinic", total=total, i_know=True)
     assert (schema.own, schema.order_by) == (("sex", "since_month", "since_weekday"), ("when",))
     assert schema["ward"].labels()[:3] == ["eyes", "heart", "it's"]
     when = schema.timestamps[1]

@@ -15,6 +15,7 @@ from understudy.cli.output import tell
 from understudy.cli.progress import shown
 from understudy.errors import UsageError
 from understudy.ledger import Ledger, describe_left
+from understudy.opening import I_KNOW, dangers, refuse
 from understudy.release import check_target, new_file
 from understudy.schema import Schema
 from understudy.schema.importers.files import toml_value, write_toml
@@ -44,6 +45,7 @@ def run(options: argparse.Namespace) -> None:
     for name in (RUNFILE, SCHEMA):
         check_target(folder / name)
     budget = _budget(options, options.epsilon)
+    refuse(budget, people=None, i_know=options.i_know, how=I_KNOW)
     total = None if options.total is None else _budget(options, options.total)
     with shown(quiet=options.json or options.quiet) as progress:
         found = discovered(
@@ -152,6 +154,7 @@ def _below(epsilon: float, delta: float, left: int) -> float:
 def _tell(options: argparse.Namespace, folder: Path, found: Discovered, state: State) -> None:
     """Print what was found, what it cost, and what is left."""
     run, modelled = state.runs[found.run], len(found.schema.modelled)
+    warnings = list(dangers(_budget(options, options.epsilon), people=None))
     lines = [
         f"{folder / SCHEMA}: {modelled} modelled column{'s' * (modelled != 1)}; read it, and "
         "correct what is wrong",
@@ -163,6 +166,7 @@ def _tell(options: argparse.Namespace, folder: Path, found: Discovered, state: S
         f"  run {found.run}  {100 * run.spent / state.total:.2g} % of the ledger's total, and "
         f"failure probability {failure_of(run.failure):.3g}",
         f"  ledger  {options.ledger}, {describe_left(state)} left",
+        *(f"  warning  {warning}" for warning in warnings),
         f"Next: understudy check {folder / RUNFILE}"
         if modelled
         else f"Next: declare the columns to model in {folder / SCHEMA}; nothing was found to model",
@@ -181,5 +185,6 @@ def _tell(options: argparse.Namespace, folder: Path, found: Discovered, state: S
             for finding in found.findings
         ],
         "ledger": {"file": str(options.ledger), "left": describe_left(state)},
+        "warnings": warnings,
     }
     tell(options, facts, lines)

@@ -87,6 +87,7 @@ def add_discover(discover: argparse.ArgumentParser) -> None:
     add_people(discover)
     add_unit(discover)
     add_budget(discover)
+    add_i_know(discover)
     discover.add_argument(
         "--failure", type=float, help="the part of δ for failure probabilities (default: half)"
     )

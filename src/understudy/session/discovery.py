@@ -25,52 +25,6 @@ if TYPE_CHECKING:
     from understudy.schema.columns.column import Of
 
 
-def discover(
-    *,
-    private: object,
-    unit: AnyUnit,
-    budget: Budget,
-    ledger: str | Path,
-    name: str,
-    schema: Schema | str | Path | None = None,
-    total: Budget | None = None,
-    settings: Discovery | None = None,
-    delimiter: str | None = None,
-    encoding: str | None = None,
-) -> Schema:
-    """Discover a schema from a private table, under a ledger's promise.
-
-    The table is all that `understudy.open` takes, two tables of people and rows included.
-    Column names are public; nothing else is.  Columns that ``schema`` declares are not asked about.
-    A ``delimiter`` and an ``encoding`` are those of CSV files, where they are neither a comma and
-    UTF-8 nor the schema's.
-    The budget needs a share for failure probabilities: ``us.Budget(epsilon=0.2, delta=1e-7,
-    failure=5e-8)``.  A ledger that does not exist is created with ``total``, which other runs
-    will share.  A discovery that was interrupted is continued by the same call.
-
-        schema = us.discover(
-            private="visits.csv",
-            unit=us.Unit("patient_id"),
-            budget=us.Budget(epsilon=0.2, delta=1e-7, failure=5e-8),
-            ledger="visits.ledger",
-            name="visits",
-            total=us.Budget(epsilon=1.0, delta=1e-6, failure=5e-8),
-        )
-    """
-    return discovered(
-        private=private,
-        unit=unit,
-        budget=budget,
-        ledger=ledger,
-        name=name,
-        schema=schema,
-        total=total,
-        settings=settings,
-        delimiter=delimiter,
-        encoding=encoding,
-    ).schema
-
-
 @following
 def discovered(
     *,
@@ -86,7 +40,10 @@ def discovered(
     encoding: str | None = None,
     progress: Progress = silent,
 ) -> Discovered:
-    """Discover a schema, and return it with a reason and a cost for each column."""
+    """Discover a schema, and return it with a reason and a cost for each column.
+
+    `understudy.discover` says what is given.
+    """
     path = Path(ledger)
     _check(path, total)
     known = Schema.read(schema) if isinstance(schema, (str, Path)) else schema
