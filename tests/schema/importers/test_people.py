@@ -77,16 +77,44 @@ def test_a_few_who_differ_are_forgiven_and_more_are_not() -> None:
         assert own(proposed({**table, "sex": sex}, "who")) == expected
 
 
-def test_missing_values_say_nothing() -> None:
+def test_a_column_with_missing_values_at_random_is_not_a_persons_own() -> None:
     table = panel(people=1000)
     rng = np.random.default_rng(1)
     lost = np.where(rng.random(4000) < 0.5, "NA", table["sex"])
-    assert own(proposed({**table, "sex": lost}, "who")) == ["sex"]
-    nobody = np.where(rng.random(4000) < 0.5, "", table["who"].astype(str))
-    found = proposed({**table, "who": nobody}, "who")
-    assert (own(found), found.order_by) == (["sex"], ("year",))
+    assert own(proposed({**table, "sex": lost}, "who")) == []
     hardly = np.where(rng.random(4000) < 0.98, "NA", table["sex"])
     assert own(proposed({**table, "sex": hardly}, "who")) == []
+
+
+def test_people_who_have_no_value_in_any_row_are_consistent() -> None:
+    table = panel(people=1000)
+    unknown = np.random.default_rng(1).random(1000) < 0.5
+    sex = np.where(unknown[table["who"]], "NA", table["sex"])
+    found = proposed({**table, "sex": sex}, "who")
+    assert own(found) == ["sex"]
+    known = int((~unknown).sum())
+    assert found.own["sex"] == f"100 % of {known} public people with several rows have one value."
+
+
+def test_a_few_missing_values_are_forgiven_and_more_are_not() -> None:
+    table = panel(people=1000)
+    for changed, expected in ((9, ["sex"]), (11, [])):
+        sex = table["sex"].copy()
+        sex[np.arange(changed) * 4] = ""
+        assert own(proposed({**table, "sex": sex}, "who")) == expected
+    # Both mistakes together are as many.
+    sex = table["sex"].copy()
+    sex[np.arange(6) * 4] = ""
+    other = 4 * np.arange(6, 12)
+    sex[other] = np.where(sex[other] == "F", "M", "F")
+    assert own(proposed({**table, "sex": sex}, "who")) == []
+
+
+def test_rows_without_an_id_are_nobodys() -> None:
+    table = panel(people=1000)
+    nobody = np.where(np.random.default_rng(1).random(4000) < 0.5, "", table["who"].astype(str))
+    found = proposed({**table, "who": nobody}, "who")
+    assert (own(found), found.order_by) == (["sex"], ("year",))
 
 
 @pytest.mark.parametrize("people", [1, FEWEST - 1])

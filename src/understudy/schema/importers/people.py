@@ -122,23 +122,29 @@ def propose(table: Mapping[str, Array], columns: Sequence[Declaration], people: 
 def _constant(values: Array, people: Ints) -> tuple[float | None, int]:
     """Return the share of people with one value, None if it may be chance; and their number.
 
-    People with several rows that have a value are counted.
+    People with several rows that have a value are counted.  Who has one in some rows and none in
+    others has two: a person's own column has one value, or none, in all of them.
     """
     number: dict[str | None, int] = {}
     cells = np.array([number.setdefault(text, len(number)) for text in texts(values).tolist()])
     kept = ~np.isin(cells, [number.get(text, -1) for text in (None, *NULLS)])
+    known = np.bincount(people[kept], minlength=int(people.max(initial=-1)) + 1) > 0
+    rows, all_kinds = _counts(people, [np.where(kept, cells, len(number))])
+    counted = known & (rows > 1)
+    count = int(counted.sum())
     who, cells = people[kept], cells[kept]
     sizes, kinds = _counts(who, [cells])
     several = sizes > 1
-    count = int(several.sum())
-    if count < FEWEST:
+    told = int(several.sum())
+    if told < FEWEST:
         return None, count
-    share = float((kinds[several] == 1).mean())
+    share = float((all_kinds[counted] == 1).mean())
+    apart = float((kinds[several] > 1).mean())
     # By chance, a person of n rows has one value with probability Σ pⁿ.
     each, times = np.unique(sizes[several], return_counts=True)
     p = np.bincount(cells) / len(cells)
-    chance = float(np.dot([(p**n).sum() for n in each], times) / count)
-    is_own = chance < 1 and share >= NEARLY_ALL and 1 - share <= BY_CHANCE * (1 - chance)
+    chance = float(np.dot([(p**n).sum() for n in each], times) / told)
+    is_own = chance < 1 and share >= NEARLY_ALL and apart <= BY_CHANCE * (1 - chance)
     return (share if is_own else None), count
 
 
