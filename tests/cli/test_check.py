@@ -540,6 +540,45 @@ def test_a_column_that_the_public_table_is_not_read_by_is_warned_of(place: Place
     assert "warning  100% of the public rows have no value of colour" in told
 
 
+def of_colours(place: Place, colours: list[str], **keys: Any) -> list[str]:
+    """Check a run with a public table of these colours, and return the warnings of them."""
+    schema = SCHEMA.replace(
+        'values = ["red", "blue"]', 'values = ["red", "blue"]\n' + keys.pop("more", "")
+    )
+    (place / "schema.toml").write_text(schema)
+    rows = "".join(f"{i},{colours[i % len(colours)]},{i % 4}\n" for i in range(100))
+    (place / "public.csv").write_text("taxi,colour,hour\n" + rows)
+    facts = place.facts("check", runfile(place, public="public.csv", epsilon=9))
+    return [w.partition(":")[0] for w in facts["warnings"] if "colour" in w]
+
+
+def test_nulls_of_a_column_that_may_be_missing_are_not_undeclared_values(place: Place) -> None:
+    assert of_colours(place, ["", "", "NA", "red"]) == []
+    assert of_colours(place, [""]) == []
+    # Of the values that are there, most are not declared.
+    assert of_colours(place, ["", "", "NA", "mauve", "mauve", "red"]) == [
+        "67% of the public rows with a value of colour have one that the schema does not declare"
+    ]
+    assert of_colours(place, ["", "", "NA", "mauve", "red"], more='outside = "other"') == []
+
+
+def test_nulls_of_a_column_that_must_not_be_missing_are_warned_of(place: Place) -> None:
+    told = of_colours(place, ["", "", "NA", "red"], more='missing = false\noutside = "other"')
+    assert told == ["75% of the public rows have no value of colour that the schema declares"]
+
+
+def test_dates_of_another_format_are_undeclared_values_beside_nulls(place: Place) -> None:
+    (place / "schema.toml").write_text(MOMENTS)
+    days = ("03.04.2019", "", "2019-04-03")
+    for shown, warned in (((0, 0, 1), 1), ((2, 1, 1), 0)):
+        rows = "".join(f"{i},red,{i % 4},{days[shown[i % 3]]}\n" for i in range(99))
+        (place / "public.csv").write_text("taxi,colour,hour,when\n" + rows)
+        (place / "trips.csv").write_text("taxi,colour,hour,when\n")
+        facts = place.facts("check", runfile(place, public="public.csv", epsilon=9))
+        of_days = [w for w in facts["warnings"] if "a value of when have one" in w]
+        assert len(of_days) == warned
+
+
 def test_the_private_table_is_not_rehearsed_on(place: Place) -> None:
     told = place.say("check", runfile(place, public="trips.csv"))
     assert told.code == 2

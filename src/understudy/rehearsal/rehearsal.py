@@ -101,7 +101,7 @@ def rehearse(
         "known": [each["says"] for each in known_facts(session.known)],
         "crowd": release.manifest["mechanism"].get("crowd"),
         "ledger": _ledger(session),
-        "warnings": [*_warnings(session, stage.people, release), *stage.warnings],
+        "warnings": [*_warnings(session, stage.people, release), *stage.warnings(session)],
         "notes": release.manifest["notes"],
     }
     if session.person.is_part:

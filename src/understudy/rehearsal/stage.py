@@ -11,6 +11,8 @@ from understudy.budget import Norm, Unit, Weights
 from understudy.errors import UsageError
 from understudy.public import Batches, PublicTable, moved
 from understudy.release.rows import Decoded
+from understudy.schema.columns.screened import ABSENT, READ
+from understudy.schema.columns.screened import UNREAD as UNREADABLE
 from understudy.session import open_session
 
 if TYPE_CHECKING:
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from understudy.public import Progress
     from understudy.release import Release
     from understudy.schema import Array, Schema
+    from understudy.schema.columns import Released
+    from understudy.schema.encoding.reading import Codes
     from understudy.session import Session
     from understudy.synth import Mechanism
 
@@ -32,7 +36,7 @@ CANNOT_TELL = (
     "10 rehearses on people made up like that"
 )
 UNREAD = 0.5
-"""A column of which a larger share of the public rows has no declared value gets a warning."""
+"""A column of which a larger share of the public values is not declared gets a warning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,20 +140,38 @@ class Stage:
         )
         return rehearsal.run(mechanism, progress=lambda s, d: progress(f"rehearsal: {s}", d))
 
-    @property
-    def warnings(self) -> list[str]:
+    def warnings(self, session: Session) -> list[str]:
         """Warn of what the rehearsal cannot tell, and of public values that are not declared."""
         if self.people is None:
             return [CANNOT_TELL]
         if self.public is None:
             return []
-        unread = {
-            column.name: float(np.mean(self.public.codes[column.name] >= column.values_count))
-            for column in self.public.schema.modelled
-        }
-        return [
-            f"{share:.0%} of the public rows have no value of {name} that the schema declares: are "
-            "its values, range or format right?"
-            for name, share in unread.items()
-            if share > UNREAD
-        ]
+        doubtful = [c for c in self.public.schema.released_columns if _is_doubtful(c, self.public)]
+        if not doubtful:
+            return []
+        # Read once more, each cell as whether it can be read, to tell nulls from other values.
+        screened = self.schema.screened
+        read = PublicTable.read(self.data, schema=screened, unit=session.unit)
+        return [told for c in doubtful for told in _of_unread(c, read.codes[c.name])]
+
+
+def _is_doubtful(column: Released, public: PublicTable) -> bool:
+    """Whether few public rows have a value or a bin of a column: the others may be nulls."""
+    return any(
+        np.mean(public.codes[part.name] >= part.values_count) > UNREAD
+        for part in column.modelled
+        if part.name in public.codes
+    )
+
+
+def _of_unread(column: Released, codes: Codes) -> list[str]:
+    """Warn if most public values are not declared; of a column that may be missing, no null is."""
+    counts = np.bincount(codes, minlength=UNREADABLE + 1)
+    wrong = counts[UNREADABLE] + (0 if column.missing else counts[ABSENT])
+    share = wrong / max(1, wrong + counts[READ])
+    if share <= UNREAD:
+        return []
+    told = f"have no value of {column.name} that the schema declares"
+    if column.missing and counts[ABSENT]:
+        told = f"with a value of {column.name} have one that the schema does not declare"
+    return [f"{share:.0%} of the public rows {told}: are its values, range or format right?"]
