@@ -31,6 +31,7 @@ from understudy.errors import (
     UnderstudyError,
     UsageError,
 )
+from understudy.public import zones
 from understudy.schema import PUBLIC
 from understudy.synth.screening import SHARE
 
@@ -116,6 +117,11 @@ def test_the_facts_are_one_object(city: Place) -> None:
         "schema": str(city / "draft" / "schema.toml"),
         "run_file": str(city / "draft" / "understudy.toml"),
         "unit": "taxi",
+        "notes": [
+            "when goes from 2019-01-01 to 2019-12-31, the public table's years: if the private "
+            "table covers other dates, set them, or use --period",
+            PUBLIC,
+        ],
     }
 
 
@@ -209,6 +215,62 @@ def test_timestamps_go_in_and_timestamps_come_out(city: Place) -> None:
     # By the minute, as the public table's are.
     assert {m.second for m in moments} == {0}
     assert len({m.minute for m in moments}) > 4
+
+
+def zoned(city: Place, zone: str) -> dict[str, Any]:
+    """Draft from a Parquet file of date-times with a time zone and without, and return columns."""
+    frame = pd.read_csv(city / "public.csv", parse_dates=["when"])
+    frame["there"] = frame["when"].dt.tz_localize(zone, ambiguous=True, nonexistent="NaT")
+    frame.to_parquet(city / "public.parquet")
+    told = city.fine(*drafting(city, public=city / "public.parquet"))
+    columns: dict[str, Any] = read(city / "draft" / "schema.toml")["columns"]
+    assert "zone" not in columns["when"]
+    return columns["there"] | {"told": told}
+
+
+def test_the_time_zone_of_a_parquet_file_is_declared(city: Place) -> None:
+    there = zoned(city, "Europe/Berlin")
+    assert there["zone"] == "Europe/Berlin"
+    assert "time zone" not in there["told"]
+    assert "# zone: the time zone of the release's data frames" in (
+        (city / "draft" / "schema.toml").read_text()
+    )
+
+
+def test_a_time_zone_that_has_no_name_is_told_to_be_declared(
+    city: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = zoned(city, "+02:00")
+    assert "zone" not in there
+    assert "\n  there: its time zone has no name in the public file" in there["told"]
+    assert "# NOTE: its time zone has no name" in (city / "draft" / "schema.toml").read_text()
+    for name in ("schema.toml", "understudy.toml"):
+        (city / "draft" / name).unlink()
+    monkeypatch.setattr(zones, "find_spec", lambda _: None)
+    there = zoned(city, "Europe/Berlin")
+    assert "zone" not in there
+    assert "or one that only pyarrow reads" in there["told"]
+
+
+def test_numbers_with_a_decimal_comma_are_told_of(city: Place) -> None:
+    rows = "".join(
+        f"{i};{i * 7},{i % 10}0;{i % 3},5;{'red, blue' if i % 2 else 'red'};{i}.5\n"
+        for i in range(400)
+    )
+    (city / "public.csv").write_text("taxi;fare;tip;colour;miles\n" + rows)
+    facts = city.facts(*drafting(city))
+    (told,) = (note for note in facts["notes"] if "comma" in note)
+    assert told.startswith("tip, fare: " if told[0] == "t" else "fare, tip: ")
+    assert "If 12,50 means 12.50, write a point" in told
+    text = (city / "draft" / "schema.toml").read_text()
+    assert text.count("# NOTE: numbers with a comma are read as text.") == 2
+    assert {n: c["kind"] for n, c in read(city / "draft/schema.toml")["columns"].items()} == {
+        "taxi": "id",
+        "fare": "ignored",
+        "tip": "categorical",
+        "colour": "categorical",
+        "miles": "numeric",
+    }
 
 
 def test_a_period_is_of_years_too(city: Place) -> None:

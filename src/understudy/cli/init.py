@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from understudy.cli import arguments
+from understudy.cli import arguments, notes
 from understudy.cli.firstrun import RUNFILE, SCHEMA, PublicTables, RunFile
 from understudy.cli.output import tell
 from understudy.cli.progress import shown
@@ -18,7 +18,7 @@ from understudy.engine.sources import is_same
 from understudy.errors import MissingColumnError, UsageError
 from understudy.public import read_public, sniffed
 from understudy.release import check_target, new_file
-from understudy.schema import PUBLIC, Id, Ignored, Integer, Schema
+from understudy.schema import Id, Ignored, Integer, Schema
 from understudy.schema.importers.people import Proposal, joined, numbered, propose
 
 if TYPE_CHECKING:
@@ -47,6 +47,8 @@ def run(options: argparse.Namespace) -> None:
     period = options.period or (_ask_period(schema) if asks else None)
     unit_text = options.unit or _ask_unit(schema, table, asks=asks)
     unit, schema = _with_ids(unit_text, schema, table)
+    schema, remarks = notes.zoned(options, schema)
+    remarks |= notes.commas(public, schema)
     if public.rows is not None and public.people is not None:
         table = joined(public.people, public.rows, _joined_by(unit, public))
     # Public rows are looked at with their own dates, before those of the private table are set.
@@ -57,34 +59,40 @@ def run(options: argparse.Namespace) -> None:
     patterns = patterns_in(table, schema)
     first = RunFile(options=options, folder=folder, schema=schema, unit=unit, public=public)
     drafted_from = options.public or options.metadata
-    text = _text(options, schema, proposal) + as_comments(patterns)
+    text = _text(options, schema, proposal, remarks) + as_comments(patterns)
     for name, written in ((SCHEMA, text), (RUNFILE, first.text(unit_text))):
         with new_file(folder / name) as partial:
             partial.write_text(written, encoding="utf-8")
     count = len(schema.modelled)
     modelled = f"{count} columns that will be modelled; read it, and correct what is wrong"
+    told = [
+        *notes.of_marks(options, schema),
+        *notes.left_out(schema, to_fill_in=drafted_from is None),
+        *notes.of_columns(remarks),
+        *notes.of_people(options, schema, proposal),
+        *told_of(patterns),
+        *([] if period else notes.of_public_years(schema)),
+        *notes.of_public_values(options),
+    ]
     lines = [
         f"{folder / SCHEMA}: {'to be filled in' if drafted_from is None else modelled}",
-        *_of_marks(options, schema),
-        *_left_out(schema, to_fill_in=drafted_from is None),
-        *_of_people(options, schema, proposal),
-        *told_of(patterns),
-        *([] if period else _of_public_years(schema)),
-        *_of_public_values(options),
+        *told,
         f"{folder / RUNFILE}: who is protected, how strongly, by which mechanism",
         f"Next: understudy check {folder / RUNFILE}",
     ]
     facts = {"schema": str(folder / SCHEMA), "run_file": str(folder / RUNFILE), "unit": str(unit)}
-    tell(options, facts, lines)
+    tell(options, facts | {"notes": [line.strip() for line in told]}, lines)
 
 
-def _text(options: argparse.Namespace, schema: Schema, proposal: Proposal) -> str:
+def _text(
+    options: argparse.Namespace, schema: Schema, proposal: Proposal, remarks: Mapping[str, str]
+) -> str:
     """Return the schema's text, with comments, or to be filled in."""
     first = options.public or options.metadata
     if first is None:
         return skeleton(schema)
     sources = [Path(path).name for path in (first, options.public_people) if path]
-    return commented(schema, " and ".join(sources), proposal)
+    return commented(schema, " and ".join(sources), proposal, remarks)
 
 
 def _read(options: argparse.Namespace) -> tuple[PublicTables, Schema]:
@@ -116,29 +124,6 @@ def _joined_by(unit: Unit, public: PublicTables) -> list[str]:
     return named
 
 
-def _of_marks(options: argparse.Namespace, schema: Schema) -> list[str]:
-    """Say what was guessed of the public file, where it is not the usual."""
-    told = [
-        f"{name} {found!r}"
-        for name, found, usual in (
-            ("delimiter", schema.delimiter, ","),
-            ("encoding", schema.encoding, "utf-8"),
-        )
-        if getattr(options, name) is None and found != usual
-    ]
-    if not told:
-        return []
-    return [f"  {options.public} looks like {', '.join(told)}; the private table is read so too"]
-
-
-def _left_out(schema: Schema, *, to_fill_in: bool) -> list[str]:
-    """Name the columns that are left out, so that nobody overlooks them."""
-    kept = {c.name for c in (*schema.ids, *schema.released_columns)}
-    names = [c.name for c in schema.columns if c.name not in kept]
-    what = "to be filled in" if to_fill_in else "left out"
-    return [f"  {what}: {', '.join(names)}; declare those you need"] if names else []
-
-
 def _proposed(schema: Schema, unit: Unit, table: Mapping[str, Array] | None) -> Proposal:
     """Propose what is a person's own and what orders their rows, where people are public."""
     if unit.is_row or table is None or not set(unit.columns) <= set(table):
@@ -151,37 +136,6 @@ def _with_people(schema: Schema, proposal: Proposal) -> Schema:
     own = [replace(c, of="person") for c in schema.released_columns if c.name in proposal.own]
     order_by = proposal.order_by or schema.order_by
     return replace(schema.with_columns(*own), order_by=order_by)
-
-
-def _of_people(options: argparse.Namespace, schema: Schema, proposal: Proposal) -> list[str]:
-    """Name what was proposed of people, so that it is checked; and say what is lacking."""
-    told = []
-    if options.people is not None and not schema.own:
-        return [
-            f"  nothing public says what is in {options.people}: declare its columns with "
-            'of = "person", or name a public table of people, --public-people'
-        ]
-    if proposal.own:
-        told.append(f"one value per person: {', '.join(proposal.own)}")
-    if proposal.order_by:
-        told.append(f"a person's rows in the order of {', '.join(proposal.order_by)}")
-    return [f"  proposed: {'; '.join(told)}"] if told else []
-
-
-def _of_public_values(options: argparse.Namespace) -> list[str]:
-    """Say what must be true of a public table."""
-    if options.public is None:
-        return []
-    return [f"  {PUBLIC}"]
-
-
-def _of_public_years(schema: Schema) -> list[str]:
-    """Say which dates were assumed for the private table, where none were given."""
-    return [
-        f"  {c.name} goes from {c.min} to {c.max}, the public table's years: if the private "
-        "table covers other dates, set them, or use --period"
-        for c in schema.timestamps
-    ]
 
 
 def _check_folder(options: argparse.Namespace, folder: Path) -> None:

@@ -23,6 +23,7 @@ _MEANS = {
     "digits": "how many decimals released values have",
     "resolution": "the precision of released date-times",
     "format": "how date-times are written",
+    "zone": "the time zone of the release's data frames; hours are modelled in UTC",
     "outside": "what happens to values outside",
     "missing": "whether values may be missing",
     "source": "the column of the private table",
@@ -78,7 +79,7 @@ def skeleton(schema: Schema) -> str:
     return "\n".join(out) + "\n"
 
 
-def commented(schema: Schema, source: str, proposal: Proposal) -> str:
+def commented(schema: Schema, source: str, proposal: Proposal, remarks: Mapping[str, str]) -> str:
     """Return the schema as TOML, with a comment on every column and on each key's first use."""
     out = [
         f"# The columns of {toml_value(schema.name)[1:-1]}, drafted by 'understudy init' from "
@@ -92,7 +93,7 @@ def commented(schema: Schema, source: str, proposal: Proposal) -> str:
     for line in schema.to_toml().splitlines():
         key = line.partition(" = ")[0]
         if line.startswith("[columns."):
-            out.append(_about(schema, line, proposal.own))
+            out.append(_about(schema, line, proposal.own, remarks))
         if key == "order_by" and proposal.why_order:
             out.append(f"# Proposed: {proposal.why_order}")
         if " = " in line and key in _MEANS and key not in seen:
@@ -102,9 +103,10 @@ def commented(schema: Schema, source: str, proposal: Proposal) -> str:
     return "\n".join(out) + "\n"
 
 
-def _about(schema: Schema, line: str, why: Mapping[str, str]) -> str:
-    """Say what a column is drafted as, and why it is proposed as a person's own."""
+def _about(schema: Schema, line: str, why: Mapping[str, str], remarks: Mapping[str, str]) -> str:
+    """Say what a column is drafted as, why it is a person's own, and what is wrong with it."""
     (name,) = tomllib.loads(line + "\n")["columns"]
     summary = {c.name: c for c in schema.columns}[name].summary
     told = [*summary.splitlines(), *([f"A person's own: {why[name]}"] if name in why else [])]
+    told += [f"NOTE: {remarks[name]}."] if name in remarks else []
     return "\n".join(f"# {sentence}" for sentence in told)

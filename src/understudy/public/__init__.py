@@ -9,6 +9,7 @@ from understudy.public.sniffing import sniffed
 from understudy.public.synthesis import Synthesis
 from understudy.public.table import PublicTable, read_public
 from understudy.public.within_bins import Within, kept_numbers
+from understudy.public.zones import zones_of
 
 __all__ = [
     "ACCURACY",
@@ -32,4 +33,5 @@ __all__ = [
     "read_public",
     "silent",
     "sniffed",
+    "zones_of",
 ]
