@@ -217,6 +217,21 @@ def test_timestamps_go_in_and_timestamps_come_out(city: Place) -> None:
     assert len({m.minute for m in moments}) > 4
 
 
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b",taxi,colour\n0,1,red\n", "pandas writes an index without one unless it is told"),
+        (b"taxi,colour\n", "the public table has no rows to draft from"),
+        (b"taxi,colour\n1,red\n2\n", "the table is malformed"),
+        ("taxi,colour\n1,red\n".encode("utf-16"), "got text that is not UTF-8"),
+    ],
+)
+def test_public_files_that_cannot_be_drafted_from(city: Place, content: bytes, told: str) -> None:
+    (city / "public.csv").write_bytes(content)
+    assert told in city.say(*drafting(city)).line
+    assert not (city / "draft" / "schema.toml").exists()
+
+
 def zoned(city: Place, zone: str) -> dict[str, Any]:
     """Draft from a Parquet file of date-times with a time zone and without, and return columns."""
     frame = pd.read_csv(city / "public.csv", parse_dates=["when"])

@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import understudy as us
 from understudy.budget import Unit
-from understudy.errors import MissingColumnError, UsageError
-from understudy.public import PublicTable
+from understudy.errors import MalformedFileError, MissingColumnError, UsageError
+from understudy.public import PublicTable, read_public
 from understudy.schema import Categorical, Id, Integer, Numeric, Schema
 
 SCHEMA = Schema(
@@ -122,6 +124,27 @@ def test_where_every_row_is_a_person_all_are_different() -> None:
 def test_a_table_without_rows_is_refused() -> None:
     with pytest.raises(UsageError, match="has no rows"):
         read(table(slice(0, 0)))
+
+
+def test_lists_are_read_by_the_text_that_they_are_encoded_by(tmp_path: Path) -> None:
+    table = pa.table(
+        {"who": [1, 1, 2], "tags": [None, ["a", "b"], ["c"]], "st": [{"x": 1}, {"x": 2}, None]}
+    )
+    pq.write_table(table, tmp_path / "t.parquet")
+    read = read_public(tmp_path / "t.parquet")
+    drafted = Schema.from_public(read, name="t", ids="who")
+    assert drafted["tags"].labels()[:2] == ["[a, b]", "[c]"]
+    public = PublicTable.read(tmp_path / "t.parquet", schema=drafted, unit=Unit("who"))
+    for name in ("tags", "st"):
+        column = drafted[name]
+        assert sorted(public.codes[name]) == sorted(column.encode(read[name]))
+        assert set(public.codes[name].tolist()) == {0, 1, column.missing_code}
+
+
+def test_a_public_file_that_is_malformed_is_said_to_be(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("id,a\n1,2\n3\n4,5,6\n")
+    with pytest.raises(MalformedFileError, match="the table is malformed"):
+        read_public(tmp_path / "t.csv")
 
 
 def test_some_rows_are_taken_with_their_people_renumbered() -> None:

@@ -106,6 +106,9 @@ def _read(options: argparse.Namespace) -> tuple[PublicTables, Schema]:
             for path in (options.public, options.public_people)
         )
         public = PublicTables(rows=rows, people=people)
+        for path, table in ((options.public, rows), (options.public_people, people)):
+            if table is not None and not len(next(iter(table.values()))):
+                raise UsageError("the public table has no rows to draft from", got=path)
         progress("drafting the schema", 0)
         schema = _schema(options, public)
     return public, replace(schema, delimiter=delimiter, encoding=encoding)

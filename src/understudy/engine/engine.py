@@ -82,7 +82,7 @@ class Engine(Protocol):
         Returned are ``which`` (the position of the kind), ``cell`` (the index) and ``n``, the sum.
         """
 
-    def fetch(self, sql: str) -> Columns:
+    def fetch(self, sql: str, *, reading_input: bool = False) -> Columns:
         """Run a query and return its columns; a NULL is NaN, NaT or None."""
 
     def close(self) -> None:

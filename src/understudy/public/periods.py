@@ -51,7 +51,9 @@ def _shifted(data: object, schema: Schema, columns: Sequence[Timestamp]) -> Sche
             *(
                 _moved(
                     c,
-                    engine.fetch(f"SELECT {quote(c.table_column)} AS moment FROM source")["moment"],
+                    engine.fetch(
+                        f"SELECT {quote(c.table_column)} AS moment FROM source", reading_input=True
+                    )["moment"],
                 )
                 for c in there
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from pathlib import Path
 
 from understudy.engine.sources import CSV, source
@@ -29,6 +30,8 @@ def sniffed(data: object) -> tuple[str, str]:
 def guessed(first: bytes) -> tuple[str, str]:
     """Guess from the beginning of a file; its last line may be cut off."""
     whole = first[: first.rfind(b"\n") + 1] or first
+    if whole.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        return DELIMITERS[0], "utf-8"  # which it is not, as its reader will say
     try:
         text, encoding = whole.decode("utf-8-sig"), "utf-8"
     except UnicodeDecodeError:

@@ -13,6 +13,7 @@ from understudy.engine import CodedTable, engine_for, two_tables
 from understudy.errors import MissingColumnError, UsageError
 from understudy.public.packed import packed
 from understudy.public.periods import moved
+from understudy.schema.encoding.dialect import quote as quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,7 +38,22 @@ def read_public(
     """
     with closing(engine_for(data)) as engine:
         engine.attach(data, name="source", delimiter=delimiter, quote_mark=quote, encoding=encoding)
-        return engine.fetch("SELECT * FROM source")
+        found = engine.fetch("SELECT * FROM source", reading_input=True)
+        nested = {name for name, values in found.items() if _is_nested(values)}
+        if not nested:
+            return found
+        # Lists are read by the text that their engine writes, here as in every encoding of them.
+        columns = ", ".join(
+            f"CAST({quoted(n)} AS STRING) AS {quoted(n)}" if n in nested else quoted(n)
+            for n in found
+        )
+        return engine.fetch(f"SELECT {columns} FROM source", reading_input=True)
+
+
+def _is_nested(values: Array) -> bool:
+    """Whether the cells of a column are lists or have fields, by the first that is not empty."""
+    first = next((v for v in values if v is not None), None) if values.dtype == object else None
+    return isinstance(first, (list, tuple, dict, np.ndarray))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -301,9 +301,9 @@ class DuckDB:
         """Run a statement for its effect."""
         self._try(lambda: self._connection.execute(sql), reading_input=reading_input)
 
-    def fetch(self, sql: str) -> dict[str, Array]:
+    def fetch(self, sql: str, *, reading_input: bool = False) -> dict[str, Array]:
         """Run a query and return its columns; a NULL is NaN, NaT or None."""
-        return self._fetch(sql, reading_input=False)
+        return self._fetch(sql, reading_input=reading_input)
 
     def _fetch(self, sql: str, *, reading_input: bool) -> dict[str, Array]:
         found = self._try(

@@ -32,7 +32,9 @@ _HINTS = {
     NOT_UTF8: 'declare [csv] with encoding = "latin-1" in the schema if it is that, or convert the '
     "file to UTF-8",
     BROKEN: "give the column a name of one line",
-    **dict.fromkeys((EMPTY, NAMELESS, TWICE), "every column needs a name of its own"),
+    NAMELESS: "every column needs a name of its own; pandas writes an index without one unless it "
+    "is told index=False, and a delimiter at the end of the line begins another column",
+    **dict.fromkeys((EMPTY, TWICE), "every column needs a name of its own"),
 }
 CSV_TABLE = """[csv] with delimiter = ";", or whatever it is; for discover, --delimiter ";\""""
 

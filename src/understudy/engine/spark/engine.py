@@ -252,9 +252,10 @@ class Spark:
         found = self._run(tallied)
         return {n: found[n].to_numpy() for n in found.column_names}
 
-    def fetch(self, sql: str) -> Columns:
+    def fetch(self, sql: str, *, reading_input: bool = False) -> Columns:
         """Run a query and return its columns; a NULL is NaN, NaT or None."""
-        found = self._run(self._sql(sql).toArrow)
+        planned = self._sql(sql, reading_input=reading_input)
+        found = self._run(planned.toArrow, reading_input=reading_input)
         return {n: found[n].to_numpy() for n in found.column_names}
 
     def _sql(self, sql: str, *, reading_input: bool = False) -> Any:  # noqa: ANN401
