@@ -240,7 +240,7 @@ def zoned(city: Place, zone: str) -> dict[str, Any]:
     told = city.fine(*drafting(city, public=city / "public.parquet"))
     columns: dict[str, Any] = read(city / "draft" / "schema.toml")["columns"]
     assert "zone" not in columns["when"]
-    return columns["there"] | {"told": told}
+    return {**columns["there"], "told": told}
 
 
 def test_the_time_zone_of_a_parquet_file_is_declared(city: Place) -> None:

@@ -23,6 +23,7 @@ from understudy.session import discovered
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
     from understudy.ledger import State
     from understudy.synth.discovery import Discovered
@@ -65,7 +66,7 @@ def run(options: argparse.Namespace) -> None:
     for name, text in ((SCHEMA, commented(found)), (RUNFILE, _runfile(options, found, state))):
         with new_file(folder / name) as partial:
             partial.write_text(text, encoding="utf-8")
-    _tell(options, folder, found, state)
+    _tell(options, folder, found, state, warnings=tuple(dangers(budget, people=None)))
 
 
 def _budget(options: argparse.Namespace, epsilon: float) -> Budget:
@@ -151,10 +152,15 @@ def _below(epsilon: float, delta: float, left: int) -> float:
     return near
 
 
-def _tell(options: argparse.Namespace, folder: Path, found: Discovered, state: State) -> None:
+def _tell(
+    options: argparse.Namespace,
+    folder: Path,
+    found: Discovered,
+    state: State,
+    warnings: Sequence[str] = (),
+) -> None:
     """Print what was found, what it cost, and what is left."""
     run, modelled = state.runs[found.run], len(found.schema.modelled)
-    warnings = list(dangers(_budget(options, options.epsilon), people=None))
     lines = [
         f"{folder / SCHEMA}: {modelled} modelled column{'s' * (modelled != 1)}; read it, and "
         "correct what is wrong",
@@ -185,6 +191,6 @@ def _tell(options: argparse.Namespace, folder: Path, found: Discovered, state: S
             for finding in found.findings
         ],
         "ledger": {"file": str(options.ledger), "left": describe_left(state)},
-        "warnings": warnings,
+        "warnings": list(warnings),
     }
     tell(options, facts, lines)

@@ -47,8 +47,7 @@ def run(options: argparse.Namespace) -> None:
     period = options.period or (_ask_period(schema) if asks else None)
     unit_text = options.unit or _ask_unit(schema, table, asks=asks)
     unit, schema = _with_ids(unit_text, schema, table)
-    schema, remarks = notes.zoned(options, schema)
-    remarks |= notes.commas(public, schema)
+    schema, remarks = notes.remarked(options, public, schema)
     if public.rows is not None and public.people is not None:
         table = joined(public.people, public.rows, _joined_by(unit, public))
     # Public rows are looked at with their own dates, before those of the private table are set.
@@ -58,24 +57,19 @@ def run(options: argparse.Namespace) -> None:
     schema = _with_people(schema if period is None else _in_period(schema, period), proposal)
     patterns = patterns_in(table, schema)
     first = RunFile(options=options, folder=folder, schema=schema, unit=unit, public=public)
-    drafted_from = options.public or options.metadata
     text = _text(options, schema, proposal, remarks) + as_comments(patterns)
     for name, written in ((SCHEMA, text), (RUNFILE, first.text(unit_text))):
         with new_file(folder / name) as partial:
             partial.write_text(written, encoding="utf-8")
-    count = len(schema.modelled)
-    modelled = f"{count} columns that will be modelled; read it, and correct what is wrong"
     told = [
-        *notes.of_marks(options, schema),
-        *notes.left_out(schema, to_fill_in=drafted_from is None),
-        *notes.of_columns(remarks),
+        *notes.of_schema(options, schema, remarks),
         *notes.of_people(options, schema, proposal),
         *told_of(patterns),
         *([] if period else notes.of_public_years(schema)),
         *notes.of_public_values(options),
     ]
     lines = [
-        f"{folder / SCHEMA}: {'to be filled in' if drafted_from is None else modelled}",
+        f"{folder / SCHEMA}: {notes.of_draft(options, schema)}",
         *told,
         f"{folder / RUNFILE}: who is protected, how strongly, by which mechanism",
         f"Next: understudy check {folder / RUNFILE}",

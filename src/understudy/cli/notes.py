@@ -28,6 +28,36 @@ NO_ZONE = (
 )
 
 
+def is_drafted(options: argparse.Namespace) -> bool:
+    """Whether there is something to draft from, so that nothing is to be filled in."""
+    return (options.public or options.metadata) is not None
+
+
+def of_draft(options: argparse.Namespace, schema: Schema) -> str:
+    """Say what is to be done with the schema."""
+    if not is_drafted(options):
+        return "to be filled in"
+    count = len(schema.modelled)
+    return f"{count} columns that will be modelled; read it, and correct what is wrong"
+
+
+def remarked(
+    options: argparse.Namespace, public: PublicTables, schema: Schema
+) -> tuple[Schema, dict[str, str]]:
+    """Declare the time zones of public files, and return what is the matter with columns."""
+    schema, remarks = zoned(options, schema)
+    return schema, remarks | commas(public, schema)
+
+
+def of_schema(options: argparse.Namespace, schema: Schema, remarks: Mapping[str, str]) -> list[str]:
+    """Say what was guessed, what is left out, and what is the matter with columns."""
+    return [
+        *of_marks(options, schema),
+        *left_out(schema, to_fill_in=not is_drafted(options)),
+        *of_columns(remarks),
+    ]
+
+
 def zoned(options: argparse.Namespace, schema: Schema) -> tuple[Schema, dict[str, str]]:
     """Declare the time zones of public Parquet files; return what is to be said of the others."""
     found: dict[str, str | None] = {}
