@@ -35,10 +35,14 @@ def context(_thread: int, digits: int = _DIGITS) -> Any:  # noqa: ANN401  mpmath
 
 
 def _delta(mp: Any, mu: Any, epsilon: Any) -> Any:  # noqa: ANN401
-    if mu == 0:
-        return mp.zero
+    return _delta_and_fall(mp, mu, epsilon)[0] if mu else mp.zero
+
+
+def _delta_and_fall(mp: Any, mu: Any, epsilon: Any) -> tuple[Any, Any]:  # noqa: ANN401
+    """Return δ, and by how much it falls with ε: by its second term."""
     low, high = mu / 2 - epsilon / mu, -mu / 2 - epsilon / mu
-    return max(mp.zero, mp.ncdf(low) - mp.exp(epsilon) * mp.ncdf(high))
+    fall = mp.exp(epsilon) * mp.ncdf(high)
+    return max(mp.zero, mp.ncdf(low) - fall), fall
 
 
 def _up(mp: Any, value: Any) -> float:  # noqa: ANN401
@@ -52,28 +56,33 @@ def _down(mp: Any, value: Any) -> float:  # noqa: ANN401
     return near if mp.mpf(near) <= value else math.nextafter(near, -math.inf)
 
 
-def _close_in(mp: Any, distance: Callable[[Any], Any]) -> tuple[Any, Any]:  # noqa: ANN401
+def _close_in(
+    mp: Any,  # noqa: ANN401
+    distance: Callable[[Any], tuple[Any, Any]],
+    near: Any,  # noqa: ANN401
+) -> tuple[Any, Any]:
     """Bracket the point up to which a distance is positive, to 20 digits.
 
-    Its power of two is found first; then ends are cut by secants, an end that stayed twice with
-    half of its distance; where a secant leads nowhere, in halves.
+    A distance comes with its slope, and both ends are points whose distance was worked out: where
+    Newton's steps lead is a matter of time alone.  The first end is near, and a step that hardly
+    moves goes a little beyond, for the other end; one that leads nowhere is replaced by a factor
+    of two, or by half of the way.
     """
-    low = high = mp.one
-    while distance(high) > 0:
-        low, high = high, 2 * high
-    while distance(low) <= 0:
-        low, high = low / 2, low
-    above, below, stayed = distance(low), distance(high), 0
-    while high - low > high * mp.mpf(10) ** -20:
-        cut = (low * below - high * above) / (below - above)
-        middle = cut if low < cut < high else (low + high) / 2
-        value = distance(middle)
+    tiny = mp.mpf(10) ** -20
+    low, high, point = mp.zero, mp.inf, near
+    while mp.isinf(high) or high - low > high * tiny:
+        value, slope = distance(point)
         if value > 0:
-            low, above = middle, value
-            below, stayed = (below / 2 if stayed > 0 else below), 1
+            low = point
         else:
-            high, below = middle, value
-            above, stayed = (above / 2 if stayed < 0 else above), -1
+            high = point
+        guess = point - value / slope if slope else mp.nan
+        if abs(guess - point) <= point * mp.mpf(10) ** -12:
+            guess += guess * tiny / (4 if value > 0 else -4)
+        if low < guess < min(high, 4 * point):
+            point = guess
+        else:
+            point = 2 * low if mp.isinf(high) else (low + high) / 2
     return low, high
 
 
@@ -118,7 +127,13 @@ def epsilon_upper(mu: float, delta: float) -> float:
     m, d = mp.mpf(mu), mp.mpf(delta)
     if _delta(mp, m, mp.zero) <= d:
         return 0.0
-    _, least = _close_in(mp, lambda e: mp.log(_delta(mp, m, e)) - mp.log(d))
+
+    def distance(e: Any) -> tuple[Any, Any]:  # noqa: ANN401
+        found, fall = _delta_and_fall(mp, m, e)
+        return mp.log(found) - mp.log(d), -fall / found if found else mp.zero
+
+    tail = mp.sqrt(-2 * mp.log(d))
+    _, least = _close_in(mp, distance, m * (m / 2 + tail))
     return _up(mp, least)
 
 
@@ -133,7 +148,14 @@ def mu_lower(epsilon: float, delta: float) -> float:
     _check_delta(delta)
     mp = context(get_ident())
     e, d = mp.mpf(epsilon), mp.mpf(delta)
-    greatest, _ = _close_in(mp, lambda m: mp.log(d) - mp.log(_delta(mp, m, e)))
+
+    def distance(m: Any) -> tuple[Any, Any]:  # noqa: ANN401
+        found = _delta(mp, m, e)
+        rising = mp.npdf(m / 2 - e / m)
+        return mp.log(d) - mp.log(found), -rising / found if found else mp.zero
+
+    tail = mp.sqrt(-2 * mp.log(d))
+    greatest, _ = _close_in(mp, distance, mp.sqrt(tail**2 + 2 * e) - tail)
     return _down(mp, greatest)
 
 
