@@ -56,8 +56,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     def turn(item: pytest.Item) -> int:
         needs = set(getattr(item, "fixturenames", ()))
         case = getattr(item, "callspec", None)
-        if "placed" in needs and case is not None and case.params["placed"] == "spark":
-            needs.add("spark")
+        if case is not None:
+            # A case of Spark asks for it only when it runs.
+            needs |= {
+                "spark"
+                for each in case.params.values()
+                if isinstance(each, str) and each == "spark"
+            }
         return 0 if "story" in needs else 1 if "spark" in needs else 2
 
     items.sort(key=turn)
