@@ -34,15 +34,12 @@ def context(_thread: int, digits: int = _DIGITS) -> Any:  # noqa: ANN401  mpmath
     return context
 
 
-def _delta(mp: Any, mu: Any, epsilon: Any) -> Any:  # noqa: ANN401
-    return _delta_and_fall(mp, mu, epsilon)[0] if mu else mp.zero
-
-
-def _delta_and_fall(mp: Any, mu: Any, epsilon: Any) -> tuple[Any, Any]:  # noqa: ANN401
+def _delta(mp: Any, mu: Any, epsilon: Any) -> tuple[Any, Any]:  # noqa: ANN401
     """Return δ, and by how much it falls with ε: by its second term."""
-    low, high = mu / 2 - epsilon / mu, -mu / 2 - epsilon / mu
-    fall = mp.exp(epsilon) * mp.ncdf(high)
-    return max(mp.zero, mp.ncdf(low) - fall), fall
+    if mu == 0:
+        return mp.zero, mp.zero
+    fall = mp.exp(epsilon) * mp.ncdf(-mu / 2 - epsilon / mu)
+    return max(mp.zero, mp.ncdf(mu / 2 - epsilon / mu) - fall), fall
 
 
 def _up(mp: Any, value: Any) -> float:  # noqa: ANN401
@@ -59,30 +56,23 @@ def _down(mp: Any, value: Any) -> float:  # noqa: ANN401
 def _close_in(
     mp: Any,  # noqa: ANN401
     distance: Callable[[Any], tuple[Any, Any]],
-    near: Any,  # noqa: ANN401
+    point: Any,  # noqa: ANN401
 ) -> tuple[Any, Any]:
     """Bracket the point up to which a distance is positive, to 20 digits.
 
     A distance comes with its slope, and both ends are points whose distance was worked out: where
-    Newton's steps lead is a matter of time alone.  The first end is near, and a step that hardly
-    moves goes a little beyond, for the other end; one that leads nowhere is replaced by a factor
-    of two, or by half of the way.
+    Newton's steps lead is a matter of time alone.  The first is a point near by, and each goes a
+    little beyond, so that the other end is found too; one that leads nowhere is replaced by a
+    factor of two, or by half of the way.
     """
-    tiny = mp.mpf(10) ** -20
-    low, high, point = mp.zero, mp.inf, near
+    low, high, tiny = mp.zero, mp.inf, mp.mpf(10) ** -20
     while mp.isinf(high) or high - low > high * tiny:
         value, slope = distance(point)
-        if value > 0:
-            low = point
-        else:
-            high = point
+        low, high = (point, high) if value > 0 else (low, point)
         guess = point - value / slope if slope else mp.nan
-        if abs(guess - point) <= point * mp.mpf(10) ** -12:
-            guess += guess * tiny / (4 if value > 0 else -4)
-        if low < guess < min(high, 4 * point):
-            point = guess
-        else:
-            point = 2 * low if mp.isinf(high) else (low + high) / 2
+        guess += guess * tiny / (4 if value > 0 else -4)
+        halfway = 2 * low if mp.isinf(high) else (low + high) / 2
+        point = guess if low < guess < min(high, 4 * point) else halfway
     return low, high
 
 
@@ -94,7 +84,7 @@ def delta_upper(mu: float, epsilon: float) -> float:
     0.126936737507
     """
     mp = context(get_ident())
-    return min(1.0, _up(mp, _delta(mp, mp.mpf(mu), mp.mpf(epsilon))))
+    return min(1.0, _up(mp, _delta(mp, mp.mpf(mu), mp.mpf(epsilon))[0]))
 
 
 @lru_cache(maxsize=4096)
@@ -125,15 +115,14 @@ def epsilon_upper(mu: float, delta: float) -> float:
         raise BudgetError("mu must be at least 0", got=mu)
     mp = context(get_ident())
     m, d = mp.mpf(mu), mp.mpf(delta)
-    if _delta(mp, m, mp.zero) <= d:
+    if _delta(mp, m, mp.zero)[0] <= d:
         return 0.0
 
     def distance(e: Any) -> tuple[Any, Any]:  # noqa: ANN401
-        found, fall = _delta_and_fall(mp, m, e)
+        found, fall = _delta(mp, m, e)
         return mp.log(found) - mp.log(d), -fall / found if found else mp.zero
 
-    tail = mp.sqrt(-2 * mp.log(d))
-    _, least = _close_in(mp, distance, m * (m / 2 + tail))
+    _, least = _close_in(mp, distance, m * (m / 2 + mp.sqrt(-2 * mp.log(d))))
     return _up(mp, least)
 
 
@@ -150,9 +139,8 @@ def mu_lower(epsilon: float, delta: float) -> float:
     e, d = mp.mpf(epsilon), mp.mpf(delta)
 
     def distance(m: Any) -> tuple[Any, Any]:  # noqa: ANN401
-        found = _delta(mp, m, e)
-        rising = mp.npdf(m / 2 - e / m)
-        return mp.log(d) - mp.log(found), -rising / found if found else mp.zero
+        found, rise = _delta(mp, m, e)[0], mp.npdf(m / 2 - e / m)
+        return mp.log(d) - mp.log(found), -rise / found if found else mp.zero
 
     tail = mp.sqrt(-2 * mp.log(d))
     greatest, _ = _close_in(mp, distance, mp.sqrt(tail**2 + 2 * e) - tail)
