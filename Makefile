@@ -35,13 +35,15 @@ demo: install ## from a private table to its evaluation, on a simulated city, in
 
 test: install .databases/.installed ## all checks and tests
 	scripts/system chromedriver chromium chromium-driver
-	@$(MAKE) --no-print-directory --jobs 3 lint docs tests
-
-tests: # while types are checked and the docs are made
-	rm -f .raises
-	$(BIN)/python -m pytest -p tests.raises --numprocesses 2 --dist worksteal --durations=10
-	.databases/bin/python -m pytest -p tests.raises --quiet tests/engine/test_databases.py
+	@rm -f .raises
+	@$(MAKE) --no-print-directory --jobs 4 lint docs databases tests
 	$(BIN)/python tests/raises.py
+
+tests: # while types are checked, the docs are made and databases are tried
+	$(BIN)/python -m pytest -p tests.raises --numprocesses 2 --dist worksteal --durations=10
+
+databases:
+	.databases/bin/python -m pytest -p tests.raises --quiet tests/engine/test_databases.py
 
 audit: install ## all tests, tried hard: 500 pairs in all containers, 152 on Spark, killed clusters, all small worlds, 200 kills, 10,000 bad inputs
 	UNDERSTUDY_AUDIT=1 $(BIN)/python -m pytest -q --numprocesses 2 --dist worksteal --durations=10 tests
@@ -65,4 +67,4 @@ docs: install ## the docs site, in site/ (warnings are errors)
 bench-%: install
 	$(BIN)/python benchmarks/$(subst -,_,$*).py
 
-.PHONY: help install demo test tests audit zoo mutants lint docs
+.PHONY: help install demo test tests databases audit zoo mutants lint docs

@@ -94,7 +94,7 @@ def mbi(name: str) -> dict[str, Any]:
     def note(marginals: object) -> None:
         # What the loss costs to look at is not the peer's time.
         nonlocal spent
-        jax.block_until_ready(marginals)  # type: ignore[no-untyped-call]
+        jax.block_until_ready(marginals)
         begun_here = time.perf_counter()
         value = float(loss(marginals))
         curve.append((begun_here - begun - spent, value))

@@ -77,8 +77,9 @@ def pytest_load_initial_conftests() -> None:
 
 def pytest_unconfigure() -> None:
     """Add what this process reached to the record."""
-    with RECORD.open("a", encoding="utf-8") as record:
-        record.write("".join(f"{line}\n" for line in sorted(REACHED)))
+    # At once: several processes write to it.
+    with RECORD.open("ab", buffering=0) as record:
+        record.write("".join(f"{line}\n" for line in sorted(REACHED)).encode())
 
 
 def main() -> int:

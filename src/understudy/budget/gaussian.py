@@ -34,11 +34,12 @@ def context(_thread: int, digits: int = _DIGITS) -> Any:  # noqa: ANN401  mpmath
     return context
 
 
-def _delta(mp: Any, mu: Any, epsilon: Any) -> Any:  # noqa: ANN401
+def _delta(mp: Any, mu: Any, epsilon: Any) -> tuple[Any, Any]:  # noqa: ANN401
+    """Return δ, and by how much it falls with ε: by its second term."""
     if mu == 0:
-        return mp.zero
-    low, high = mu / 2 - epsilon / mu, -mu / 2 - epsilon / mu
-    return max(mp.zero, mp.ncdf(low) - mp.exp(epsilon) * mp.ncdf(high))
+        return mp.zero, mp.zero
+    fall = mp.exp(epsilon) * mp.ncdf(-mu / 2 - epsilon / mu)
+    return max(mp.zero, mp.ncdf(mu / 2 - epsilon / mu) - fall), fall
 
 
 def _up(mp: Any, value: Any) -> float:  # noqa: ANN401
@@ -52,28 +53,26 @@ def _down(mp: Any, value: Any) -> float:  # noqa: ANN401
     return near if mp.mpf(near) <= value else math.nextafter(near, -math.inf)
 
 
-def _close_in(mp: Any, distance: Callable[[Any], Any]) -> tuple[Any, Any]:  # noqa: ANN401
+def _close_in(
+    mp: Any,  # noqa: ANN401
+    distance: Callable[[Any], tuple[Any, Any]],
+    point: Any,  # noqa: ANN401
+) -> tuple[Any, Any]:
     """Bracket the point up to which a distance is positive, to 20 digits.
 
-    Its power of two is found first; then ends are cut by secants, an end that stayed twice with
-    half of its distance; where a secant leads nowhere, in halves.
+    A distance comes with its slope, and both ends are points whose distance was worked out: where
+    Newton's steps lead is a matter of time alone.  The first is a point near by, and each goes a
+    little beyond, so that the other end is found too; one that leads nowhere is replaced by a
+    factor of two, or by half of the way.
     """
-    low = high = mp.one
-    while distance(high) > 0:
-        low, high = high, 2 * high
-    while distance(low) <= 0:
-        low, high = low / 2, low
-    above, below, stayed = distance(low), distance(high), 0
-    while high - low > high * mp.mpf(10) ** -20:
-        cut = (low * below - high * above) / (below - above)
-        middle = cut if low < cut < high else (low + high) / 2
-        value = distance(middle)
-        if value > 0:
-            low, above = middle, value
-            below, stayed = (below / 2 if stayed > 0 else below), 1
-        else:
-            high, below = middle, value
-            above, stayed = (above / 2 if stayed < 0 else above), -1
+    low, high, tiny = mp.zero, mp.inf, mp.mpf(10) ** -20
+    while mp.isinf(high) or high - low > high * tiny:
+        value, slope = distance(point)
+        low, high = (point, high) if value > 0 else (low, point)
+        guess = point - value / slope if slope else mp.nan
+        guess += guess * tiny / (4 if value > 0 else -4)
+        halfway = 2 * low if mp.isinf(high) else (low + high) / 2
+        point = guess if low < guess < min(high, 4 * point) else halfway
     return low, high
 
 
@@ -85,7 +84,7 @@ def delta_upper(mu: float, epsilon: float) -> float:
     0.126936737507
     """
     mp = context(get_ident())
-    return min(1.0, _up(mp, _delta(mp, mp.mpf(mu), mp.mpf(epsilon))))
+    return min(1.0, _up(mp, _delta(mp, mp.mpf(mu), mp.mpf(epsilon))[0]))
 
 
 @lru_cache(maxsize=4096)
@@ -116,9 +115,14 @@ def epsilon_upper(mu: float, delta: float) -> float:
         raise BudgetError("mu must be at least 0", got=mu)
     mp = context(get_ident())
     m, d = mp.mpf(mu), mp.mpf(delta)
-    if _delta(mp, m, mp.zero) <= d:
+    if _delta(mp, m, mp.zero)[0] <= d:
         return 0.0
-    _, least = _close_in(mp, lambda e: mp.log(_delta(mp, m, e)) - mp.log(d))
+
+    def distance(e: Any) -> tuple[Any, Any]:  # noqa: ANN401
+        found, fall = _delta(mp, m, e)
+        return mp.log(found) - mp.log(d), -fall / found if found else mp.zero
+
+    _, least = _close_in(mp, distance, m * (m / 2 + mp.sqrt(-2 * mp.log(d))))
     return _up(mp, least)
 
 
@@ -133,7 +137,13 @@ def mu_lower(epsilon: float, delta: float) -> float:
     _check_delta(delta)
     mp = context(get_ident())
     e, d = mp.mpf(epsilon), mp.mpf(delta)
-    greatest, _ = _close_in(mp, lambda m: mp.log(d) - mp.log(_delta(mp, m, e)))
+
+    def distance(m: Any) -> tuple[Any, Any]:  # noqa: ANN401
+        found, rise = _delta(mp, m, e)[0], mp.npdf(m / 2 - e / m)
+        return mp.log(d) - mp.log(found), -rise / found if found else mp.zero
+
+    tail = mp.sqrt(-2 * mp.log(d))
+    greatest, _ = _close_in(mp, distance, mp.sqrt(tail**2 + 2 * e) - tail)
     return _down(mp, greatest)
 
 

@@ -84,7 +84,7 @@ def _in_a_notebook() -> Callable[[str, float], None] | None:
         return None
     from IPython.display import display  # noqa: PLC0415  imported already, by the notebook
 
-    handle: Any = display(_drawn("starting", 0), raw=True, display_id=True)  # type: ignore[no-untyped-call]
+    handle: Any = display(_drawn("starting", 0), raw=True, display_id=True)
     return lambda stage, done: handle.update(_drawn(stage, done), raw=True)
 
 
