@@ -39,7 +39,9 @@ def model() -> Model:
     return Model(tree, tables)
 
 
-def made(*, rows: int = 4000, people: int | None = 300, modelled: bool = True) -> us.Release:
+def made(
+    *, rows: int = 4000, people: int | None = 300, modelled: bool = True, by_person: bool = False
+) -> us.Release:
     rng = np.random.default_rng(2)
     drawn = model().sample(rows, rng)
     # Three of four of the merged ones are green.
@@ -50,6 +52,7 @@ def made(*, rows: int = 4000, people: int | None = 300, modelled: bool = True) -
             batches=Batches.held({**drawn, "colour": colour}, given),
             measurements=(Measurement(clique=("hour",), values=np.ones(4), scale=1.0),),
             model=model() if modelled else None,
+            by_person=by_person,
             merged=MERGED if modelled else {},
         ),
         schema=SCHEMA,

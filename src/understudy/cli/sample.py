@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> None:
         with new_file(out) as partial, closing(DuckDB()) as engine:
             engine.write(rows, partial, types=sql_types(release.schema))
     count = len(next(iter(rows.values())))
-    whence = "its model" if release.model is not None else "its people"
+    whence = "its people" if release.model is None or release.is_by_person else "its model"
     facts = {"rows": count, "file": str(out), "drawn_from": whence}
     what = f"{count:,} rows"
     if options.people is not None:

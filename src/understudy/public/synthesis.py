@@ -37,6 +37,8 @@ class Synthesis:
     documents: Mapping[str, Any] = field(default_factory=dict)
     """Further files of the release, by name, as plain data."""
     model: Model | None = None
-    """The model that the rows were drawn from, where more rows can be drawn from it."""
+    """The model that the rows were drawn from."""
+    by_person: bool = False
+    """Whether rows were drawn person by person; the model alone can draw rows of nobody."""
     merged: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
     """The merged code of each code, for columns that the model has merged codes of."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from understudy.budget import Charge, epsilon_of, failure_of, resolve
 from understudy.release.constraints import constraint_facts
+from understudy.release.contents import BY_PERSON
 from understudy.release.guarantee import guarantee
 from understudy.release.known import totals_of, with_first_rows, with_known_people, with_known_rows
 from understudy.release.known_facts import known_facts
@@ -69,6 +70,7 @@ def build(
         "what": "synthetic rows made by Understudy; none of them is anybody's",
         "table": schema.name,
         "rows": batches.rows,
+        **({"drawn": BY_PERSON} if synthesis.by_person else {}),
         **({"people": people} if two_tables else {}),
         "guarantee": guarantee(promised or budget, unit=person, bounding=bounding),
         "mechanism": {**mechanism, **synthesis.details},

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from understudy.release.rows import Decoded
     from understudy.schema import Array, Schema
 
+BY_PERSON = "person by person"
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contents:
@@ -33,13 +35,18 @@ class Contents:
     measurements: tuple[Measurement, ...]
     manifest: dict[str, Any]
     model: Model | None = None
-    """What the rows were drawn from; None where they come from something else."""
+    """What rows can be drawn from; None where they come from something else."""
     merged: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
     """The compressed domain: each code's number in the model, for columns with merged codes."""
     documents: Mapping[str, Any] = field(default_factory=dict)
     """What else the mechanism tells, by name, as plain data: such as the kinds of people."""
     accuracy: Accuracy | None = None
     """Noisy distances from the private table, where they were paid for and stand beside it."""
+
+    @property
+    def is_by_person(self) -> bool:
+        """Whether rows were drawn person by person; the model alone can draw rows of nobody."""
+        return self.manifest.get("drawn") == BY_PERSON
 
     def __len__(self) -> int:
         """Count the synthetic rows."""

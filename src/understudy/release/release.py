@@ -223,18 +223,21 @@ class Release(Contents):
         """Draw tables as they would come out if all were measured again, at no privacy cost.
 
         Each is a pandas DataFrame, by default with as many rows as the release has.  An analysis
-        that is run on every one has an interval: `understudy.combine` computes it.
+        that is run on every one has an interval: `understudy.combine` computes it.  Where rows
+        were drawn person by person, as by `Lives`, replicates are for analyses of rows: they have
+        no ids of people.
         """
         if count < 1:
             raise UsageError("at least one replicate must be drawn", got=count)
         self._check_seed(seed)
-        rng = np.random.default_rng(seed)
+        rng, alone = np.random.default_rng(seed), self.is_by_person
         amount = Amount(rows=len(self) if rows is None else rows, people=None)
-        what = "release.replicates()"
-        return (
-            self.as_frame(sampled(each, amount, where={}, rng=rng), what=what, instead="estimate")
+        drawn = (
+            sampled(each, amount, where={}, rng=rng, alone=alone)
             for each in replicas(self, count, rng)
         )
+        what = "release.replicates()"
+        return (self.as_frame(each, what=what, instead="estimate") for each in drawn)
 
     @staticmethod
     def _check_seed(seed: int | None) -> None:

@@ -1,15 +1,18 @@
 """Replicates: tables as they would come out if everything were measured again.
 
 A parametric bootstrap of what was measured.  The release's model is taken for the truth: each
-answer is what the model says plus new noise of the same scale, a model is fitted to these answers,
-and rows are drawn from it.  An analysis that is run on every replicate varies as much as noise, fit
-and sampling make it vary; `combine` turns that into intervals.  What no replicate can show is what
-the model leaves out: correlations that were not measured.  Everything used is public, so it costs
-nothing.
+answer is what the model says, with as much bias of contribution bounding as may remain, plus new
+noise of the same scale; a model is fitted to these answers, and rows are drawn from it.  An
+analysis that is run on every replicate varies as much as bias, noise, fit and sampling make it
+vary; `combine` turns that into intervals.  What no replicate can show is what the model leaves out:
+correlations that were not measured.  Everything used is public, so it costs nothing.
+
+Where rows were drawn person by person, replicates are rows of nobody: the model knows no people.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -20,7 +23,7 @@ from understudy.errors import UsageError
 from understudy.graph import Zeros, estimate, totals
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -42,6 +45,8 @@ class Replica:
     model: Model
     asked: tuple[Measurement, ...]
     """The measurements over the model's cells; their values are what the model says."""
+    tables: tuple[Floats, ...]
+    """What the model says of each one's clique, on the scale of its answers."""
     rows: float
     rows_error: float
     laplace: bool
@@ -53,7 +58,7 @@ class Replica:
             raise UsageError(
                 "this release has no model to fit again",
                 got=f"the mechanism {release.manifest['mechanism']['name']}",
-                hint="replicates need rows drawn from a model, such as by Pairs, MST or AIM; "
+                hint="replicates need rows drawn from a model, such as by Pairs, Lives or AIM; "
                 "release.estimate gives intervals of what was measured",
             )
         model, rows = release.model, max(1.0, release.model.total)
@@ -61,27 +66,28 @@ class Replica:
         over = [r for r in (_over_model(m, release) for m in counted) if r is not None]
         read = totals(model.tree.domain, [m for m in over if m.group is not None])
         factors = {g: max(DROWNED, found / rows) for g, found in read.items()}
-        tables = model.marginals({m.clique for m in over})
-        asked = []
-        for m in over:
-            table, factor = tables[m.clique].reshape(-1), factors.get(m.group, 1.0)
-            said = table if m.rows is None else m.matrix(table.size).forward(table)
-            asked.append(replace(m, values=factor * said))
+        every = model.marginals({m.clique for m in over})
+        tables = [factors.get(m.group, 1.0) * every[m.clique] for m in over]
         crowd = release.manifest["mechanism"].get("crowd", {})
         return cls(
             model=model,
-            asked=tuple(asked),
+            asked=tuple(
+                replace(m, values=_said(m, table)) for m, table in zip(over, tables, strict=True)
+            ),
+            tables=tuple(tables),
             rows=rows,
             rows_error=float(crowd.get("rows_standard_error", 0.0)),
             laplace=release.manifest["guarantee"]["delta"] == 0,
         )
 
     def fitted(self, rng: np.random.Generator) -> Model:
-        """Fit a model to answers with new noise."""
-        noise = rng.laplace if self.laplace else rng.normal
-        answers = [
-            replace(m, values=m.values + noise(0.0, m.scale, len(m.values))) for m in self.asked
-        ]
+        """Fit a model to answers with new noise, and with what remains of bounding's bias."""
+        noise, sizes = (rng.laplace if self.laplace else rng.normal), self.model.tree.domain.sizes
+        biases = {name: rng.normal(size=size) for name, size in sizes.items()}
+        answers = []
+        for m, table in zip(self.asked, self.tables, strict=True):
+            said = _said(m, _biased(table, m, biases)) if m.bias else m.values
+            answers.append(replace(m, values=said + noise(0.0, m.scale, len(said))))
         total = self.rows + (rng.normal(0.0, self.rows_error) if self.rows_error else 0.0)
         return estimate(
             self.model.tree.domain,
@@ -100,6 +106,23 @@ def replicas(release: Contents, count: int, rng: np.random.Generator) -> Iterato
     """Return releases whose models were fitted to new noise, one after the other."""
     replica = Replica.of(release)
     return (replace(release, model=replica.fitted(rng)) for _ in range(count))
+
+
+def _said(m: Measurement, table: Floats) -> Floats:
+    """Return a measurement's answers, given its clique's table."""
+    cells = table.reshape(-1)
+    return cells if m.rows is None else m.matrix(cells.size).forward(cells)
+
+
+def _biased(table: Floats, m: Measurement, biases: Mapping[str, Floats]) -> Floats:
+    """Return a table of which bounding left more of some codes than of others.
+
+    Each code has as much more or less, in units of the measurement's bias, wherever it is counted.
+    """
+    more = np.zeros_like(table)
+    for axis, name in enumerate(m.clique):
+        more += np.expand_dims(biases[name], [a for a in range(table.ndim) if a != axis])
+    return table * np.maximum(0.0, 1 + m.bias / math.sqrt(table.ndim) * more)
 
 
 def _over_model(m: Measurement, release: Contents) -> Measurement | None:

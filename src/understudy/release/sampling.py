@@ -1,8 +1,9 @@
 """More rows or people of a release, at no privacy cost: everything used is public already.
 
-Where the release has a model, new rows are drawn from it independently; merged codes, values within
-a bin, and the number of rows per person follow the released rows.  Where it has none, released
-people are resampled, each with all of their rows, in the declared order.
+Where rows were drawn from a model, new ones are drawn from it independently; merged codes, values
+within a bin, and the number of rows per person follow the released rows.  Where they were drawn
+person by person, or have no model, released people are resampled, each with all of their rows, in
+the declared order.
 """
 
 from __future__ import annotations
@@ -67,17 +68,26 @@ class Amount:
 
 
 def sampled(
-    release: Contents, amount: Amount, *, where: Mapping[str, object], rng: np.random.Generator
+    release: Contents,
+    amount: Amount,
+    *,
+    where: Mapping[str, object],
+    rng: np.random.Generator,
+    alone: bool = False,
 ) -> dict[str, Array]:
-    """Draw rows or people like a release's that all have the wanted values."""
+    """Draw rows or people like a release's that all have the wanted values.
+
+    Rows drawn ``alone`` are drawn from the model, and are nobody's.
+    """
     if amount.people is not None:
         _check_own(release, where)
     if not len(release):
         raise UsageError("cannot draw rows from a release that has none")
     wanted = wanted_codes(release.schema, where)
-    unit = ResolvedUnit.of(*release.ids)
+    ids = () if alone else release.ids
+    unit = ResolvedUnit.of(*ids)
     known = PublicTable.read(release.columns, schema=release.schema.released(), unit=unit)
-    if release.model is None:
+    if release.model is None or (release.is_by_person and not alone):
         codes, people = _again(known, amount, wanted, rng)
     else:
         people = _dealt(known, amount, rng)
@@ -85,11 +95,14 @@ def sampled(
         codes = _drawn(release.model, known, rows, merged=release.merged, wanted=wanted, rng=rng)
     schema = _wanting(release.schema, wanted)
     named = {name: _mask(release.schema, name, given) for name, given in where.items()}
-    totals = totals_of(release.schema, unit, known_of(release.manifest), two_tables=True)
+    person = ResolvedUnit.of(*release.ids)
+    totals = totals_of(release.schema, person, known_of(release.manifest), two_tables=True)
     totals = replace(totals.sampled(named), schema=schema)
+    if alone:
+        totals = replace(totals, people=())
     codes = schema.keeper.kept(codes, rng)
-    batches = Batches.held(codes, people if release.ids else None)
-    lines = lines_of(batches, schema) if release.ids and schema.own else None
+    batches = Batches.held(codes, people if ids else None)
+    lines = lines_of(batches, schema) if ids and schema.own else None
     rows_stay = amount.rows is not None
     batches, lines = with_known_people(batches, lines, totals, rng, rows_stay=rows_stay)
     batches = with_unique(batches, lines, schema, rng)

@@ -125,7 +125,9 @@ class Lives(Pairs):
                 "people": told.persons.to_dict(),
                 "habits": told.habits.to_dict(),
             },
-            # No model: more rows are those of released people, each with all of theirs.
+            model=model,
+            by_person=True,
+            merged={s.column: s.merge.codes for s in of_rows.supports},
         )
 
     def _ask(self, door: Door, rows: Pairs, public: PublicTable | None, progress: Progress) -> Told:
