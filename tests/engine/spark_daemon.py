@@ -18,4 +18,4 @@ for path in list(sys.path_importer_cache):
 if __name__ == "__main__":
     from pyspark.daemon import manager
 
-    manager()
+    manager()  # type: ignore[no-untyped-call]
