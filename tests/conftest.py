@@ -104,10 +104,13 @@ def spark() -> Iterator[Any]:
         # Spark remembers much of the last thousand queries.
         "spark.driver.memory": "3g",
     }
-    builder = SparkSession.builder.master("local[2]")
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    session = builder.getOrCreate()
+    if not THOROUGH:
+        settings["spark.python.daemon.module"] = "tests.engine.spark_daemon"
+    builder = SparkSession.builder.master("local[2]").config(map=dict(settings))
+    with pytest.MonkeyPatch.context() as environment:
+        # Workers look for modules where Java was told to as it started.
+        environment.setenv("PYTHONPATH", str(Path(__file__).parents[1]), prepend=os.pathsep)
+        session = builder.getOrCreate()
     yield session
     session.stop()
 

@@ -23,10 +23,14 @@ def codes(data: object, declared: us.Schema, unit: us.Unit) -> list[tuple[Any, .
         return sorted(zip(*(column.tolist() for column in found.values()), strict=True))
 
 
+def all_columns(declared: us.Schema) -> Measure:
+    queries = tuple(Query(clique=(name,), scale=2.0) for name in declared.domain)
+    return Measure(queries=queries, bounding=us.Norm(), price=1.0)
+
+
 def weighed(data: object, declared: us.Schema) -> list[int]:
     """Count all columns with people weighed by the question."""
-    queries = tuple(Query(clique=(name,), scale=2.0) for name in declared.domain)
-    question = Measure(queries=queries, bounding=us.Norm(), price=1.0)
+    question = all_columns(declared)
     with closing(engine_for(data)) as engine:
         read = PrivateTable(engine, data, schema=declared, unit=us.Unit("id"), key=KEY)
         return [int(n) for n in exact(question, read)]

@@ -94,13 +94,13 @@ def test_a_table_gives_the_same_counts_in_every_form_and_order(
 ) -> None:
     declared, make = FORMS[form]
     assert counted(make(ROWS, tmp_path), declared, Unit("id")) == expected
-    if form in one_in(4, FORMS):
+    if form in one_in(8, FORMS):
         shuffled: Rows = random.Random(form).sample(ROWS, len(ROWS))  # noqa: S311
         assert counted(make(shuffled, tmp_path), declared, Unit("id")) == expected
 
 
 @pytest.mark.parametrize("unit", [Unit("id", "flag"), Unit("id", "when:week"), Unit("colour")])
-@pytest.mark.parametrize("form", few(["parquet", "pandas", "polars", "lists"], usual=2))
+@pytest.mark.parametrize("form", few(["pandas", "parquet", "polars", "lists"], usual=1))
 def test_a_unit_is_the_same_in_every_form(form: str, unit: Unit, tmp_path: Path) -> None:
     declared, make = FORMS["csv"]
     expected = counted(make(ROWS, tmp_path), declared, unit)
@@ -174,7 +174,7 @@ def test_a_cell_of_many_megabytes_is_a_cell(tmp_path: Path) -> None:
 # Who is who
 
 
-@pytest.mark.parametrize("odd", ["odd", "1.5", "", " ", "-0", "1e3", "∞"])
+@pytest.mark.parametrize("odd", few(["odd", " ", "1.5", "1e3", "", "-0", "∞"], usual=4))
 def test_one_odd_id_changes_nobody(odd: str, tmp_path: Path) -> None:
     plain = [1, 2, 2, 3, 10, 2**53, 2**53 + 1]
     with_odd = 7 if odd.strip() else 6
@@ -274,8 +274,8 @@ def test_cells_of_any_object_are_read_on_their_own() -> None:
         np.array([b"1", b"2"]),
         np.array(["1", "2"], dtype=np.dtypes.StringDType()),
         np.array([[1], [2]]).T[0],
-        *(np.array([5, 0, -(2**63)]).view(f"M8[{u}]") for u in UNITS),
-        *(np.array([5 * n, 0, -(2**63)]).view(f"M8[{u}]") for u, n in FINER.items()),
+        *(np.array([5, 0, -(2**63)]).view(f"M8[{u}]") for u in one_in(3, UNITS)),
+        *(np.array([5 * FINER[u], 0, -(2**63)]).view(f"M8[{u}]") for u in one_in(3, FINER)),
         np.array([5, 0, -(2**63)]).view("M8[25s]"),
         np.array([5, 0]).astype(">M8[D]"),
         pd.Categorical(["1", "2"]),
@@ -301,13 +301,15 @@ def test_moments_beyond_every_calendar_are_read() -> None:
             },
         }
     )
-    for table in (
+    tables = (
         *({"w": ends.view(f"M8[{u}]")} for u in ("s", "ms", "us", "ns", "Y", "D", "as")),
         pa.table({"w": pa.array([2**31 - 1, -(2**31), 10**8, 0], pa.int32()).cast(pa.date32())}),
         *(pa.table({"w": pa.array(ends, pa.timestamp(u))}) for u in ("s", "ms", "us", "ns")),
         *(pa.table({"w": pa.array(ends, pa.timestamp(u, "UTC"))}) for u in ("us", "ns")),
-    ):
-        for unit in (Unit.each_row(), Unit("year", "week", "month", nulls="one")):
+    )
+    units = (Unit.each_row(), Unit("year", "week", "month", nulls="one"))
+    for i, table in enumerate(tables):
+        for unit in few((units[i % 2], units[i % 2 - 1]), usual=1):
             with closing(DuckDB()) as engine:
                 private = PrivateTable(engine, table, schema=declared, unit=unit, key="k")
                 found = dict(marginals(private, [(p,) for p in parts], private.bounded(Weights(9))))

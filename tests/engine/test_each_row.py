@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tests.audit.effort import effort, few
+from tests.audit.effort import THOROUGH, effort, few
 from tests.engine.by_place import after_weighing, counted_by_place, unstable, weigh_by_place
 from tests.vault.normed import ASKED, EXTREME, OVERLAPPING, normed, sets, slowly
 from tests.vault.worlds import DOMAIN, KEY, SCHEMA, domain, merge, obvious
@@ -115,12 +115,14 @@ def test_all_questions_of_rows_that_are_people_are_answered_as_the_obvious_versi
         for question in QUESTIONS
     ]
     assert asked_of(table(ROWS), QUESTIONS) == expected
-    some = effort(2, 1)
+    some = effort(5, 1)
     assert asked_of(table(ROWS[::-1]), QUESTIONS[::some]) == expected[::some]
     # In several parts, and so in an order of Spark's own.
     parts = spark.createDataFrame(table(ROWS)).repartition(3)
-    every = effort(5, 1)
-    assert asked_of(parts, QUESTIONS[::every]) == expected[::every]
+    asked = range(len(QUESTIONS)) if THOROUGH else (10, 15, 27, 31)
+    kinds = {type(QUESTIONS[i]) for i in asked}
+    assert kinds >= {Measure, Distances, UnitMode, UnitCounts}
+    assert asked_of(parts, [QUESTIONS[i] for i in asked]) == [expected[i] for i in asked]
 
 
 def test_rows_of_different_weights_are_among_them() -> None:
@@ -145,12 +147,13 @@ def test_rows_that_are_worked_out_again_in_another_order_keep_their_own_weights(
 
     with closing(engine_for(data)) as engine:
         read = PrivateTable(engine, data, schema=SCHEMA, unit=Unit.each_row(), key=KEY)
-        calm = replace(question, price=0.2)
-        assert exact(calm, read).tolist() == slowly(PEOPLE, calm)
         known = set(context.getPersistentRDDs())
         weigh_by_place(question, read)
         safe |= set(context.getPersistentRDDs()) - known
-        assert counted_by_place(question, read) == expected
+        if THOROUGH:
+            calm = replace(question, price=0.2)
+            assert exact(calm, read).tolist() == slowly(PEOPLE, calm)
+            assert counted_by_place(question, read) == expected
         after_weighing(lost)
         assert exact(question, read).tolist() == expected
         assert counted_by_place(question, read) != expected

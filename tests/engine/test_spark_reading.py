@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from tests.audit.effort import few, one_in
+from tests.audit.effort import THOROUGH, few
 from tests.schema.encoders import SOURCE, by_sql
 from tests.schema.encoding.oracle import ASKED, BINARY, COLUMNS, LATE, LEAP, TEXTS
 from tests.schema.encoding.oracle import oracle as of_all
@@ -126,7 +126,11 @@ def read(engine: Engine, frame: Any) -> Codes:
     return [rows[i] for i in sorted(rows)]
 
 
-@pytest.mark.parametrize("declared", one_in(4, TYPES))
+UNCOMMON = ("decimal(38,20)", "interval minute to second", "array<int>")
+"""Types that no other test of Spark reads."""
+
+
+@pytest.mark.parametrize("declared", TYPES if THOROUGH else UNCOMMON)
 def test_a_cell_is_read_beside_a_missing_value_as_it_is_by_itself(
     spark: Any, engine: Engine, declared: str
 ) -> None:
@@ -135,7 +139,7 @@ def test_a_cell_is_read_beside_a_missing_value_as_it_is_by_itself(
     assert read(engine, beside) == oracle([*kept(values, declared), None])
 
 
-@pytest.mark.parametrize("declared", few(NEVER_MISSING, usual=2))
+@pytest.mark.parametrize("declared", few(NEVER_MISSING, usual=1))
 def test_a_cell_is_read_alike_where_none_may_be_missing(
     spark: Any, engine: Engine, declared: str
 ) -> None:
