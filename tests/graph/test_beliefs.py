@@ -17,7 +17,7 @@ from understudy.graph.beliefs import propagate
 
 
 @given(cases(), st.sampled_from([1.0, 1e8]))
-@tried(400)
+@tried(400, usual=50)
 def test_every_clique_has_the_marginal_of_the_joint_table(case: Case, total: float) -> None:
     tree, potentials = case
     before = potentials.flat.copy()

@@ -29,7 +29,7 @@ def asked(draw: st.DrawFn) -> tuple[Case, list[Clique]]:
 
 
 @given(asked(), st.sampled_from([1.0, 1e8]))
-@tried(300)
+@tried(300, usual=40)
 def test_any_columns_have_the_marginal_of_the_joint_table_in_the_order_asked(
     case: tuple[Case, list[Clique]], total: float
 ) -> None:

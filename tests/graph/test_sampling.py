@@ -111,7 +111,7 @@ def test_multinomial_rows_are_those_of_the_joint_table() -> None:
 @pytest.mark.parametrize("way", WAYS)
 def test_only_multinomial_counts_vary_as_those_of_rows_drawn_one_by_one(way: Way) -> None:
     """The variance of each clique's counts is n·p·(1 − p); of rounded ones, next to nothing."""
-    rows, times = 400, 2000
+    rows, times = 400, effort(1000, 2000)
     model, rng = modelled(random_case(DOMAIN, CHAIN, seed=6), total=1.0), np.random.default_rng(6)
     samples = [model.sample(rows, rng, way=way) for _ in range(times)]
     for clique in CHAIN:
@@ -119,7 +119,7 @@ def test_only_multinomial_counts_vary_as_those_of_rows_drawn_one_by_one(way: Way
         found = np.var([counted(DOMAIN, drawn, clique) for drawn in samples], axis=0)
         true = rows * share * (1 - share)
         if way == "multinomial":
-            # A variance from 2,000 draws is known to about √(2/2,000) of itself.
+            # A variance from so many draws is known to about √(2/times) of itself.
             assert np.abs(found / true - 1).max() < 6 * (2 / times) ** 0.5
         else:
             assert found.max() < 1 < true.max()

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import understudy as us
+from tests.audit.effort import few
 from tests.release.made import released
 from tests.session.sameness import same
 from understudy.errors import LedgerMismatchError, SchemaError
@@ -86,7 +87,7 @@ def people_of(rows: Any) -> Counter[tuple[str, str]]:
     return Counter(zip(rows["county"][first].tolist(), rows["sex"][first].tolist(), strict=True))
 
 
-@pytest.fixture(scope="module", params=["mst", "lives"])
+@pytest.fixture(scope="module", params=few(["mst", "lives"], usual=1))
 def release(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> us.Release:
     folder = tmp_path_factory.mktemp(request.param)
     return session(folder).run(request.param)

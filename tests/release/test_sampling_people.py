@@ -67,7 +67,7 @@ def in_order(life: Life) -> bool:
 
 
 @given(people=st.integers(0, 300), seed=st.integers(0, 2**32), women=st.booleans())
-@tried()
+@tried(usual=12)
 def test_as_many_whole_people_as_are_asked_for(people: int, seed: int, women: bool) -> None:
     where = {"sex": "F"} if women else None
     drawn = lives(LIVED.sample_columns(people=people, seed=seed, where=where))

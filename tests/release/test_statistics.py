@@ -11,6 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 import understudy as us
+from tests.audit.effort import THOROUGH, few
 from understudy.door import Measurement, Rows
 from understudy.errors import SchemaError, UsageError
 from understudy.public import Batches, Synthesis
@@ -216,9 +217,12 @@ def test_the_standard_error_is_that_of_the_linearised_statistic(name: str) -> No
     assert reach.max() < NORMAL * 1.05
 
 
-@pytest.mark.parametrize("name", list(ALL))
+@pytest.mark.parametrize("name", list(ALL) if THOROUGH else ["ratio", "quantile"])
 def test_intervals_hold_the_truth_95_times_in_100(name: str) -> None:
-    """Of 250 × 3 intervals or more, 95 % ± 0.8 %: errors a fifth too small would give 88 %."""
+    """Of 250 × 3 intervals or more, 95 % ± 0.8 %: errors a fifth too small would give 88 %.
+
+    A mean is a ratio, and shares and totals are sums: their errors are looked at above.
+    """
     rng = np.random.default_rng(7)
     truth = estimate(exact(), **ALL[name]).estimate
     hits = []
@@ -228,7 +232,7 @@ def test_intervals_hold_the_truth_95_times_in_100(name: str) -> None:
     assert 0.926 < np.mean(hits) < (0.99 if name == "quantile" else 0.974)
 
 
-@pytest.mark.parametrize("name", ["share", "mean", "ratio", "quantile"])
+@pytest.mark.parametrize("name", few(["ratio", "quantile", "share", "mean"], usual=2))
 def test_where_noise_drowns_the_rows_intervals_are_wide_and_not_wrong(name: str) -> None:
     """The noise of a group is about a third of its rows, or more than all of them."""
     rng = np.random.default_rng(8)
@@ -264,7 +268,7 @@ def test_laplace_noise_has_its_own_reach() -> None:
     assert np.allclose(found.standard_error, np.sqrt(2) * gauss.standard_error)
 
 
-@pytest.mark.parametrize("name", ["mean", "share", "quantile"])
+@pytest.mark.parametrize("name", few(["mean", "quantile", "share"], usual=2))
 def test_bias_that_goes_with_the_numbers_is_covered(name: str) -> None:
     """Bounding leaves too little of all large numbers at once: 200 × 3 intervals, 95 % ± 0.9 %."""
     rng = np.random.default_rng(9)

@@ -9,6 +9,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
+from tests.audit.effort import few
 from understudy.budget import Budget, Currency, Unit, resolve
 from understudy.door import Candidate, Door
 from understudy.public import Accuracy, Distance
@@ -107,7 +108,7 @@ def test_without_noise_they_are_those_of_a_slow_count(budget: Budget, each_row: 
     assert [d.distance for d in told.worst] == sorted(d.distance for d in told.pairs)[::-1]
 
 
-@pytest.mark.parametrize("budget", [GDP, PURE], ids=["gdp", "pure"])
+@pytest.mark.parametrize("budget", few([GDP, PURE], usual=1))
 def test_intervals_of_the_mean_hold_95_of_100_and_do_not_if_noise_is_twice_as_large(
     budget: Budget,
 ) -> None:

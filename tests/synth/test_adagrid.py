@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import understudy as us
+from tests.audit.effort import one_in
 from tests.session.sameness import same
 from tests.synth.crowds import door_to
 from tests.synth.rides import (
@@ -50,9 +51,9 @@ from understudy.vault import PrivateDoor, PrivateTable
 # End to end
 
 
-@pytest.mark.parametrize("public", [None, PUBLIC], ids=["alone", "with public data"])
 @pytest.mark.parametrize(
-    "bounding", [us.Weights(15), us.Sample(15), us.Norm()], ids=lambda b: b.kind
+    ("public", "bounding"),
+    one_in(2, product([None, PUBLIC], [us.Weights(15), us.Sample(15), us.Norm()])),
 )
 def test_a_run_spends_its_budget_stays_in_the_schema_and_asks_with_norm_one(
     tmp_path: Path, bounding: Any, public: Any

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import understudy as us
+from tests.audit.effort import few, one_in
 from tests.public.whole import Made
 from tests.synth import rides, town
 from tests.synth.planted import (
@@ -61,7 +62,7 @@ def asked_of(table: Table, mechanism: us.MST | None = None, **other: Any) -> lis
 # With almost no noise
 
 
-@pytest.mark.parametrize("delta", [1e-6, 0], ids=["gdp", "pure"])
+@pytest.mark.parametrize("delta", few([1e-6, 0], usual=1))
 @pytest.mark.parametrize("name", TREES)
 def test_the_planted_tree_is_asked_and_nothing_else(name: str, delta: float) -> None:
     table = in_order(planted(TREES[name]), ORDER)
@@ -230,7 +231,7 @@ ALIKE = dict.fromkeys("abc", planted({"a": None})["a"])
 """Three columns that are one: any two pairs are as wrong as any others."""
 
 
-@pytest.mark.parametrize("favoured", [("a", "c"), ("b", "c"), ("a", "b")], ids=str)
+@pytest.mark.parametrize("favoured", one_in(2, [("a", "c"), ("b", "c"), ("a", "b")]), ids=str)
 def test_of_pairs_that_are_wrong_alike_those_of_more_weight_are_chosen(favoured: Clique) -> None:
     pairs = list(itertools.combinations("abc", 2))
     weights = tuple((pair[::-1], 1.0 if pair == favoured else 0.9) for pair in pairs)

@@ -14,7 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 import understudy as us
-from tests.audit.effort import few
+from tests.audit.effort import effort, few
 from tests.synth.planted import VAST, Heard, Table, listening, passes, planted, silent, sizes_of
 from understudy.budget import Currency
 from understudy.door import Candidate, Clique, Distances, Measure, MergedDoor, Select
@@ -25,8 +25,13 @@ from understudy.synth.measure.compression import Compressed
 from understudy.synth.measure.weighted_round import WeightedMarginal
 from understudy.synth.select.workload import candidates
 
-CHAIN = {"a": None, "b": "a", "c": "b", "d": "c", "e": "d"}
-PAIRS = list(itertools.combinations("abcde", 2))
+LINKS = {"a": None, "b": "a", "c": "b", "d": "c", "e": "d"}
+COLUMNS = "abcde"[: effort(4, 5)]
+CHAIN = {name: LINKS[name] for name in COLUMNS}
+PAIRS = list(itertools.combinations(COLUMNS, 2))
+TREE = len(COLUMNS) - 1
+"""Pairs that tell all that there is."""
+ROUNDS = effort(6, 10)
 NOISY = us.Budget(epsilon=4.0, delta=1e-6)
 PURE = us.Budget(epsilon=4.0, delta=0)
 LITTLE = us.Budget(epsilon=2000.0, delta=1e-6)
@@ -68,7 +73,7 @@ class Noted(Growth):
         return [self.first, *(noted.model for noted in self.rounds)]
 
 
-def grown(door: Heard, settings: us.AIM | None = None, *, rounds: int = 10) -> Noted:
+def grown(door: Heard, settings: us.AIM | None = None, *, rounds: int = ROUNDS) -> Noted:
     """Ask for columns, and then round by round."""
     aim = settings or us.AIM()
     columns = Compressed.ask(
@@ -92,7 +97,7 @@ def grown(door: Heard, settings: us.AIM | None = None, *, rounds: int = 10) -> N
 
 
 def grown_from(
-    table: Table, settings: us.AIM | None = None, *, rounds: int = 10, **other: Any
+    table: Table, settings: us.AIM | None = None, *, rounds: int = ROUNDS, **other: Any
 ) -> Noted:
     with listening(table, **other) as door:
         return grown(door, settings, rounds=rounds)
@@ -100,7 +105,7 @@ def grown_from(
 
 @cache
 def chained(way: Any, budget: us.Budget = VAST) -> tuple[Heard, Noted]:
-    """Ten rounds of a chain, and the door behind which it was."""
+    """All rounds of a chain, and the door behind which it was."""
     with listening(planted(CHAIN), budget=budget) as door:
         return door, grown(door, us.AIM(selection=way))
 
@@ -125,15 +130,13 @@ def test_the_workloads_error_falls_from_round_to_round(way: Any) -> None:
     table = planted(CHAIN)
     _, found = chained(way)
     errors = [error(model, table, PAIRS) for model in found.models]
-    assert len(errors) == 1 + 10
+    assert len(errors) == 1 + ROUNDS
     assert all(later < 0.99 * before for before, later in itertools.pairwise(errors))
     assert errors[0] > 300
-    # A tree of pairs is nearly all that there is, and after ten rounds nothing is left.
-    assert {frozenset(c) for c in found.asked[:4]} == {
-        frozenset(p) for p in ("ab", "bc", "cd", "de")
-    }
-    assert errors[4] < 20
-    assert errors[10] < 0.5
+    # A tree of pairs is nearly all that there is, and after all rounds nothing is left.
+    assert set(found.asked[:TREE]) == set(itertools.pairwise(COLUMNS))
+    assert errors[TREE] < 20
+    assert errors[ROUNDS] < 0.5
 
 
 def test_a_round_asks_for_what_the_model_so_far_gets_most_wrong() -> None:
@@ -172,10 +175,11 @@ def test_a_round_is_offered_what_the_model_expects_less_what_noise_would_add() -
         for candidate in question.candidates:
             expected = model.marginal(candidate.clique).reshape(-1)
             assert candidate.expected == pytest.approx(expected)
-            # Each pair serves itself with both columns, and six others with one.
+            # Each pair serves itself with both columns, and others with one.
+            others = 2 * (len(COLUMNS) - 2)
             penalty = np.minimum(lost, expected).sum()
             share = 1 + penalty / (2 * expected.sum())
-            assert candidate.weight == pytest.approx((2 + 6) * share)
+            assert candidate.weight == pytest.approx((2 + others) * share)
             assert candidate.penalty == pytest.approx(penalty / share, rel=1e-6)
 
 
@@ -215,7 +219,8 @@ def test_each_fit_begins_from_the_last_model(way: Any, monkeypatch: pytest.Monke
     assert [start for start, _, _ in fits] == [None, *(fit.model for _, _, fit in fits[:-1])]
     assert last is fits[-1][2].model
     # Columns first, then one answer more each round, and all of them again in the end.
-    assert [known for _, known, _ in fits] == [5, 6, 7, 8, 9, 9]
+    alone = len(COLUMNS)
+    assert [known for _, known, _ in fits] == [alone + i for i in (0, 1, 2, 3, 4, 4)]
 
 
 def test_the_last_model_is_fitted_well() -> None:
@@ -252,14 +257,14 @@ def test_each_round_costs_its_price_and_the_last_one_what_is_left(
     given = [noted.grains / budget.grains for noted in found.rounds]
     assert rounds[::2] == pytest.approx([0.2 * share for share in given], rel=1e-6)
     assert rounds[1::2] == pytest.approx([0.8 * share for share in given], rel=1e-6)
-    assert given[0] == pytest.approx(0.6 / 10)
+    assert given[0] == pytest.approx(0.6 / ROUNDS)
     assert 1 - 1e-9 <= sum(door.shares) <= 1
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_rounds_that_tell_nothing_make_those_after_them_larger(way: Any) -> None:
     """Of ten rounds there are a few: each four times as large as one that told nothing."""
-    found = grown_from(FULL, us.AIM(selection=way), budget=NOISY)
+    found = grown_from(FULL, us.AIM(selection=way), rounds=10, budget=NOISY)
     assert len(found.rounds) <= 5
     assert not all(noted.told for noted in found.rounds[:-1])
     given = [noted.grains for noted in found.rounds]
@@ -273,8 +278,8 @@ def test_rounds_that_tell_nothing_make_those_after_them_larger(way: Any) -> None
 
 @pytest.mark.parametrize("way", WAY)
 def test_a_round_that_told_something_is_followed_by_one_of_the_same_size(way: Any) -> None:
-    """Of a chain there are four pairs to be told, and with almost no noise there are ten."""
-    for budget, told in ((NOISY, 4), (VAST, 9)):
+    """Of a chain there is a tree of pairs to be told, and with almost no noise all pairs."""
+    for budget, told in ((NOISY, TREE), (VAST, ROUNDS - 1)):
         _, found = chained(way, budget)
         assert all(noted.told for noted in found.rounds[:told])
         given = [noted.grains for noted in found.rounds]
@@ -327,7 +332,7 @@ def test_the_model_is_no_larger_than_the_share_of_the_budget_used_allows(way: An
 
 def test_more_may_be_asked_the_more_of_the_budget_is_used() -> None:
     """What was too large at first is allowed later; and what is within a table of the model."""
-    settings = us.AIM(degree=3, model_limit=4000)
+    settings = us.AIM(degree=3, model_limit=effort(2500, 4000))
     found = grown_from(planted(CHAIN), settings)
     triples = [sum(len(clique) == 3 for clique in noted.allowed) for noted in found.rounds]
     assert triples[0] == 0
@@ -338,8 +343,8 @@ def test_more_may_be_asked_the_more_of_the_budget_is_used() -> None:
 
 
 def test_where_the_share_allows_nothing_all_that_the_limit_allows_may_be_asked() -> None:
-    """A pair's table with three columns by themselves are 28 cells: a tenth of it is no room."""
-    needed = model_bytes(Domain(dict.fromkeys("abcde", 4)), [("a", "b")])
+    """A pair's table with the other columns by themselves: a round's share of it is no room."""
+    needed = model_bytes(Domain(dict.fromkeys(COLUMNS, 4)), [("a", "b")])
     with listening(planted(CHAIN), budget=NOISY) as door:
         found = grown(door, us.AIM(model_limit=needed))
     assert found.rounds[0].allowed == PAIRS
@@ -349,28 +354,29 @@ def test_where_the_share_allows_nothing_all_that_the_limit_allows_may_be_asked()
 
 
 def test_where_no_pair_fits_no_round_is_asked() -> None:
-    needed = model_bytes(Domain(dict.fromkeys("abcde", 4)), [("a", "b")])
+    needed = model_bytes(Domain(dict.fromkeys(COLUMNS, 4)), [("a", "b")])
     with listening(planted(CHAIN), budget=NOISY) as door:
         found = grown(door, us.AIM(model_limit=needed - 1))
     assert found.asked == []
     assert found.model is found.first
-    assert door.asked == [[(name,) for name in "abcde"]]
+    assert door.asked == [[(name,) for name in COLUMNS]]
 
 
 @pytest.mark.parametrize("way", WAY)
 def test_candidates_of_too_many_cells_are_never_asked(way: Any) -> None:
-    """e has nine codes, and is told by d alone: it is asked with none."""
-    table = planted(CHAIN)
-    table["e"] = table["e"] * 2
+    """The last has nine codes, and is told by the one before alone: it is asked with none."""
+    table, (*_, before, last) = planted(CHAIN), COLUMNS
+    table[last] = table[last] * 2
     settings = us.AIM(degree=3, most_cells=35, selection=way, threshold=0.0)
-    with listening(table, sizes={"e": 9}) as door:
-        found = grown(door, settings, rounds=8)
+    with listening(table, sizes={last: 9}) as door:
+        found = grown(door, settings, rounds=effort(4, 8))
     offered = {c.clique for question in door.choices for c in question.candidates}
-    assert offered == set(itertools.combinations("abcd", 2))
+    assert offered == set(itertools.combinations(COLUMNS[:-1], 2))
     assert set(found.asked) == offered
     # One cell more, and there it is.
     allowed = us.AIM(degree=3, most_cells=36, selection=way, threshold=0.0)
-    assert ("d", "e") in grown_from(table, allowed, rounds=8, sizes={"e": 9}).asked
+    more = grown_from(table, allowed, rounds=effort(4, 8), sizes={last: 9})
+    assert (before, last) in more.asked
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -417,7 +423,7 @@ def test_a_candidate_is_worth_its_weight_by_its_noisy_distance_less_its_penalty_
     monkeypatch.setattr(MergedDoor, "distances", noted)
     # Pairs of columns of 4 and of 16 codes: penalties that are far apart.
     wide = {name: column * 5 for name, column in planted(CHAIN, seed=1).items()}
-    table = dict(zip("fghij", wide.values(), strict=True)) | planted(CHAIN)
+    table = {f"wide {n}": column for n, column in wide.items()} | planted(CHAIN)
     settings = us.AIM(selection="gaussian", threshold=0.0)
     found = grown_from(table, settings, rounds=6, budget=NOISY)
     assert found.asked == best
@@ -425,7 +431,7 @@ def test_a_candidate_is_worth_its_weight_by_its_noisy_distance_less_its_penalty_
 
 def test_what_is_allowed_later_is_asked_about_when_it_is() -> None:
     """Triples come in as the model may grow: each was asked about before it was chosen."""
-    settings = us.AIM(degree=3, model_limit=4000, selection="gaussian", at_once=2)
+    settings = us.AIM(degree=3, model_limit=effort(2500, 4000), selection="gaussian", at_once=2)
     with listening(planted(CHAIN)) as door:
         found = grown(door, settings)
     known: set[Clique] = set()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
-from tests.audit.effort import in_audit
+from tests.audit.effort import effort, in_audit
 from tests.vault.texts import KEY
 from understudy.audit.entropy import FixedEntropy
 from understudy.budget import Budget, Norm, ResolvedUnit, Unit
@@ -275,7 +276,8 @@ def test_where_people_are_few_unclear_columns_are_asked_about_again(tmp_path: Pa
     schema = Schema("clinic", (Id(name="id"), *(Text(name=name) for name in names)))
     budget = Budget(epsilon=0.5, delta=1e-6, failure=2e-7)
     kinds: dict[str, list[type]] = {name: [] for name in names}
-    for i in range(4):
+    runs = effort(2, 4)
+    for i in range(runs):
         with door_onto(data, tmp_path / f"{i}", budget, schema, FixedEntropy(i)) as door:
             found = Discovery().run(door, progress=lambda *_: None)
         for finding in found.findings:
@@ -285,7 +287,7 @@ def test_where_people_are_few_unclear_columns_are_asked_about_again(tmp_path: Pa
     # Asked but once, 13 of 16 were lost.
     assert len(lost) <= 2, kinds
     for name, kind in wanted.items():
-        assert kinds[name].count(kind) >= 3, kinds
+        assert kinds[name].count(kind) >= runs - 1, kinds
 
 
 def test_years_of_few_people_are_years_and_no_bin_of_two_centuries(tmp_path: Path) -> None:
@@ -312,7 +314,9 @@ def test_dates_of_another_century_are_a_range(tmp_path: Path) -> None:
 
 def test_where_everything_is_noise_everything_is_left_out(tmp_path: Path) -> None:
     few = {name: column[:3] for name, column in clinic().items()}
-    with door_onto(few, tmp_path / "l", Budget(epsilon=0.1, delta=2e-6, failure=1e-6)) as door:
+    budget = Budget(epsilon=0.1, delta=2e-6, failure=1e-6)
+    schema = replace(SCHEMA, columns=SCHEMA.columns[: effort(4, 9)])
+    with door_onto(few, tmp_path / "l", budget, schema) as door:
         found = Discovery().run(door, progress=lambda *_: None)
-    assert found.schema == SCHEMA
+    assert found.schema == schema
     assert {type(finding.column) for finding in found.findings} == {Text}

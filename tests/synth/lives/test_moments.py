@@ -13,7 +13,7 @@ from understudy.schema import Categorical, Id, Schema, Timestamp
 
 def test_rows_of_a_person_are_in_the_order_of_their_moments(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
-    who = np.sort(rng.integers(0, effort(60, 200), effort(480, 1600)))
+    who = np.sort(rng.integers(0, effort(40, 200), effort(320, 1600)))
     when = np.datetime64("2024-01-01T00:00:00") + rng.integers(0, 80 * 86400, len(who))
     schema = Schema(
         "calls",

@@ -9,16 +9,20 @@ import numpy as np
 import pytest
 
 import understudy as us
-from tests.audit.effort import effort, few
-from tests.synth.lives.test_mechanism import CLINIC, NOISES, VAST, clinic
+from tests.audit.effort import effort, few, one_in
+from tests.synth.lives.test_mechanism import CLINIC, NARROW, NOISES, VAST, clinic, mended_briefly
 from understudy.audit import replay
 from understudy.audit.neighbours import Pair
 from understudy.schema import Schema
 
-PEOPLE = effort(600, 1500)
-NONE = effort(160, 400)
+__all__ = ["mended_briefly"]
+
+PEOPLE = effort(300, 1500)
+NONE = effort(80, 400)
 """Without rows there is a fifth of all people."""
-SOME, WITHOUT = effort(120, 300), effort(40, 80)
+SMALL = effort(60, 120)
+TWO = {"who", "sex", "ward"}
+SOME, WITHOUT = effort(60, 300), effort(20, 80)
 
 
 def two_tables(people: int = PEOPLE, *, none: int = NONE, seed: int = 0) -> dict[str, Any]:
@@ -59,7 +63,7 @@ def test_with_little_noise_people_without_rows_come_out_as_they_are(tmp_path: Pa
     assert (people["sex"] == "F").mean() == pytest.approx((real["sex"] == "F").mean(), abs=0.02)
 
 
-@pytest.mark.parametrize(("epsilon", "bounding"), NOISES)
+@pytest.mark.parametrize(("epsilon", "bounding"), one_in(2, NOISES))
 def test_whatever_the_noise_ids_fit_and_rows_are_in_order(
     tmp_path: Path, epsilon: float, bounding: Any
 ) -> None:
@@ -76,11 +80,16 @@ def test_whatever_the_noise_ids_fit_and_rows_are_in_order(
 
 @pytest.mark.parametrize(
     "schema",
-    [
-        Schema("clinic", CLINIC.columns),
-        Schema("clinic", tuple(c for c in CLINIC.columns if c.name in {"who", "sex", "ward"})),
-    ],
-    ids=["no order", "two columns"],
+    few(
+        [
+            pytest.param(Schema("clinic", CLINIC.columns), id="no order"),
+            pytest.param(
+                Schema("clinic", tuple(c for c in CLINIC.columns if c.name in TWO)),
+                id="two columns",
+            ),
+        ],
+        usual=1,
+    ),
 )
 def test_an_order_is_optional(tmp_path: Path, schema: Schema) -> None:
     release = run(tmp_path, schema=schema, private=two_tables(SOME, none=WITHOUT))
@@ -97,14 +106,14 @@ def test_where_everybody_has_rows_hardly_anybody_is_drawn_without(tmp_path: Path
 def test_given_the_same_answers_the_same_is_asked_without_a_person(
     leaves: bool, has_rows: bool
 ) -> None:
-    fewer, more = two_tables(120, none=60), two_tables(120, none=60)
+    fewer, more = two_tables(SMALL, none=SMALL // 2), two_tables(SMALL, none=SMALL // 2)
     new: dict[str, Any] = {"who": "new", "sex": "M", "born": 9, "year": 3, "ward": "e", "pain": 0}
     for name, times in (("people", 1), ("rows", 150 * has_rows)):
         more[name] = {n: [*column, *[new[n]] * times] for n, column in more[name].items()}
         fewer[name] = {n: [*column] for n, column in fewer[name].items()}
     table, neighbour = (more, fewer) if leaves else (fewer, more)
     pair = Pair(
-        schema=CLINIC,
+        schema=NARROW,
         unit=us.Unit("who"),
         bounding=us.Weights(150),
         budget=us.Budget(epsilon=1e4, delta=1e-6),

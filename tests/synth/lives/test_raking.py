@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.audit.effort import few, one_in
 from tests.synth.lives.supports import support
 from understudy.synth.lives import raking
 from understudy.synth.lives.habits import Habit, apart, differing
@@ -43,7 +44,7 @@ def off_by_place(place: Any, codes: Any) -> float:
     return float(np.abs(counts - wanted).sum() / wanted.sum() / 2)
 
 
-@pytest.mark.parametrize("agreeing", [0.4, 0.6, 0.8])
+@pytest.mark.parametrize("agreeing", one_in(2, [0.4, 0.6, 0.8]))
 def test_rows_agree_as_often_as_wanted_and_keep_their_pairs(agreeing: float) -> None:
     """Places change at random, so that much agreement and the pairs contradict each other."""
     place = places()
@@ -113,7 +114,7 @@ def test_a_pair_keeps_its_tie_where_its_columns_have_other_shares() -> None:
 def test_ordered_codes_are_as_far_apart_and_differ_as_often_as_wanted() -> None:
     place = places()
     pairs = [(i, j) for i in range(5) for j in range(i)]
-    for habit in (Habit(0.4, 0.3), Habit(0.5, 0.3), Habit(0.65, 0.45)):
+    for habit in one_in(2, (Habit(0.4, 0.3), Habit(0.5, 0.3), Habit(0.65, 0.45))):
         codes = drawn(place, habit=habit)
         found = np.mean([np.mean(np.abs(codes[:, i] - codes[:, j])) for i, j in pairs]) / 2
         assert found == pytest.approx(habit.apart, abs=0.04)
@@ -122,7 +123,7 @@ def test_ordered_codes_are_as_far_apart_and_differ_as_often_as_wanted() -> None:
         assert off_by_place(place, codes) < 0.02
 
 
-@pytest.mark.parametrize("people", [1, 700])
+@pytest.mark.parametrize("people", few([700, 1], usual=1))
 def test_many_people_are_drawn_in_parts(monkeypatch: pytest.MonkeyPatch, people: int) -> None:
     """Pairs and agreement are those of people drawn at once."""
     monkeypatch.setattr(raking, "MOST_ROWS", 1500)

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tests.audit.effort import tried
+from tests.audit.effort import effort, tried
 from understudy.budget import Currency
 from understudy.door import Measurement
 from understudy.public import PublicTable
@@ -431,7 +431,7 @@ def test_as_many_codes_can_be_left_as_the_rule_says(column: Any, by: Rule, most:
     assert by.most_codes(column) == most
     rng = np.random.default_rng(0)
     tried = [np.full(column.size, 50.0), 50 + rng.random(column.size)]
-    tried += [rng.choice([0.0, 50.0], column.size) for _ in range(200)]
+    tried += [rng.choice([0.0, 50.0], column.size) for _ in range(effort(100, 200))]
     assert max(supported(column, noisy, by=by).merge.size for noisy in tried) == most
 
 

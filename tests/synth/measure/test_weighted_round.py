@@ -21,7 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tests.audit.effort import tried
+from tests.audit.effort import THOROUGH, one_in, tried
 from tests.synth.crowds import events, random_crowd
 from tests.vault.normed import EXTREME, scales
 from tests.vault.obvious import People, Row
@@ -175,23 +175,26 @@ ROUND = Round(
 )
 
 
-@pytest.mark.parametrize("merged", [(), (merge("b", [0, 0]),)], ids=["own codes", "merged"])
-@pytest.mark.parametrize("currency", [Currency.GDP, Currency.PURE])
+HELD: list[tuple[Capped, list[Row]]] = [
+    (Weights(1), ONE_ROW),
+    (Sample(1), ONE_ROW),
+    (Sample(4), ONE_ROW * 9),
+    (Weights(4), ONE_ROW * 4),
+    (Weights(4), ONE_ROW * 1000),
+]
+
+
 @pytest.mark.parametrize(
-    ("bounding", "own"),
-    [
-        (Weights(1), ONE_ROW),
-        (Sample(1), ONE_ROW),
-        (Sample(4), ONE_ROW * 9),
-        (Weights(4), ONE_ROW * 4),
-        (Weights(4), ONE_ROW * 1000),
-    ],
+    ("held", "currency", "merged"),
+    # Every third has all of each.
+    one_in(3, itertools.product(HELD, Currency, [(), (merge("b", [0, 0]),)])),
     ids=str,
 )
 def test_the_price_is_reached_so_that_no_less_noise_would_do(
-    bounding: Capped, own: list[Row], currency: Currency, merged: tuple[Merge, ...]
+    held: tuple[Capped, list[Row]], currency: Currency, merged: tuple[Merge, ...]
 ) -> None:
     """By rows all in one cell, as many as the cap; a weight's last bit is lost in a thousand."""
+    bounding, own = held
     with watched({"p": own}, bounding=bounding, currency=currency) as door:
         ask(MergedDoor(door, merged) if merged else door, ROUND.asked, ROUND.price)
         question = door.measure_asked
@@ -200,8 +203,15 @@ def test_the_price_is_reached_so_that_no_less_noise_would_do(
     assert (1 - lost) * allowed(ROUND.price, currency) <= moved <= allowed(ROUND.price, currency)
 
 
-@pytest.mark.parametrize("person", EXTREME)
-@pytest.mark.parametrize("public", [None, random_crowd(np.random.default_rng(3), DOMAIN, 30)])
+PEOPLE = random_crowd(np.random.default_rng(3), DOMAIN, 30)
+
+
+@pytest.mark.parametrize(
+    ("person", "public"),
+    list(itertools.product(EXTREME, [None, PEOPLE]))
+    if THOROUGH
+    else list(zip(EXTREME, itertools.cycle([None, PEOPLE]), strict=False)),
+)
 def test_under_norm_nobody_moves_a_round_by_more_than_its_price(
     person: str, public: PublicTable | None
 ) -> None:
@@ -219,15 +229,15 @@ def test_under_norm_nobody_moves_a_round_by_more_than_its_price(
 # The noise of each query
 
 WEIGHTED = [[1.0], [1.0] * 7, [2.0, 2.0, 1.0], [0.1, 0.7, 3.3, 1e-3], [1e3, 1e-3]]
+# Every seventh has all weights, all caps and all prices.
+NOISY = one_in(7, itertools.product(WEIGHTED, [1, 17], [0.01, 0.7, 30.0]))
 
 
 def asked_with(weights: Sequence[float]) -> list[WeightedMarginal]:
     return [WeightedMarginal(clique=c, weight=w) for c, w in zip(CLIQUES, weights, strict=False)]
 
 
-@pytest.mark.parametrize("price", [0.01, 0.7, 30.0])
-@pytest.mark.parametrize("cap", [1, 17])
-@pytest.mark.parametrize("weights", WEIGHTED, ids=str)
+@pytest.mark.parametrize(("weights", "cap", "price"), NOISY)
 def test_gaussian_noise_is_that_of_weights_of_length_one(
     weights: list[float], cap: int, price: float
 ) -> None:
@@ -246,9 +256,7 @@ def test_gaussian_noise_is_that_of_weights_of_length_one(
     )
 
 
-@pytest.mark.parametrize("price", [0.01, 0.7, 30.0])
-@pytest.mark.parametrize("cap", [1, 17])
-@pytest.mark.parametrize("weights", WEIGHTED, ids=str)
+@pytest.mark.parametrize(("weights", "cap", "price"), NOISY)
 def test_laplace_noise_is_that_of_weights_of_sum_one(
     weights: list[float], cap: int, price: float
 ) -> None:

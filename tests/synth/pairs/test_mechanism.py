@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import understudy as us
-from tests.audit.effort import in_audit, tried
+from tests.audit.effort import effort, few, in_audit, tried
 from tests.synth.planted import (
     Heard,
     Table,
@@ -120,7 +120,7 @@ def test_further_looks_share_what_choosing_may_cost() -> None:
     assert sum(door.shares) == pytest.approx(1, abs=1e-6)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", few(range(3), usual=1))
 def test_where_noise_counts_distances_are_measured_at_once_and_nothing_stops_by_chance(
     seed: int,
 ) -> None:
@@ -134,7 +134,7 @@ def test_where_noise_counts_distances_are_measured_at_once_and_nothing_stops_by_
 
 
 @given(st.integers(0, 1000))
-@tried(8)
+@tried(8, usual=2)
 def test_in_the_end_all_pairs_are_told_alike(seed: int) -> None:
     """Precision goes by the power ⅔ of the cells, whether a pair was asked once or twice."""
     with listening(
@@ -185,7 +185,7 @@ def test_a_hopeless_budget_releases_a_sane_table(epsilon: float) -> None:
     rng = np.random.default_rng(4)
     who = np.repeat(np.arange(3000), rng.geometric(0.2, 3000))
     held = planted(CHAIN, rows=len(who))
-    for seed in range(3):
+    for seed in range(effort(1, 3)):
         with listening(
             held,
             people=who,
@@ -237,7 +237,7 @@ def test_given_the_same_answers_the_same_is_asked_without_the_person_of_most_row
     assert found.reach == pytest.approx(1)
 
 
-@pytest.mark.parametrize("leaves", [True, False], ids=["leaves", "arrives"])
+@pytest.mark.parametrize("leaves", few([True, False], usual=1))
 def test_and_so_are_further_pairs_without_the_only_person_who_ties_any(leaves: bool) -> None:
     found = replay(us.Pairs(), lone(leaves=leaves))
     assert found.questions >= 4

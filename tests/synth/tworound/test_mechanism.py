@@ -488,7 +488,7 @@ def test_what_is_chosen_from_public_data_is_no_matter_of_the_private_table(tmp_p
         assert second_of(release) == plan.cliques
 
 
-@pytest.mark.parametrize("public", [PUBLIC, None], ids=["public", "selected"])
+@pytest.mark.parametrize("public", few([None, PUBLIC], usual=1))
 def test_targets_are_asked_with_every_other_column(tmp_path: Path, public: Any) -> None:
     mechanism = us.TwoRound(targets=("sex", "rest"), more_pairs=0.5)
     release = session(tmp_path, public=public).run(mechanism)
