@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import understudy.cli.report  # noqa: F401  it keeps the function that is replaced below
 from tests.audit.effort import THOROUGH
 from tests.cli.place import Place
 
@@ -17,7 +18,12 @@ def place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Place:
 
 
 @pytest.fixture
-def plain_reports(monkeypatch: pytest.MonkeyPatch) -> None:
+def whole_reports() -> None:
+    """Write reports in full, for a test in a module of plain ones."""
+
+
+@pytest.fixture
+def plain_reports(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     """Write no more than a line as a release's report: for tests that do not look into it.
 
     It takes as long as all else about a small release.  In an audit it is written.
@@ -27,5 +33,5 @@ def plain_reports(monkeypatch: pytest.MonkeyPatch) -> None:
         path.write_text("<!doctype html>\n")
         return path
 
-    if not THOROUGH:
+    if not THOROUGH and "whole_reports" not in request.fixturenames:
         monkeypatch.setattr("understudy.pages.report", plain)

@@ -14,7 +14,7 @@ from understudy.cli.main import main
 from understudy.synth import MECHANISMS
 from understudy.vault import discovery
 
-USUAL = ("independent", "usercounts", "mst")
+USUAL = ("independent", "usercounts")
 """Mechanisms that are audited quickly; `tests/audit` has the others."""
 FACTS = {"mechanism": "none", "pairs": 1, "reach": 0.0, "seed": 1}
 

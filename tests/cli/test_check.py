@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
     Case = tuple[Callable[[Place], list[str]], type[UnderstudyError], tuple[str, ...]]
 
+pytestmark = pytest.mark.usefixtures("plain_reports")
+
 MOMENTS = (
     SCHEMA
     + """

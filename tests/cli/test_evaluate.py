@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.audit.effort import THOROUGH, few
+from tests.audit.effort import THOROUGH, effort, few
 from tests.cli.place import Place
 from tests.contests.taxis import write_parameters, write_trips
 from understudy.contests import Recipe
@@ -224,13 +224,13 @@ def test_a_submission_is_scored_by_its_recipe(
         monkeypatch.setattr(Recipe, "named", lambda _: replace(whole, settings=few_cliques))
     # Budgets so large that noise never leaves a run without rows.
     own = {"recipe": NAME, "parameters": write_parameters(place / "parameters.json", 3000, 30_000)}
-    private = write_trips(place / "private.csv", 2000, 1)
+    private = write_trips(place / "private.csv", effort(800, 2000), 1)
     given = [f"--{k}={v}" for k, v in own.items()]
     place.fine(
         "synth",
         private,
         *given,
-        f"--public={write_trips(place / 'public.csv', 1000, 2)}",
+        f"--public={write_trips(place / 'public.csv', effort(500, 1000), 2)}",
         f"--ledger={place / 'taxi.ledger'}",
         f"--out={place / 'submission.csv'}",
     )

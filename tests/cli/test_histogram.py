@@ -10,6 +10,8 @@ from tests.cli.place import Place
 from understudy.errors import UsageError
 from understudy.release import Release
 
+pytestmark = pytest.mark.usefixtures("plain_reports")
+
 
 def test_counts_of_a_release_are_a_file(place: Place) -> None:
     place.fine(*place.synth(epsilon=50))

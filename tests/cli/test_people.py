@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.audit.effort import THOROUGH
 from tests.cli.place import Place
 from tests.contests.people import LISTS, census_files, excerpt_files, read_rows, written
 from understudy.errors import (
@@ -187,8 +188,9 @@ def test_excerpts_are_scored_by_their_recipe(place: Place) -> None:
     assert found["rows"] == len(read_rows(place / "submission.csv")[1])
     assert (found["census"], found["trips"], found["pies"]) == (None, None, None)
     assert 0 < found["excerpts"]["score"] < 1000
-    same = place.facts(*evaluated(place, own["private"], **own))["synthetic"]
-    assert same["excerpts"]["score"] == 1000
+    if THOROUGH:
+        same = place.facts(*evaluated(place, own["private"], **own))["synthetic"]
+        assert same["excerpts"]["score"] == 1000
     text = place.fine(*evaluated(place, place / "submission.csv", **own))
     assert text.startswith(NOTICE)
     assert "\nexcerpt score " in text

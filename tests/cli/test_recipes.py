@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.audit.effort import THOROUGH
 from tests.cli.place import Place
 from tests.contests.taxis import write_parameters, write_trips
 from understudy.contests import Recipe, recipe_names
@@ -105,8 +106,8 @@ def test_a_recipe_is_checked_and_nothing_is_spent(place: Place) -> None:
     assert all(each["mechanism"] == "archetypes" for each in facts["runs"])
     assert facts["runs"][1]["expected_pair_error"] > 0
     assert not (place / "taxi.ledger").exists()
-    said = place.fine(*run(place, "check"))
-    assert f"{NAME} at epsilon 10" in said
+    if THOROUGH:
+        assert f"{NAME} at epsilon 10" in place.fine(*run(place, "check"))
 
 
 def test_check_needs_the_contests_file(place: Place) -> None:

@@ -279,13 +279,17 @@ def test_a_recipe_makes_a_submission(place: Place) -> None:
     assert again["ledger"]["left"] == "nothing"
 
 
+@pytest.mark.usefixtures("small")
 def test_a_recipe_by_norm_and_as_published(place: Place) -> None:
     place.fine(*recipe(place, bounding="norm"))
     check_submission(place / "submission.csv", parameters(10))
     other = {"ledger": place / "b.ledger", "out": place / "b.csv"}
     place.fine(*recipe(place, published=True, **other))
     made = json.loads((place / "b.csv.manifest.json").read_text())
-    assert made["runs"][0]["mechanism"]["cliques"][0]["scale"] == pytest.approx(895.42, abs=0.005)
+    assert made["published"] is True
+    if THOROUGH:  # of fewer marginals each has less noise: `tests/contests/test_recipe.py`
+        scale = made["runs"][0]["mechanism"]["cliques"][0]["scale"]
+        assert scale == pytest.approx(895.42, abs=0.005)
 
 
 @pytest.mark.usefixtures("small")

@@ -11,8 +11,11 @@ import sys
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from unittest.mock import patch
 
 import pytest
+
+from tests.audit.effort import THOROUGH, in_audit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -110,6 +113,15 @@ class Terminals:
         assert code_ == 130
         return said
 
+    def interrupted(self, code: str, place: str) -> str:
+        """Interrupt it there: usually in this process, which is quicker, and where code waits."""
+        if THOROUGH:
+            return self.stopped(code)
+        with patch(place, side_effect=KeyboardInterrupt):
+            told = self.place.say(*self.place.synth())
+        assert told.code == 130
+        return told.line.removeprefix("understudy: ")
+
 
 def test_elapsed_time_is_not_called_what_is_left(terminals: Terminals) -> None:
     terminal = terminals.run(SLOW)
@@ -122,14 +134,15 @@ def test_elapsed_time_is_not_called_what_is_left(terminals: Terminals) -> None:
 
 
 def test_ctrl_c_before_there_is_a_ledger_says_that_nothing_was_spent(terminals: Terminals) -> None:
-    assert terminals.stopped(BEFORE) == "interrupted before anything was spent"
+    said = terminals.interrupted(BEFORE, "understudy.session.session.Session._read")
+    assert said == "interrupted before anything was spent"
     assert not (terminals.place / "trips.ledger").exists()
 
 
 def test_ctrl_c_before_the_first_charge_names_the_run_and_both_ways_on(
     terminals: Terminals,
 ) -> None:
-    said = terminals.stopped(BEGUN)
+    said = terminals.interrupted(BEGUN, "understudy.session.session.Session._door")
     ledger = terminals.place / "trips.ledger"
     assert "run 1 has spent nothing yet" in said
     assert f"'understudy resume {ledger} --run 1' continues it" in said
@@ -140,16 +153,21 @@ def test_ctrl_c_before_the_first_charge_names_the_run_and_both_ways_on(
 def test_ctrl_c_after_a_charge_names_the_run(terminals: Terminals) -> None:
     said = terminals.stopped(CHARGED)
     assert "run 1 has spent a part of its budget: 'understudy resume" in said
-    terminals.place.fine("resume", terminals.place / "trips.ledger", "--run", "1")
+    rerun(terminals.place)
 
 
+def rerun(place: Place) -> None:
+    """See that the same command names the run to resume, and resume it."""
+    told = place.say(*place.synth())
+    ledger = place / "trips.ledger"
+    assert f"Hint: run 1 is unfinished: 'understudy resume {ledger} --run 1'" in told.line
+    place.fine("resume", ledger, "--run", "1")
+
+
+@in_audit  # a kill leaves what Ctrl-C does: `tests/session/test_kill.py` looks at that
 def test_a_rerun_after_a_kill_names_the_run_to_resume(terminals: Terminals) -> None:
     terminal = terminals.run(CHARGED)
     terminal.until("WAITING")
     terminal.process.send_signal(signal.SIGKILL)
     terminal.process.wait()
-    place = terminals.place
-    told = place.say(*place.synth())
-    ledger = place / "trips.ledger"
-    assert f"Hint: run 1 is unfinished: 'understudy resume {ledger} --run 1'" in told.line
-    place.fine("resume", ledger, "--run", "1")
+    rerun(terminals.place)

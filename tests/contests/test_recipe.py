@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from tests.audit.effort import THOROUGH, few
+from tests.audit.effort import THOROUGH, effort, few
 from tests.contests.taxis import check_submission, parameters, trips, write_parameters
 from tests.schema.data import data_file
 from understudy.budget import Budget, Norm, Sample, Weights
@@ -54,8 +54,8 @@ def cook(folder: Path, *epsilons: float, **other: Any) -> dict[str, Any]:
     """Run the recipe on small tables."""
     write_parameters(folder / "parameters.json", *epsilons)
     asked: dict[str, Any] = {
-        "private": trips(3000, 1),
-        "public": trips(2000, 2),
+        "private": trips(effort(1000, 3000), 1),
+        "public": trips(effort(700, 2000), 2),
         "parameters": folder / "parameters.json",
         "ledger": folder / "taxi.ledger",
         "out": folder / "submission.csv",
@@ -266,7 +266,7 @@ def test_budgets_add_up() -> None:
 
 
 @pytest.mark.parametrize(
-    "cut", few(["between the runs", "as it writes", "before it asks"], usual=2)
+    "cut", few(["between the runs", "as it writes", "before it asks"], usual=1)
 )
 def test_a_recipe_that_was_cut_off_is_gone_on_with(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cut: str

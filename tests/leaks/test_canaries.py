@@ -89,7 +89,7 @@ def test_the_watch_sees_what_it_is_there_for(watch: Watch) -> None:
 
 
 @pytest.mark.usefixtures("quickly")
-@pytest.mark.parametrize("case", one_in(2, [*CELL_FILES, *PARQUET_FILES]))
+@pytest.mark.parametrize("case", one_in(4, [*CELL_FILES, *PARQUET_FILES]))
 def test_no_cell_of_a_file_is_an_error_or_is_seen(watch: Watch, case: str) -> None:
     assert watch.run((CELL_FILES | PARQUET_FILES)[case](watch.inputs)) is None
 
@@ -243,7 +243,7 @@ def tell(watch: Watch, arguments: list[str]) -> int:
     return code
 
 
-@pytest.mark.parametrize("case", list(CELL_FILES)[:: effort(9, 3)])
+@pytest.mark.parametrize("case", list(CELL_FILES)[:: effort(18, 3)])
 def test_the_command_line_reads_every_cell(watch: Watch, case: str) -> None:
     assert tell(watch, watch.command(CELL_FILES[case](watch.inputs))) == 0
 
@@ -252,8 +252,8 @@ REFUSED = [*MALFORMED_FILES, *MISSING_FILES]
 WAYS = [(case, as_json) for case in REFUSED for as_json in (False, True)]
 
 
-# Of three cases in turn usually one is refused in JSON and one in words.
-@pytest.mark.parametrize(("case", "as_json"), one_in(3, WAYS))
+# Usually they are refused in JSON and in words in turn.
+@pytest.mark.parametrize(("case", "as_json"), one_in(5, WAYS))
 def test_the_command_line_refuses_in_one_line(watch: Watch, case: str, *, as_json: bool) -> None:
     private = (MALFORMED_FILES | MISSING_FILES)[case](watch.inputs)
     assert tell(watch, watch.command(private) + ["--json"] * as_json) in CODES
@@ -270,8 +270,8 @@ def test_resuming_on_a_torn_file(watch: Watch) -> None:
 
 
 PROCESSES: dict[str, tuple[Callable[[Path], Path], bool, int]] = {
-    "cells": (CELL_FILES["everywhere"], False, 0),
     "utf-8": (MALFORMED_FILES["no utf-8"], True, 4),
+    "cells": (CELL_FILES["everywhere"], False, 0),
     "parquet": (PARQUET_FILES["parquet of words"], True, 0),
     "quote": (MALFORMED_FILES["unclosed quote"], False, 4),
     "truncated": (MALFORMED_FILES["truncated parquet"], False, 4),
@@ -279,7 +279,8 @@ PROCESSES: dict[str, tuple[Callable[[Path], Path], bool, int]] = {
 }
 
 
-@pytest.mark.parametrize("case", few(PROCESSES, usual=2))
+# One that runs is among those of `test_fuzz.py`.
+@pytest.mark.parametrize("case", few(PROCESSES, usual=1))
 def test_a_process_of_its_own_says_nothing(watch: Watch, case: str) -> None:
     private, json_too, code = PROCESSES[case]
     done = subprocess.run(

@@ -25,6 +25,7 @@ import numpy as np
 import pytest
 
 import understudy as us
+from tests.audit.effort import one_in
 from tests.leaks.reachable import SOURCE, Secrets, frames_of
 from tests.vault.worlds import KEY, opened
 from understudy import errors
@@ -368,8 +369,8 @@ FAULTS: list[tuple[str, Callable[[Trial], None], type[BaseException]]] = [
     ("drawn", tamper, LedgerDamagedError),
     ("drawn", end, LedgerLockedError),
     *((step, interrupt, KeyboardInterrupt) for step in (*STEPS, *LAST)),
-    *((step, leave, SystemExit) for step in (*STEPS, *LAST)),
-    *((step, run_out, InternalError) for step in (*STEPS, *LAST)),
+    *((step, leave, SystemExit) for step in one_in(4, (*STEPS, *LAST))),
+    *((step, run_out, InternalError) for step in one_in(4, (*STEPS, *LAST))),
     *((step, blurt, InternalError) for step in (*STEPS, *LAST)),
 ]
 MENDED = {lock, shut_out, read_on, fill_pages, fill_disk, remove, interrupt, leave, run_out, blurt}

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 AUDIT = os.environ.get("UNDERSTUDY_AUDIT") == "1"
-BATCHES = 13
+BATCHES = 13 if AUDIT else 6
 IN_A_BATCH = 800 if AUDIT else 10
 COMMAND_EVERY = 11
 """One input in so many that are files goes through the command line."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.audit.effort import few
 from understudy.budget import Budget, Currency, noise_charge, scale_upper, split
 from understudy.ledger import Ledger, State
 
@@ -114,7 +115,7 @@ def test_only_one_makes_the_ledger(tmp_path: Path, racers: Racers, turn: int) ->
     assert list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.parametrize("turn", range(3))
+@pytest.mark.parametrize("turn", few(range(3), usual=1))
 def test_two_that_resume_one_run_are_handed_the_same_answers(
     tmp_path: Path, racers: Racers, turn: int
 ) -> None:

@@ -22,7 +22,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import duckdb
+import mpmath  # noqa: F401  what a life would import by itself, once for all of them
 import numpy as np
+import numpy.ma
 
 from understudy.budget import Budget, Unit, Weights, scale_upper, split
 from understudy.door import Query

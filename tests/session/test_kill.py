@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.audit.effort import THOROUGH, effort, one_in
+from tests.audit.effort import THOROUGH, effort, few, one_in
 from tests.session.server import BUDGET, Server, new_watch, read, serving
 from understudy.cli.main import main
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 KILLS = effort(4, 200)
 OF_COMMANDS = effort(1, 20)
-QUESTIONS = 60
+QUESTIONS = effort(20, 60)
 LOCKED = 9
 
 
@@ -68,25 +68,26 @@ LEDGER = "understudy.ledger.ledger:"
 JOURNAL = "understudy.ledger.journal:"
 
 
-@pytest.mark.parametrize(
-    ("die", "left"),
-    [
-        # While the ledger is made, before anything is booked.
-        ([f"{JOURNAL}_publish", "before", 1], (0, 0, 0)),
-        ([f"{JOURNAL}_publish", "after", 1], (0, 0, 0)),
-        ([f"{LEDGER}Ledger.bind", "after", 1], (0, 0, 0)),
-        ([f"{LEDGER}Ledger.begin", "after", 1], (0, 0, 0)),
-        # Between check, count, charge, draw, store and handing over of the third question.
-        ([f"{LEDGER}Run.check", "after", 3], (2, 2, 2)),
-        ([f"{LEDGER}Run.reserve", "after", 3], (3, 2, 2)),
-        (["understudy.vault.door:PrivateDoor._noisy", "after", 3], (3, 2, 2)),
-        ([f"{LEDGER}Run.store", "after", 3], (3, 3, 2)),
-        # Within a transaction: identity, run, then two a question; what is not committed is not.
-        ([f"{JOURNAL}Journal.append", "after", 2], (0, 0, 0)),
-        ([f"{JOURNAL}Journal.append", "after", 7], (2, 2, 2)),
-        ([f"{JOURNAL}Journal.append", "after", 8], (3, 2, 2)),
-    ],
-)
+PLACES: list[tuple[list[Any], tuple[int, int, int]]] = [
+    # While the ledger is made, before anything is booked.
+    ([f"{JOURNAL}_publish", "after", 1], (0, 0, 0)),
+    # Between check, count, charge and draw of the third question.
+    ([f"{LEDGER}Run.check", "after", 3], (2, 2, 2)),
+    (["understudy.vault.door:PrivateDoor._noisy", "after", 3], (3, 2, 2)),
+    # Within a transaction: identity, run, then two a question; what is not committed is not.
+    ([f"{JOURNAL}Journal.append", "after", 7], (2, 2, 2)),
+    ([f"{JOURNAL}Journal.append", "after", 8], (3, 2, 2)),
+    # Kills at commits are at these, or next to them.
+    ([f"{JOURNAL}_publish", "before", 1], (0, 0, 0)),
+    ([f"{LEDGER}Ledger.bind", "after", 1], (0, 0, 0)),
+    ([f"{LEDGER}Ledger.begin", "after", 1], (0, 0, 0)),
+    ([f"{JOURNAL}Journal.append", "after", 2], (0, 0, 0)),
+    ([f"{LEDGER}Run.reserve", "after", 3], (3, 2, 2)),
+    ([f"{LEDGER}Run.store", "after", 3], (3, 3, 2)),
+]
+
+
+@pytest.mark.parametrize(("die", "left"), few(PLACES, usual=5))
 def test_a_kill_at_a_chosen_place(
     tmp_path: Path, server: Server, die: list[Any], left: tuple[int, int, int]
 ) -> None:
@@ -101,6 +102,7 @@ def test_a_kill_at_a_chosen_place(
 
 
 # Commits of a run of four questions: the ledger, its table, the run, two a question, the end.
+# Usually a run is killed before the first, once it has begun, after a charge, and after an answer.
 COMMITS = 1 + 1 + 1 + 2 * 4 + 1
 
 
@@ -119,7 +121,7 @@ def test_a_run_has_as_many_commits_as_are_killed_at(tmp_path: Path, server: Serv
 
 
 @pytest.mark.parametrize(
-    ("commit", "when"), one_in(3, product(range(1, COMMITS + 1), ["before", "after"]))
+    ("commit", "when"), one_in(5, product(range(1, COMMITS + 1), ["before", "after"]))
 )
 def test_a_kill_at_any_commit(tmp_path: Path, server: Server, commit: int, when: str) -> None:
     watch = new_watch(tmp_path / "watched", 4)
@@ -139,8 +141,9 @@ def test_a_kill_at_any_commit(tmp_path: Path, server: Server, commit: int, when:
 
 
 def test_a_run_finishes_though_each_of_its_lives_dies(tmp_path: Path, server: Server) -> None:
-    watch = new_watch(tmp_path / "watched", 4)
-    for _ in range(1 + 4):  # each life gets one answer further: table, charge, answer
+    questions = effort(2, 4)
+    watch = new_watch(tmp_path / "watched", questions)
+    for _ in range(1 + questions):  # each life gets one answer further: table, charge, answer
         assert server.live(watch.counted("after", 3))["killed"]
         watch.look()
     assert server.live(watch.counted("after", 3))["code"] == 0
@@ -149,7 +152,7 @@ def test_a_run_finishes_though_each_of_its_lives_dies(tmp_path: Path, server: Se
 
 def test_a_charge_asked_for_again_and_again_is_booked_once(tmp_path: Path, server: Server) -> None:
     watch = new_watch(tmp_path / "watched", 3)
-    for ordinal in range(3):
+    for ordinal in range(effort(2, 3)):
         for _ in range(2):
             # Replayed answers are not stored again: the first that is stored is a new one.
             assert server.live(watch.task(die=[f"{LEDGER}Run.store", "before", 1]))["killed"]

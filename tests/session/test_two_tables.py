@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 import understudy as us
-from tests.audit.effort import THOROUGH, effort
+from tests.audit.effort import THOROUGH, effort, few
 from tests.session.sameness import same
 from understudy.errors import (
     LedgerMismatchError,
@@ -49,6 +49,7 @@ SCHEMA = Schema(
 )
 UNIT = us.Unit("patient")
 BUDGET = us.Budget(epsilon=20.0, delta=1e-6)
+PEOPLE = effort(150, 300)
 OWN = ["patient", "sex", "birth", "height"]
 EVENTS = ["patient", "month", "ward"]
 
@@ -89,7 +90,7 @@ def opened(folder: Path, **other: Any) -> us.Session:
 @pytest.fixture(scope="module")
 def lives(tmp_path_factory: pytest.TempPathFactory) -> tuple[us.Session, Release]:
     """A session and its release, which many tests look at."""
-    session = opened(tmp_path_factory.mktemp("lives"))
+    session = opened(tmp_path_factory.mktemp("lives"), private=clinic(PEOPLE))
     return session, session.run(us.Lives())
 
 
@@ -113,7 +114,7 @@ def check_fit(release: Release) -> None:
 
 
 @pytest.mark.parametrize(
-    "mechanism", [us.Lives(), us.Pairs(), us.Independent()], ids=lambda m: m.name
+    "mechanism", few([us.Lives(), us.Independent(), us.Pairs()], usual=2), ids=lambda m: m.name
 )
 def test_two_tables_come_out_whose_ids_fit(
     tmp_path: Path, mechanism: Any, lives: tuple[us.Session, Release]
@@ -124,7 +125,7 @@ def test_two_tables_come_out_whose_ids_fit(
     none = len(release.people) - release.rows["patient"].nunique()
     told = any("also draws people without rows" in note for note in release.manifest["notes"])
     if drawn:
-        assert none == pytest.approx(75, abs=20)
+        assert none == pytest.approx(PEOPLE / 4, abs=20)
         assert not told
     else:
         assert none == 0
@@ -197,7 +198,9 @@ def flat(people: int = 300) -> dict[str, Any]:
     return {n: c.to_numpy() for n, c in tables["rows"].merge(one, on="patient").items()}
 
 
-@pytest.mark.parametrize("mechanism", [us.Lives(), us.Pairs()], ids=lambda m: m.name)
+@pytest.mark.parametrize(
+    "mechanism", few([us.Independent(), us.Lives(), us.Pairs()], usual=1), ids=lambda m: m.name
+)
 def test_a_flat_run_has_people_too(tmp_path: Path, mechanism: Any) -> None:
     release = opened(tmp_path, private=flat(effort(120, 300))).run(mechanism)
     assert not release.two_tables
@@ -280,10 +283,9 @@ def test_each_may_be_anything_that_one_table_can_be(tmp_path: Path, form: str) -
     people = effort(100, 300)
     private = FORMS[form](clinic(people), tmp_path)
     # Only Lives draws people without rows, and takes its time.
-    drawn = THOROUGH or form == "files"
-    mechanism = us.Lives() if drawn else us.Independent()
+    mechanism = us.Lives() if THOROUGH else us.Independent()
     release = opened(tmp_path, private=private, budget=vast).run(mechanism)
-    assert len(release.people) == (people if drawn else people * 3 // 4)
+    assert len(release.people) == (people if THOROUGH else people * 3 // 4)
     assert len(release) == pytest.approx(len(clinic(people)["rows"]["patient"]) - 1, rel=0.05)
 
 
@@ -297,7 +299,7 @@ def test_a_public_pair_is_read_with_own_columns_from_people(tmp_path: Path) -> N
     assert np.nansum(read.numbers["height"]) == pytest.approx(
         np.nansum(joined.numbers["height"]), rel=0.05
     )
-    release = opened(tmp_path, public=clinic(50)).run(us.Lives())
+    release = opened(tmp_path, private=clinic(PEOPLE), public=clinic(50)).run(us.Lives())
     check_fit(release)
     lost = {"people": {"sex": ["F"]}, "rows": pair["rows"]}
     with pytest.raises(MissingColumnError, match="table of people lacks"):

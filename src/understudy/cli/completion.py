@@ -46,12 +46,18 @@ def run(options: argparse.Namespace) -> None:
 
 def _commands() -> dict[str, list[str]]:
     """Return every command's long options."""
-    (found,) = (
-        action
-        for action in parser(["evaluate"])._actions  # noqa: SLF001  argparse names no other way
-        if isinstance(action, argparse._SubParsersAction)  # noqa: SLF001
-    )
+    # The metrics' options are added only where evaluate is what is asked for.
+    every = _parsers() | {"evaluate": _parsers("evaluate")["evaluate"]}
     return {
         name: [o for o in command._option_string_actions if o.startswith("--")]  # noqa: SLF001
-        for name, command in found.choices.items()
+        for name, command in every.items()
     }
+
+
+def _parsers(*words: str) -> dict[str, argparse.ArgumentParser]:
+    (found,) = (
+        action
+        for action in parser(words)._actions  # noqa: SLF001  argparse names no other way
+        if isinstance(action, argparse._SubParsersAction)  # noqa: SLF001
+    )
+    return dict(found.choices)

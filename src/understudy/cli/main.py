@@ -40,7 +40,7 @@ from understudy.errors import InternalError, StorageError, UnderstudyError, Usag
 from understudy.synth.registry import MECHANISMS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 
 _HELP = {"-h", "--help"}
@@ -180,7 +180,7 @@ def _add_histogram(histogram: argparse.ArgumentParser) -> None:
     add_output(histogram)
 
 
-def _add_evaluate(evaluate: argparse.ArgumentParser, *, with_metrics: bool) -> None:
+def _add_evaluate(evaluate: argparse.ArgumentParser) -> None:
     evaluate.description = (
         "Custodian-only: what it prints or writes contains exact differences from the private "
         "table, and is not part of any release."
@@ -210,33 +210,10 @@ def _add_evaluate(evaluate: argparse.ArgumentParser, *, with_metrics: bool) -> N
         help="write a report with charts to a new file that only its owner can read, instead of "
         "printing; never into a release's folder",
     )
-    if with_metrics:
-        import_module("understudy.cli.metrics").add_options(evaluate)
     add_output(evaluate)
 
 
-def parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
-    """Build the parser of all commands, with the metrics' options where the words need them."""
-    top = _Parser(
-        prog="understudy",
-        description="Synthetic tables that stand in for private ones, "
-        "under user-level differential privacy: the privacy unit is a person, not a row.",
-    )
-    top.words = words
-    top.add_argument("--version", action="version", version=f"understudy {__version__}")
-    commands = top.add_subparsers(dest="command", required=True, parser_class=_Parser)
-
-    _add_demo(
-        commands.add_parser(
-            "demo", help="a simulated city or clinic, from private table to evaluation"
-        )
-    )
-
-    add_init(commands.add_parser("init", help="draft a schema and a run file from public data"))
-    add_discover(
-        commands.add_parser("discover", help="draft a schema from a private table, at a cost")
-    )
-    check = commands.add_parser("check", help="validate and rehearse a run; nothing is spent")
+def _add_check(check: argparse.ArgumentParser) -> None:
     check.description = (
         "Compares the names of the private table's columns with the schema and the unit, and reads "
         "no row; then rehearses the run on the public table. Without a run file, needs --schema, "
@@ -252,27 +229,9 @@ def parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
         "--rows-per-person", type=float, metavar="R", help="with this many rows on average"
     )
     add_output(check)
-    _add_synth(commands.add_parser("synth", help="make a synthetic table from a private one"))
-    _add_sample(
-        commands.add_parser(
-            "sample", help="draw more rows or people from a release, at no privacy cost"
-        )
-    )
-    _add_histogram(commands.add_parser("histogram", help="count a release's rows, as a file"))
-    add_fit(
-        commands.add_parser("fit", help="make rows from marginals that were measured elsewhere")
-    )
-    add_report(commands.add_parser("report", help="write a release's report, one HTML file"))
-    add_quality(
-        commands.add_parser(
-            "quality", help="how far a release is from the private table, with noise and charged"
-        )
-    )
-    add_recipes(
-        commands.add_parser("recipes", help="list, show or export presets for NIST's contests")
-    )
 
-    resume = commands.add_parser("resume", help="continue a run that was interrupted")
+
+def _add_resume(resume: argparse.ArgumentParser) -> None:
     resume.add_argument("ledger", help="the ledger of the run")
     resume.add_argument("--run", type=int, help="the run's number; the last one by default")
     resume.add_argument("--private", help="the private table, if it has moved")
@@ -281,18 +240,8 @@ def parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
     resume.add_argument("--out", help="another folder for the release")
     add_output(resume)
 
-    add_ledger(commands.add_parser("ledger", help="what was spent, on what, and what is left"))
-    evaluate = commands.add_parser(
-        "evaluate", help="custodian-only: exact differences from the private table"
-    )
-    # Metrics are imported only where they are needed, so that help is quick.
-    _add_evaluate(evaluate, with_metrics=words[:1] == ["evaluate"] and not _HELP & {*words})
-    metrics = commands.add_parser(
-        "metrics", help="list the metrics of 'evaluate' and their options"
-    )
-    add_output(metrics)
 
-    audit = commands.add_parser("audit", help="check that mechanisms keep their privacy promise")
+def _add_audit(audit: argparse.ArgumentParser) -> None:
     audit.add_argument("--mechanism", help="one mechanism (default: all)")
     audit.add_argument("--pairs", type=int, default=50, help="pairs of neighbours to replay")
     audit.add_argument("--deep", action="store_true", help="10,000 pairs")
@@ -304,9 +253,52 @@ def parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
         "--runs", type=int, default=10_000, help="for --statistical (default: 10,000)"
     )
     add_output(audit)
-    completion = commands.add_parser("completion", help="print a script for your shell's Tab key")
+
+
+def _add_completion(completion: argparse.ArgumentParser) -> None:
     completion.add_argument("shell", metavar="SHELL", choices=SHELLS, help=", ".join(SHELLS))
     add_output(completion)
+
+
+COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
+    "demo": ("a simulated city or clinic, from private table to evaluation", _add_demo),
+    "init": ("draft a schema and a run file from public data", add_init),
+    "discover": ("draft a schema from a private table, at a cost", add_discover),
+    "check": ("validate and rehearse a run; nothing is spent", _add_check),
+    "synth": ("make a synthetic table from a private one", _add_synth),
+    "sample": ("draw more rows or people from a release, at no privacy cost", _add_sample),
+    "histogram": ("count a release's rows, as a file", _add_histogram),
+    "fit": ("make rows from marginals that were measured elsewhere", add_fit),
+    "report": ("write a release's report, one HTML file", add_report),
+    "quality": ("how far a release is from the private table, with noise and charged", add_quality),
+    "recipes": ("list, show or export presets for NIST's contests", add_recipes),
+    "resume": ("continue a run that was interrupted", _add_resume),
+    "ledger": ("what was spent, on what, and what is left", add_ledger),
+    "evaluate": ("custodian-only: exact differences from the private table", _add_evaluate),
+    "metrics": ("list the metrics of 'evaluate' and their options", add_output),
+    "audit": ("check that mechanisms keep their privacy promise", _add_audit),
+    "completion": ("print a script for your shell's Tab key", _add_completion),
+}
+
+
+def parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
+    """Build the parser of all commands; where the words begin with one, with its options only."""
+    top = _Parser(
+        prog="understudy",
+        description="Synthetic tables that stand in for private ones, "
+        "under user-level differential privacy: the privacy unit is a person, not a row.",
+    )
+    top.words = words
+    top.add_argument("--version", action="version", version=f"understudy {__version__}")
+    commands = top.add_subparsers(dest="command", required=True, parser_class=_Parser)
+    one = words[0] if words and words[0] in COMMANDS else None
+    for name, (said, add) in COMMANDS.items():
+        command = commands.add_parser(name, help=said)
+        if one in (None, name):
+            add(command)
+    # Metrics are imported only where they are needed, so that help is quick.
+    if one == "evaluate" and not _HELP & {*words}:
+        import_module("understudy.cli.metrics").add_options(commands.choices[one])
     return top
 
 
