@@ -26,6 +26,13 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parent.parent
 SCRIPT = ROOT / "scripts" / "newcomer"
+BOTH = """
+import sys
+from understudy.cli.main import main
+middle = sys.argv.index("then")
+sys.exit(main(sys.argv[1:middle]) or main(sys.argv[middle + 1:]))
+"""
+"""Two commands, in a process of one interpreter."""
 
 
 def script() -> Any:
@@ -76,8 +83,11 @@ def built(folder: Path, newcomer: Any, monkeypatch: pytest.MonkeyPatch) -> Path:
     """
     asked = tomllib.loads((ROOT / "pyproject.toml").read_text())["build-system"]["requires"]
     (tools,) = (r for r in asked if Requirement(r).name == "setuptools")
-    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "-q")
-    newcomer.said(*pip, "--no-compile", "--target", folder / "tools", tools, folder=folder)
+    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "download", "-q")
+    newcomer.said(*pip, "--no-deps", "--only-binary=:all:", tools, folder=folder)
+    (archive,) = folder.glob("setuptools-*.whl")
+    with zipfile.ZipFile(archive) as file:
+        file.extractall(folder / "tools")
     with monkeypatch.context() as patch:
         patch.setenv("PYTHONPATH", str(folder / "tools"))
         alone = ("--no-isolation", "--skip-dependency-check", "--outdir", folder)
@@ -111,14 +121,14 @@ def test_a_wheel_has_all_of_the_package_and_runs_beside_what_it_says_that_it_nee
             (packages / top).symlink_to(Path(str(other.locate_file(top))))
     assert newcomer.megabytes(tmp_path / "venv") < 250
 
-    understudy = (tmp_path / "venv/bin/python", "-m", "understudy.cli.main")
+    understudy = (tmp_path / "venv/bin/python", "-c", BOTH)
     some = ("tailnum", "month", "day", "carrier", "origin", "dep_delay")
     made = tables(tmp_path, 1, step=9, columns=some)
     given = [part for name, path in made.items() for part in (f"--{name}", path)]
     monkeypatch.delenv("PYTHONPATH", raising=False)
-    newcomer.said(*understudy, "init", *given, "--unit=tailnum", "--name=flights", folder=tmp_path)
-    quickly = ("understudy.toml", "--mechanism=independent")
-    newcomer.said(*understudy, "synth", *quickly, folder=tmp_path)
+    asked = ("init", *given, "--unit=tailnum", "--name=flights")
+    quickly = ("synth", "understudy.toml", "--mechanism=independent")
+    newcomer.said(*understudy, *asked, "then", *quickly, folder=tmp_path)
     release = tmp_path / "flights-release"
     assert json.loads((release / "manifest.json").read_text())["guarantee"]["unit"] == "tailnum"
     page = (release / "report.html").read_text(encoding="utf-8")
