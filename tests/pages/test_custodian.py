@@ -14,10 +14,11 @@ import numpy as np
 import pytest
 from pypdf import PdfReader
 
+from tests.audit.effort import effort
 from tests.pages.browser import Opened, needs_browser, opened
 from understudy.contests.metrics import METRICS as CONTESTS
 from understudy.errors import OutputExistsError, UsageError
-from understudy.evaluate import CHOOSING, METRICS, Coded, compare, page_facts
+from understudy.evaluate import CHOOSING, METRICS, Coded, boosting, compare, page_facts
 from understudy.pages import Page, check_place, custodian_report
 from understudy.pages.custodian import BANNER, custodian_page, overall
 from understudy.pages.frontiers import undominated
@@ -94,7 +95,10 @@ def promised(epsilon: float, name: str = "mst") -> dict[str, Any]:
 def several() -> dict[str, Any]:
     runs = (("one", promised(1)), (QUOTED, promised(1, "aim")), ("column", promised(8)))
     asked = {"targets": [EVIL, "hour"], "classifier": True, "outcomes": ["hour"]}
-    return facts(*runs, ("file.csv", None), **ROLES, **asked)
+    with pytest.MonkeyPatch.context() as patch:
+        # How well rows are told apart is no business of the page.
+        patch.setattr(boosting, "ROUNDS", effort(4, boosting.ROUNDS))
+        return facts(*runs, ("file.csv", None), **ROLES, **asked)
 
 
 @pytest.fixture(scope="module")
