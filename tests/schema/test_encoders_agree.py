@@ -10,6 +10,7 @@ from __future__ import annotations
 import datetime as dt
 from decimal import Decimal
 from fractions import Fraction
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -386,9 +387,15 @@ LISTS: dict[str, tuple[tuple[Any, ...], tuple[Any, ...]]] = {
 }
 
 
-@pytest.mark.parametrize("raw", [True, False], ids=["as they stand", "read before"])
-@pytest.mark.parametrize("nulls", [NULLS, ()], ids=["nulls", "no nulls"])
-@pytest.mark.parametrize("outside", ["other", "drop"])
+RULES = [("other", NULLS, True), ("drop", (), True), ("other", (), False)]
+"""The rule for other values, the nulls, and whether texts are read as they stand."""
+
+
+@pytest.mark.parametrize(
+    ("outside", "nulls", "raw"),
+    product(("other", "drop"), (NULLS, ()), (True, False)) if THOROUGH else RULES,
+    ids=str,
+)
 @pytest.mark.parametrize("name", LISTS)
 def test_every_list_agrees(
     engine: DuckDB, name: str, outside: Any, nulls: tuple[str, ...], *, raw: bool

@@ -214,8 +214,11 @@ def test_only_cells_that_hold_anything_are_kept() -> None:
 
 
 FITS: list[tuple[int, list[Clique]]] = [
-    *((31, []), (32, [("b",)]), (80, [("b",), ("a",)])),
-    *((0, []), (79, [("b",)])),
+    (31, []),
+    (32, [("b",)]),
+    (80, [("b",), ("a",)]),
+    (0, []),
+    (79, [("b",)]),
 ]
 
 

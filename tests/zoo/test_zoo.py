@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.audit.effort import few, one_in
+from tests.audit.effort import in_audit, one_in
 from tests.zoo.bug import KINDS, Bug
 from tests.zoo.bugs import BUGS
 from tests.zoo.zoo import (
@@ -64,20 +64,18 @@ def test_a_planted_bug_is_caught(tmp_path: Path) -> None:
     assert outcome.caught, outcome.why
 
 
+# Of what pytest says, a test below has the words.
+@in_audit
 @pytest.mark.parametrize(
     "new",
-    # Of what pytest says otherwise, a test below has the words.
-    few(
-        [
-            pytest.param("squared_sensitivity=capp**2 * worst", id="a name that is none"),
-            pytest.param("squared_sensitivity=(cap * cap) * worst", id="harmless"),
-            pytest.param(
-                'squared_sensitivity=__import__("no_such_module").cap * worst',
-                id="an import that fails",
-            ),
-        ],
-        usual=1,
-    ),
+    [
+        pytest.param("squared_sensitivity=capp**2 * worst", id="a name that is none"),
+        pytest.param("squared_sensitivity=(cap * cap) * worst", id="harmless"),
+        pytest.param(
+            'squared_sensitivity=__import__("no_such_module").cap * worst',
+            id="an import that fails",
+        ),
+    ],
 )
 def test_what_is_no_bug_is_not_caught(new: str) -> None:
     harmless = Bug(

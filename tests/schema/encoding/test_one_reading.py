@@ -174,7 +174,7 @@ def test_a_cell_is_read_alike_alone_and_beside_a_missing_value(
     assert read(engine, make([values[0]], t)) == expected[:1]
 
 
-@pytest.mark.parametrize(("t", "form"), one_in(3, product(STORED, FORMS)))
+@pytest.mark.parametrize(("t", "form"), one_in(5, product(STORED, FORMS)))
 def test_whole_tables_and_files_read_as_their_cells_do(
     engine: DuckDB, t: Typed, form: str, tmp_path: Path
 ) -> None:
