@@ -25,7 +25,7 @@ import pytest
 from dp_accounting import gaussian_mechanism
 from dp_accounting.pld import privacy_loss_distribution as pld
 
-from tests.audit.effort import effort, one_in
+from tests.audit.effort import effort, few, one_in
 from tests.vault.worlds import DOMAIN, KEY, SCHEMA, obvious, opened
 from understudy.budget import (
     GRAIN,
@@ -257,9 +257,9 @@ def ceiling(cost: Fraction) -> int:
 def test_a_measurement_costs_at_least_what_anyone_moves_and_exactly_the_bound(
     currency: Currency,
 ) -> None:
-    """240 random measurements, 324 people tried on each."""
+    """240 random measurements, or 100 of them, 324 people tried on each."""
     rng = dice(1)
-    for _ in range(120):
+    for _ in range(effort(50, 120)):
         question = measure_of(rng)
         cost = charge(question, SCHEMA, currency).grains(currency)
         assert tried(question, currency, rng) / GRAIN <= cost
@@ -271,9 +271,9 @@ def test_a_measurement_costs_at_least_what_anyone_moves_and_exactly_the_bound(
 def test_on_columns_that_do_not_overlap_the_cost_is_reached(
     currency: Currency, cliques: list[Clique]
 ) -> None:
-    """180 more: someone with C rows in the dearest cell spends all of it, so none is wasted."""
+    """180 more, or 72: someone with C rows in the dearest cell spends all of it."""
     rng = dice(2)
-    for _ in range(30):
+    for _ in range(effort(12, 30)):
         question = measure_of(rng, cliques)
         cost = charge(question, SCHEMA, currency).grains(currency)
         assert cost == ceiling(tried(question, currency, rng))
@@ -347,9 +347,9 @@ def test_totals_cost_the_cap_and_numbers_of_people_cost_one() -> None:
 
 
 def test_distances_cost_the_cap_for_each_of_them_and_nobody_moves_them_farther() -> None:
-    """300 random questions, four newcomers to each: whoever comes, however many there are."""
+    """150 random questions, or 60, four newcomers to each: whoever comes."""
     rng = dice(11)
-    for _ in range(150):
+    for _ in range(effort(60, 150)):
         question = distances_of(rng)
         others = {str(i): rng.choices(CELLS, k=rng.randint(1, 9)) for i in range(2)}
         before = obvious(others).exact(question)
@@ -421,7 +421,7 @@ def covered(here: list[Any], there: list[Any], curve: Curve) -> bool:
 def at_random() -> Iterator[Pair]:
     """150 random selections on random neighbours, or the first of them."""
     rng = dice(7)
-    for _ in range(effort(40, 150)):
+    for _ in range(effort(20, 150)):
         question = select_of(rng)
         others = {str(i): rng.choices(CELLS, k=rng.randint(1, 9)) for i in range(3)}
         own = [rng.choice(CELLS)] * 40 if rng.random() < 0.5 else rng.choices(CELLS, k=7)
@@ -469,9 +469,9 @@ def on_a_grid(bounding: Capped, epsilon: float, step: int = 5) -> Iterator[Pair]
     "pairs",
     [
         at_random,
-        partial(on_a_grid, Weights(1), 0.1),
+        partial(on_a_grid, Weights(1), 0.1, 11),
         partial(on_a_grid, Sample(3), 1.0),
-        partial(on_a_grid, Weights(20), 4.0),
+        partial(on_a_grid, Weights(20), 4.0, 11),
     ],
     ids=["at random", "a cap of 1", "a cap of 3", "a cap of 20"],
 )
@@ -518,7 +518,7 @@ def test_the_half_left_out_of_a_selection_would_be_seen(monkeypatch: pytest.Monk
     held: dict[bool, list[list[bool]]] = {True: [], False: []}
     with mpmath.workdps(60):
         curves = [pure(1.0), gaussian(mu_of_selection_upper(1.0))]
-        for question, *distances in on_a_grid(Sample(3), 1.0, step=1):
+        for question, *distances in on_a_grid(Sample(3), 1.0, step=7):
             before, after = distances
             here, there = (log_shares(question, d, monkeypatch, times=2) for d in distances)
             one_way = bool(np.all(after >= before) or np.all(after <= before))
@@ -549,9 +549,9 @@ def spent(question: Question, power: int) -> Fraction:
 
 
 def test_composed_questions_cost_what_dp_accounting_says() -> None:
-    """60 random runs of Gaussian questions: never below Google's ε, and hardly above."""
+    """60 random runs of Gaussian questions, or 25: never below Google's ε, and hardly above."""
     rng = dice(8)
-    for _ in range(60):
+    for _ in range(effort(25, 60)):
         run = [plain_of(rng) for _ in range(rng.randint(1, 8))]
         grains = sum(charge(q, SCHEMA, Currency.GDP).grains(Currency.GDP) for q in run)
         whole = sum((spent(q, 2) for q in run), Fraction(0))
@@ -588,8 +588,11 @@ def two_points(epsilon: float, t: float) -> Any:
     )
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
-@pytest.mark.parametrize("share", [0.2, 0.5, 0.8])
+# Each of the three of either first, and then all pairs.
+PAIRS = [(0.1, 0.8), (1.0, 0.5), (3.0, 0.2), (0.1, 0.2), (0.1, 0.5), (1.0, 0.2), (1.0, 0.8)]
+
+
+@pytest.mark.parametrize(("epsilon", "share"), few([*PAIRS, (3.0, 0.5), (3.0, 0.8)], usual=3))
 def test_selections_beside_noise_cost_no_less_than_their_privacy_loss(
     epsilon: float, share: float
 ) -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import log_ndtr
 
-from tests.audit.effort import tried
+from tests.audit.effort import one_in, tried
 from understudy.budget import (
     GRAIN,
     MOST_VALUES,
@@ -64,7 +64,7 @@ def test_the_failure_is_what_an_independent_computation_says(
 
 
 @given(sigmas, mosts, st.floats(0.1, 30))
-@tried()
+@tried(usual=12)
 def test_it_is_rounded_up_by_less_than_a_grain(sigma: float, most: int, far: float) -> None:
     import mpmath
 
@@ -114,7 +114,8 @@ def test_simulated_on_its_worst_case_lone_values_are_told_as_often_as_is_charged
     steps, least = lattice(sigma, threshold_upper(target, sigma=sigma, most=most))
     charged = float(failure_upper(most=most, sigma=sigma, steps=steps, least=least) * GRAIN)
     often = []
-    for count in range(1, most + 1):
+    # Of many numbers of values some, and the most.
+    for count in one_in(7 if most > 9 else 1, range(most, 0, -1)):
         noise = draw("gaussian", sigma * steps, runs * count).reshape(runs, count)
         told = noise + steps // 2**16 * value_weight(count) >= least
         often.append(float(told.any(axis=1).mean()))

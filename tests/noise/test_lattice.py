@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from scipy.special import ndtri
 from scipy.stats import chisquare, kstest, norm
 
-from tests.audit.effort import tried
+from tests.audit.effort import effort, few, tried
 from understudy.audit import FixedEntropy
 from understudy.errors import BudgetError
 from understudy.noise import SYSTEM, Entropy, Shape, draw, lattice, steps_per_unit
@@ -80,7 +80,7 @@ words = st.one_of(
     words,
     st.binary(min_size=32, max_size=32).map(lambda b: b + b"\x5a" * 32),
 )
-@tried(150)
+@tried(150, usual=20)
 def test_each_draw_is_the_exact_rounding(
     shape: Shape, scale: float, word: int, more: bytes
 ) -> None:
@@ -89,7 +89,7 @@ def test_each_draw_is_the_exact_rounding(
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("scale", [16.0, 16.3, 1000.0, 65536.5])
+@pytest.mark.parametrize("scale", few((16.0, 65536.5, 16.3, 1000.0), usual=2))
 def test_draws_beside_a_rounding_boundary_are_refined(shape: Shape, scale: float) -> None:
     """Words on both sides of a boundary, and on it, to the last bit."""
     bits = 64 if shape == "gaussian" else 63
@@ -99,7 +99,7 @@ def test_draws_beside_a_rounding_boundary_are_refined(shape: Shape, scale: float
             p = mpmath.erfc(z / mpmath.sqrt(2)) / 2 if shape == "gaussian" else mpmath.exp(-z)
             boundary = int(mpmath.floor(p * mpmath.mpf(2) ** bits))
         for word in range(boundary - 2, boundary + 3):
-            for more in (b"\x00" * 64, b"\xff" * 64, bytes(range(64))):
+            for more in few((b"\x00" * 64, b"\xff" * 64, bytes(range(64))), usual=2):
                 drawn = draw(shape, scale, 1, entropy=replay(word, more))
                 assert drawn[0] == exact_steps(shape, scale, word, more)
                 assert drawn[0] in (steps, steps + 1)
@@ -116,7 +116,7 @@ def test_an_ambiguous_draw_appends_bits_and_never_redraws(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(lattice, "refine", watched)
     # A scale so large that about half of all draws are ambiguous.
-    drawn = draw("gaussian", 2.0**46, 200, entropy=FixedEntropy(5))
+    drawn = draw("gaussian", 2.0**46, effort(100, 200), entropy=FixedEntropy(5))
     assert len(seen) > 20
     for tail, steps in seen:
         z = float(-ndtri((tail + 0.5) / 2.0**64))
@@ -128,7 +128,7 @@ def test_an_ambiguous_draw_appends_bits_and_never_redraws(monkeypatch: pytest.Mo
 def test_the_error_bound_covers_the_float_arithmetic(shape: Shape) -> None:
     """The estimate at an interval's middle is far within (|z|+1)·2⁻⁴⁸ of the truth."""
     rng = np.random.default_rng(1)
-    tails = (2.0 ** rng.uniform(0, 63, 1000)).astype(np.uint64)
+    tails = (2.0 ** rng.uniform(0, 63, effort(400, 1000))).astype(np.uint64)
     estimate, _ = lattice._estimate(shape, tails)
     with mpmath.workprec(200):
         for tail, z in zip(tails.tolist(), estimate, strict=True):

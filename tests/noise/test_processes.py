@@ -14,6 +14,7 @@ from collections.abc import Callable
 from itertools import combinations
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 from understudy.audit import FixedEntropy
@@ -23,12 +24,11 @@ SCALE = 1e9
 SIZE = 20_000
 CHILDREN = 3
 FRESH = """
+import random
 import sys
-import numpy as np
-from understudy.audit import FixedEntropy
 from understudy.noise import SYSTEM, draw
-entropy = {"system": SYSTEM, "seeded": FixedEntropy(1)}[sys.argv[1]]
-sys.stdout.buffer.write(draw("gaussian", 1e9, 20_000, entropy=entropy).tobytes())
+for entropy in (SYSTEM, random.Random(1).randbytes):
+    sys.stdout.buffer.write(draw("gaussian", 1e9, 20_000, entropy=entropy).tobytes())
 """
 Draws = NDArray[np.int64]
 
@@ -66,13 +66,14 @@ def forked(entropy: Entropy) -> list[Draws]:
     return [own, *theirs]
 
 
-def fresh(kind: str) -> list[Draws]:
-    """Draw in processes of their own, started together."""
+@pytest.fixture(scope="module")
+def fresh() -> list[tuple[Draws, Draws]]:
+    """Draw in two processes of their own, started together: from the system, and from a seed."""
     started = [
-        subprocess.Popen([sys.executable, "-c", FRESH, kind], stdout=subprocess.PIPE)
-        for _ in range(2)
+        subprocess.Popen([sys.executable, "-c", FRESH], stdout=subprocess.PIPE) for _ in range(2)
     ]
-    return [np.frombuffer(p.communicate(timeout=600)[0], dtype=np.int64) for p in started]
+    drawn = [np.frombuffer(p.communicate(timeout=600)[0], dtype=np.int64) for p in started]
+    return [(each[:SIZE], each[SIZE:]) for each in drawn]
 
 
 def test_forked_children_and_their_parent_draw_independently() -> None:
@@ -81,8 +82,8 @@ def test_forked_children_and_their_parent_draw_independently() -> None:
     assert not related(draws)
 
 
-def test_processes_of_their_own_draw_independently() -> None:
-    draws = fresh("system")
+def test_processes_of_their_own_draw_independently(fresh: list[tuple[Draws, Draws]]) -> None:
+    draws = [system for system, _ in fresh]
     assert [len(d) for d in draws] == [SIZE] * 2
     assert not related([*draws, draw("gaussian", SCALE, SIZE)])
 
@@ -94,8 +95,8 @@ def test_a_forked_copy_that_shares_state_is_seen() -> None:
     assert related(forked(entropy))
 
 
-def test_processes_with_one_seed_are_seen() -> None:
-    assert related(fresh("seeded"))
+def test_processes_with_one_seed_are_seen(fresh: list[tuple[Draws, Draws]]) -> None:
+    assert related([seeded for _, seeded in fresh])
 
 
 def test_streams_that_only_move_together_are_seen() -> None:

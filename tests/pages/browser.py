@@ -71,11 +71,18 @@ class Opened:
         """Run a script in the page."""
         return self.driver.execute_script(script, *arguments)
 
-    def at(self, width: int, *, media: str = "") -> None:
-        """Give the page a width, and draw it as on a screen or on paper."""
+    def at(self, width: int, *, media: str = "", scheme: str = "") -> None:
+        """Give the page a width, and draw it as on a screen or on paper, by day or by night."""
         size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
+        told = {"media": media, "features": [{"name": "prefers-color-scheme", "value": scheme}]}
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media})
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", told)
+
+    def plain(self) -> None:
+        """Give the page the browser's own width, and a console in which nothing was said."""
+        self.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
+        self.complaints()
 
     def printed(self) -> str:
         """Print it, and give the words on paper."""

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import understudy as us
 from tests.audit.effort import few
-from tests.pages.browser import Opened, browser, needs_browser, opened
+from tests.pages.browser import Opened, needs_browser, opened
 from tests.pages.test_release import EVIL, contrast
 from tests.release.made import released
 from understudy.pages import charts
@@ -127,35 +127,33 @@ DRAWN: dict[str, tuple[tuple[Declaration, ...], tuple[str, ...], str]] = {
 
 @pytest.mark.parametrize("case", few(DRAWN, usual=2))
 @needs_browser
-def test_they_are_drawn_by_day_and_by_night(tmp_path: Path, case: str) -> None:
+def test_they_are_drawn_by_day_and_by_night(driver: Any, tmp_path: Path, case: str) -> None:
     columns, order_by, kind = DRAWN[case]
     release = made(*columns, order_by=order_by)
     assert {spec["encoding"]["x"]["type"] for spec in drawn(release)} == {kind}
-    with browser() as driver:
-        page = opened(driver, us.report(release, tmp_path / "report.html"))
-        assert page.complaints() == []
-        lines, marks = page.run(
-            "const heads = [...document.querySelectorAll('h3')];"
-            "let at = heads.find(h => h.textContent === 'A few synthetic lives');"
-            "while (!at.querySelector('svg')) at = at.nextElementSibling;"
-            "return ['.mark-line path', '.mark-symbol.role-mark path']"
-            ".map(s => at.querySelectorAll(s).length)"
-        )
-        assert lines == SHOWN
-        rows = drawn(release)[0]["data"]["values"]
-        time = drawn(release)[0]["encoding"]["x"]["field"]
-        assert marks == sum(row[time] is not None for row in rows)
+    page = opened(driver, us.report(release, tmp_path / "report.html"))
+    assert page.complaints() == []
+    lines, marks = page.run(
+        "const heads = [...document.querySelectorAll('h3')];"
+        "let at = heads.find(h => h.textContent === 'A few synthetic lives');"
+        "while (!at.querySelector('svg')) at = at.nextElementSibling;"
+        "return ['.mark-line path', '.mark-symbol.role-mark path']"
+        ".map(s => at.querySelectorAll(s).length)"
+    )
+    assert lines == SHOWN
+    rows = drawn(release)[0]["data"]["values"]
+    time = drawn(release)[0]["encoding"]["x"]["field"]
+    assert marks == sum(row[time] is not None for row in rows)
 
 
 @needs_browser
-def test_what_people_are_is_not_cut_off_on_a_phone(tmp_path: Path) -> None:
+def test_what_people_are_is_not_cut_off_on_a_phone(driver: Any, tmp_path: Path) -> None:
     region = Categorical(name="region", values=("north of the river", "south"), of="person")
     sex = Categorical(name="sex", values=("female", "male"), of="person")
     release = made(sex, BORN, region, YEAR, WARD, order_by=("year",), most=3 * MOST_EACH)
-    with browser() as driver:
-        Opened(driver).at(400)
-        page = opened(driver, us.report(release, tmp_path / "report.html"))
-        told = page.run("return [...document.querySelectorAll('svg text')].map(t => t.textContent)")
+    Opened(driver).at(400)
+    page = opened(driver, us.report(release, tmp_path / "report.html"))
+    told = page.run("return [...document.querySelectorAll('svg text')].map(t => t.textContent)")
     assert any(text.startswith("person 59") for text in told)
     assert [text for text in told if "…" in text] == []
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import understudy as us
-from tests.pages.browser import Opened, browser, needs_browser, opened
+from tests.pages.browser import Opened, needs_browser, opened
 from understudy.errors import MissingFileError, UnderstudyError, UsageError
 from understudy.pages.outlines import read_outlines
 from understudy.pages.release import release_page
@@ -114,15 +114,16 @@ def test_outlines_of_a_column_that_is_not_there(release: us.Release, tmp_path: P
 
 
 @needs_browser
-def test_a_map_is_drawn_with_a_slider_over_time(release: us.Release, tmp_path: Path) -> None:
+def test_a_map_is_drawn_with_a_slider_over_time(
+    release: us.Release, driver: Any, tmp_path: Path
+) -> None:
     outlines = {"pickup": geojson(tmp_path / "areas.geojson", FEATURES)}
     path = us.report(release, tmp_path / "report.html", outlines=outlines)
-    with browser() as driver:
-        page: Opened = opened(driver, path)
-        shapes = page.run(
-            "return [...document.querySelectorAll('.mark-shape path')]"
-            ".filter(p => p.getBoundingClientRect().width > 20).length"
-        )
-        sliders = page.run("return document.querySelectorAll('input[type=range]').length")
+    page: Opened = opened(driver, path)
+    shapes = page.run(
+        "return [...document.querySelectorAll('.mark-shape path')]"
+        ".filter(p => p.getBoundingClientRect().width > 20).length"
+    )
+    sliders = page.run("return document.querySelectorAll('input[type=range]').length")
     assert shapes == 2
     assert sliders >= 1

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator
-from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from selenium.webdriver.common.action_chains import ActionChains
 
 import understudy as us
-from tests.audit.effort import THOROUGH
-from tests.pages.browser import Opened, browser, needs_browser, opened
+from tests.pages.browser import Opened, needs_browser, opened
 from understudy.door import Measurement, Rows
 from understudy.errors import MissingFileError, MissingPackageError, OutputExistsError
 from understudy.pages import page as frame
@@ -68,9 +66,8 @@ def written(release: us.Release, tmp_path_factory: pytest.TempPathFactory) -> Pa
 
 
 @pytest.fixture(scope="module")
-def page(written: Path) -> Iterator[Opened]:
-    with browser() as driver:
-        yield opened(driver, written)
+def page(driver: Any, written: Path) -> Opened:
+    return opened(driver, written)
 
 
 def test_it_says_what_was_promised_and_asked_in_the_manifests_own_words(
@@ -216,39 +213,74 @@ def test_the_slider_goes_through_time(page: Opened) -> None:
 
 @needs_browser
 def test_all_that_can_be_used_is_reached_by_the_keyboard(page: Opened) -> None:
-    wanted = page.run(
-        "return [...document.querySelectorAll('a, select, summary, input, .chart')]"
-        ".filter(e => e.offsetParent !== null || e.className === 'skip').length"
-    )
     page.run("document.activeElement.blur(); window.scrollTo(0, 0)")
-    reached = set()
-    for _ in range(wanted + 40):
-        page.driver.switch_to.active_element.send_keys("\ue004")
-        reached.add(page.run("return document.activeElement.outerHTML.slice(0, 300)"))
-    assert len(reached) >= wanted
+    wanted = page.run(
+        "window.left = new Set([...document.querySelectorAll('a, select, summary, input, .chart')]"
+        ".filter(e => e.offsetParent !== null || e.className === 'skip'));"
+        "document.addEventListener('focusin', e => window.left.delete(e.target));"
+        "return window.left.size"
+    )
+    assert wanted > 20
+    ActionChains(page.driver).send_keys("\ue004" * (wanted + 40)).perform()
+    assert page.run("return [...window.left].map(e => e.outerHTML.slice(0, 300))") == []
+
+
+@needs_browser
+def test_charts_use_the_width_they_have(page: Opened) -> None:
+    shares = page.run(
+        "return [...document.querySelectorAll('.chart')].filter(c => c.offsetParent !== null)"
+        ".map(c => c.querySelector('svg').getBoundingClientRect().width / c.clientWidth)"
+    )
+    assert max(shares) <= 1
+    # Maps and curves keep their proportions.
+    assert sum(share > 0.9 for share in shares) >= 3
+
+
+def test_an_installation_without_the_drawing_program_says_so(
+    release: us.Release, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(frame, "_ROOM", tmp_path)
+    with pytest.raises(MissingPackageError, match="this installation lacks the program that draws"):
+        release_page(release).html()
+
+
+@needs_browser
+def test_paper_holds_every_column_and_every_pair(driver: Any, written: Path) -> None:
+    """Opened anew: nothing was chosen yet."""
+    Opened(driver).plain()
+    page = opened(driver, written)
+    names = [e.get_attribute("textContent") for e in page.find(".choice option")]
+    words = page.printed()
+    for name in names:
+        assert " ".join(name.split()) in words
+    # Not only their titles: the labels of a column that was never chosen.
+    assert {"red", "blue"} <= {*words.split()}
+    assert page.run("return document.querySelectorAll('.chart:not(:has(svg))').length") == 0
+    page.at(700, media="print")
+    assert page.beyond() == []
+    # Back on the screen, one of several is seen again.
+    page.at(1300)
+    assert len(page.find(".chosen > [hidden]")) == len(names) - len(page.find(".choice"))
 
 
 @needs_browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_words_stand_out_from_the_paper_by_day_and_by_night(
-    written: Path, page: Opened, scheme: str
+    written: Path, driver: Any, scheme: str
 ) -> None:
-    with ExitStack() as stack:
-        # By day it is as any browser shows it that was told nothing else.
-        if THOROUGH or scheme == "dark":
-            told = f"--blink-settings=preferredColorScheme={int(scheme == 'light')}"
-            page = opened(stack.enter_context(browser(told)), written)
-        ink, paper = page.run(
-            "const s = getComputedStyle(document.body); return [s.color, s.backgroundColor]"
-        )
-        assert contrast(ink, paper) > 7
-        soft = page.run("return getComputedStyle(document.querySelector('dt')).color")
-        assert contrast(soft, paper) > 4.5
-        label = page.run(
-            "return getComputedStyle(document.querySelector('.role-axis-label text')).fill"
-        )
-        assert contrast(label, paper) > 4.5
-        bright = luminance(paper)
+    Opened(driver).at(1200, scheme=scheme)
+    page = opened(driver, written)
+    ink, paper = page.run(
+        "const s = getComputedStyle(document.body); return [s.color, s.backgroundColor]"
+    )
+    assert contrast(ink, paper) > 7
+    soft = page.run("return getComputedStyle(document.querySelector('dt')).color")
+    assert contrast(soft, paper) > 4.5
+    label = page.run(
+        "return getComputedStyle(document.querySelector('.role-axis-label text')).fill"
+    )
+    assert contrast(label, paper) > 4.5
+    bright = luminance(paper)
     assert bright > 0.8 if scheme == "light" else bright < 0.2
 
 
@@ -264,46 +296,8 @@ def contrast(one: str, other: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-def test_an_installation_without_the_drawing_program_says_so(
-    release: us.Release, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(frame, "_ROOM", tmp_path)
-    with pytest.raises(MissingPackageError, match="this installation lacks the program that draws"):
-        release_page(release).html()
-
-
-@needs_browser
-def test_charts_use_the_width_they_have(page: Opened) -> None:
-    shares = page.run(
-        "return [...document.querySelectorAll('.chart')].filter(c => c.offsetParent !== null)"
-        ".map(c => c.querySelector('svg').getBoundingClientRect().width / c.clientWidth)"
-    )
-    assert max(shares) <= 1
-    # Maps and curves keep their proportions.
-    assert sum(share > 0.9 for share in shares) >= 3
-
-
-@needs_browser
-def test_paper_holds_every_column_and_every_pair(written: Path) -> None:
-    with browser() as driver:
-        page = opened(driver, written)
-        names = [e.get_attribute("textContent") for e in page.find(".choice option")]
-        words = page.printed()
-        for name in names:
-            assert " ".join(name.split()) in words
-        # Not only their titles: the labels of a column that was never chosen.
-        assert {"red", "blue"} <= {*words.split()}
-        assert page.run("return document.querySelectorAll('.chart:not(:has(svg))').length") == 0
-        page.at(700, media="print")
-        assert page.beyond() == []
-        # Back on the screen, one of several is seen again.
-        page.at(1300)
-        assert len(page.find(".chosen > [hidden]")) == len(names) - len(page.find(".choice"))
-
-
 # On a phone
 
-PHONE = {"width": 400, "height": 900, "deviceScaleFactor": 1, "mobile": True}
 ROOM = """
 return [...document.querySelectorAll('.chart')].filter(c => c.offsetParent !== null)
     .map(c => [c.querySelector('svg').getBoundingClientRect().right, c.scrollWidth - c.clientWidth])
@@ -315,10 +309,10 @@ return [...document.querySelectorAll('.chart svg')].filter(c => c.getBoundingCli
 
 
 @pytest.fixture(scope="module")
-def phone(written: Path) -> Iterator[Opened]:
-    with browser() as driver:
-        driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", PHONE)
-        yield opened(driver, written)
+def phone(driver: Any, written: Path) -> Opened:
+    """Come last: the page that others look at is left."""
+    Opened(driver).at(400)
+    return opened(driver, written)
 
 
 @needs_browser

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from tests.audit.effort import one_in
 from tests.schema.encoders import FORMATS, MOMENTS
 from understudy.engine import DuckDB
 from understudy.schema import Array
@@ -24,7 +25,7 @@ STAMPS = np.array(
 )
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def engine() -> Iterator[DuckDB]:
     started = DuckDB()
     yield started
@@ -41,7 +42,7 @@ def fetched(engine: DuckDB, values: Array, sql: str) -> list[object]:
     return [None if y is None or y != y else y for y in found.tolist()]  # noqa: PLR0124  NaN
 
 
-@pytest.mark.parametrize("written", FORMATS)
+@pytest.mark.parametrize("written", one_in(2, FORMATS))
 def test_seconds_of_texts(engine: DuckDB, written: str | None) -> None:
     values = np.array([*MOMENTS, None], dtype=object)
     wanted, _ = reading.seconds(values, written, ())

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tests.audit.effort import tried
+from tests.audit.effort import PLANTED, effort, tried
 from tests.schema.constraints.worlds import COLUMNS, FREE, constraints
 from understudy.budget import Unit
 from understudy.engine import CodedTable, engine_for
@@ -50,7 +50,7 @@ def declared(said: tuple[Constraint, ...]) -> Schema:
     return Schema("small", (Id(name="who"), *COLUMNS), constraints=said)
 
 
-@tried(10)
+@tried(10, usual=3)
 @given(
     constraints(),
     st.dictionaries(st.sampled_from("abcde"), st.integers(1, 8), min_size=2, max_size=4),
@@ -89,12 +89,13 @@ def test_both_engines_keep_the_same_rows(spark: Any) -> None:
 
 @pytest.mark.parametrize("rule", ["drop", "nearest"])
 def test_each_row_is_judged_by_itself(rule: Any) -> None:
-    """Two hundred rows together become what each of them becomes alone."""
+    """Many rows together become what every three of them become alone."""
+    rows = 60 if PLANTED else effort(18, 60)
     said = Never({"a": 3, "b": ["x", "y"]}, otherwise=rule), Order("a", "c", otherwise=rule)
-    schema, data = declared(said), table({"ann": 60}, 1)
+    schema, data = declared(said), table({"ann": rows}, 1)
     together = coded(data, schema).get("ann", Counter())
     alone: Counter[tuple[int, ...]] = Counter()
-    for i in range(0, 60, 3):
+    for i in range(0, rows, 3):
         few = {name: column[i : i + 3] for name, column in data.items()}
         alone += coded(few, schema).get("ann", Counter())
     assert together == alone

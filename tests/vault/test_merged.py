@@ -20,7 +20,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.audit.effort import tried
+from tests.audit.effort import few, tried
 from tests.vault.normed import EXTREME, ONE, counts, moved, scales, slowly
 from tests.vault.obvious import People, Row
 from tests.vault.worlds import (
@@ -127,7 +127,7 @@ def test_an_arrival_adds_their_own_merged_counts_and_moves_nobody_elses(
 
 
 @given(person_rows, merged_questions(), st.sampled_from([Currency.GDP, Currency.PURE]))
-@tried(200)
+@tried(200, usual=25)
 def test_a_person_alone_moves_merged_codes_by_no_more_than_is_charged(
     own: list[Row], question: Measure | Select | Distances, currency: Currency
 ) -> None:
@@ -226,7 +226,7 @@ def test_under_norm_people_are_weighed_by_the_cells_that_are_asked() -> None:
         assert asked(()) == [ONE] * 3
 
 
-@pytest.mark.parametrize("price", [1e-4, 0.3, 7.0, 4e4])
+@pytest.mark.parametrize("price", few((0.3, 4e4, 1e-4, 7.0), usual=2))
 def test_extreme_people_are_weighed_as_the_slow_version_weighs_them(
     everybody: PrivateTable, price: float
 ) -> None:
@@ -260,8 +260,12 @@ def crowd(rows: int) -> People:
     return {str(i): [tuple(map(int, row)) for row in cells[i::4]] for i in range(4)}
 
 
-@pytest.mark.parametrize("bounding", BOUNDINGS, ids=str)
-@pytest.mark.parametrize("at_once", [1, 5, vault_marginals.AT_ONCE])
+AT_ONCE = (5, vault_marginals.AT_ONCE, 1)
+# Each of the three of either first, and then all pairs.
+TURNS = [(b, AT_ONCE[(i + j) % 3]) for j in range(3) for i, b in enumerate(BOUNDINGS)]
+
+
+@pytest.mark.parametrize(("bounding", "at_once"), few(TURNS, usual=3), ids=str)
 def test_more_cliques_than_are_counted_at_once(
     bounding: Bounding, at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

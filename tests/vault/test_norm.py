@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tests.audit.effort import effort, one_in, tried
+from tests.audit.effort import effort, few, one_in, tried
 from tests.vault.normed import (
     ASKED,
     EVERY_CELL,
@@ -92,7 +92,7 @@ def everybody() -> Iterator[PrivateTable]:
         yield table
 
 
-@pytest.mark.parametrize("price", [1e-4, 0.3, 7.0, 4e4])
+@pytest.mark.parametrize("price", few((0.3, 4e4, 1e-4, 7.0), usual=2))
 @pytest.mark.parametrize("name", ASKED)
 def test_extreme_people_together_are_weighed_as_the_slow_version_weighs_them(
     everybody: PrivateTable, name: str, price: float
@@ -101,24 +101,18 @@ def test_extreme_people_together_are_weighed_as_the_slow_version_weighs_them(
     assert exact(question, everybody).tolist() == slowly(EXTREME, question)
 
 
-@pytest.mark.parametrize("rows", [7, 100])
+@pytest.mark.parametrize("rows", [1, 7, 100])
 def test_people_are_weighed_whole_however_few_rows_are_looked_at_together(
-    everybody: PrivateTable, rows: int, monkeypatch: pytest.MonkeyPatch
+    rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(norm, "PART", rows)
-    # A part takes as long however few its rows: of the most parts, two questions are asked.
-    for asked in one_in(3 if rows < 100 else 1, ASKED.values()):
-        question = normed(asked, 0.3)
-        assert exact(question, everybody).tolist() == slowly(EXTREME, question)
-
-
-def test_people_are_weighed_whole_even_row_by_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    few = {name: own for name, own in EXTREME.items() if len(own) < effort(100, 500)}
-    monkeypatch.setattr(norm, "PART", 1)
-    with opened(few) as table:
-        for asked in ASKED.values():
+    # A part takes as long however few its rows: of people who are many parts, there are fewer.
+    most = {1: effort(100, 500), 7: effort(500, 5000)}.get(rows, 5000)
+    short = {name: own for name, own in EXTREME.items() if len(own) < most}
+    with opened(short) as table:
+        for asked in one_in(3, ASKED.values()):
             question = normed(asked, 0.3)
-            assert exact(question, table).tolist() == slowly(few, question)
+            assert exact(question, table).tolist() == slowly(short, question)
 
 
 def test_who_adds_more_than_can_be_squared_weighs_nothing(
@@ -142,18 +136,22 @@ def test_digits_add_up_to_the_product(added: list[tuple[int, int]]) -> None:
     assert found == sum(square * omega for square, omega in added)
 
 
+@pytest.fixture(scope="module")
+def answers(everybody: PrivateTable) -> list[tuple[Measure, NDArray[np.int64]]]:
+    asked = [normed(asked, price) for price in (0.05, 11.0) for asked in ASKED.values()]
+    return [(question, exact(question, everybody)) for question in one_in(2, asked)]
+
+
 @pytest.mark.parametrize("gone", EXTREME)
 def test_without_any_one_of_them_no_question_moves_by_more_than_its_price(
-    everybody: PrivateTable, gone: str
+    answers: list[tuple[Measure, NDArray[np.int64]]], gone: str
 ) -> None:
     left = {name: own for name, own in EXTREME.items() if name != gone}
     with opened(left) as table:
-        for asked in ASKED.values():
-            for price in (0.05, 11.0):
-                question = normed(asked, price)
-                change = (exact(question, everybody) - exact(question, table)).tolist()
-                assert max(change) > 0 or weight(list(EXTREME[gone]), question) == 0
-                assert moved(change, question) <= Fraction(price) ** 2
+        for question, of_all in answers:
+            change = (of_all - exact(question, table)).tolist()
+            assert max(change) > 0 or weight(list(EXTREME[gone]), question) == 0
+            assert moved(change, question) <= Fraction(question.price) ** 2
 
 
 @contextmanager
@@ -168,7 +166,7 @@ def of_columns(person: NDArray[np.int64], cells: NDArray[np.int64]) -> Iterator[
         engine.close()
 
 
-@pytest.mark.parametrize("spread", [False, True], ids=["in one cell", "in all cells"])
+@pytest.mark.parametrize("spread", few([False, True], usual=1))
 def test_a_person_of_a_million_rows_moves_no_more_than_the_price(spread: bool) -> None:
     """Their squares are beyond 64 bits, and the sums beyond float64."""
     many = 10**6
@@ -233,7 +231,7 @@ def test_a_weight_just_short_of_its_price_is_rounded_down() -> None:
     asked = (Query(clique=("a", "b"), scale=3.0), Query(clique=("c",), scale=1 / 7))
     draws = np.random.default_rng(3)
     with opened(people) as table:
-        for number in range(24):
+        for number in range(effort(10, 24)):
             own = list(people["pq"[number % 2]])
             wanted = int(draws.integers(100, ONE))
             square = Fraction(wanted**2 * whole_length(own, normed(asked, 1.0)))

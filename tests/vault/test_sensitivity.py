@@ -40,7 +40,7 @@ currencies = st.sampled_from([Currency.GDP, Currency.PURE])
 
 
 @given(worlds, st.lists(questions(), min_size=3, max_size=8))
-@tried(40, usual=6)
+@tried(40, usual=4)
 def test_the_engine_counts_what_the_obvious_version_counts(
     people: People, asked: list[Question]
 ) -> None:
@@ -50,7 +50,7 @@ def test_the_engine_counts_what_the_obvious_version_counts(
 
 
 @given(worlds, person_rows, st.lists(questions(), min_size=3, max_size=8))
-@tried(40, usual=6)
+@tried(40, usual=4)
 def test_one_persons_arrival_adds_their_own_counts_and_moves_nobody_elses(
     people: People, newcomer: list[tuple[int, ...]], asked: list[Question]
 ) -> None:
@@ -91,7 +91,7 @@ def unit_of(question: Question) -> int:
 
 
 @given(person_rows, questions(), currencies)
-@tried(400, usual=50)
+@tried(400, usual=30)
 def test_a_person_alone_moves_no_more_than_is_charged(
     own: list[tuple[int, ...]], question: Question, currency: Currency
 ) -> None:
@@ -109,7 +109,7 @@ def test_a_person_alone_moves_no_more_than_is_charged(
 
 
 @given(person_rows, person_rows, questions(), currencies)
-@tried(200)
+@tried(200, usual=25)
 def test_someone_within_an_id_that_others_share_moves_at_most_twice_what_is_charged(
     own: list[tuple[int, ...]],
     others: list[tuple[int, ...]],
@@ -145,7 +145,7 @@ def test_and_can_move_more_than_once_the_bound(bounding: Weights | Sample) -> No
 
 
 @given(person_rows, questions())
-@tried(200)
+@tried(200, usual=25)
 def test_and_the_largest_single_count_is_within_the_bound(
     own: list[tuple[int, ...]], question: Question
 ) -> None:

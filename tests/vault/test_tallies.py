@@ -38,7 +38,7 @@ def one_by_one(rows: Rows | None, people: list[list[int]], width: int) -> list[i
 
 
 @given(queries(), st.data())
-@tried(300)
+@tried(300, usual=40)
 def test_squares_are_those_counted_one_by_one(
     query: tuple[Rows | None, int], data: st.DataObject
 ) -> None:

@@ -68,7 +68,7 @@ def rows_of(table: PrivateTable) -> Counter[Row]:
 
 @pytest.mark.parametrize("schema", [ORDERED, UNORDERED], ids=["ordered", "unordered"])
 @given(world=worlds, view=st.sampled_from(OF_TWO))
-@tried(12)
+@tried(12, usual=3)
 def test_the_engine_joins_and_derives_what_the_obvious_version_does(
     world: World, view: View, schema: Schema
 ) -> None:
@@ -97,7 +97,7 @@ def test_one_person_more_adds_exactly_their_line_and_their_rows(
 
 
 @given(worlds, somebody, questions())
-@tried(25, usual=4)
+@tried(25, usual=3)
 def test_a_person_moves_an_answer_by_no_more_than_is_charged(
     world: World, new: Any, question: Question
 ) -> None:
@@ -122,7 +122,7 @@ def asked(view: View) -> Measure:
 
 
 @given(worlds, questions())
-@tried(25, usual=4)
+@tried(25, usual=3)
 def test_questions_are_answered_as_of_one_table_with_all_columns(
     world: World, question: Question
 ) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.audit.effort import tried
+from tests.audit.effort import effort, tried
 from tests.vault.test_spread import slowly_kinds, slowly_spread, spreads
 from tests.vault.texts import KEY, People, searches, slowly, texts, weighed, weights_of
 from understudy.budget import Unit
@@ -76,14 +76,10 @@ def test_the_engine_counts_people_of_the_table_of_people_and_nobody_else(
 def test_one_person_more_in_both_tables_adds_their_own_and_moves_nobody_elses(
     world: World, newcomer: tuple[list[str | None], list[str | None]], search: Search
 ) -> None:
-    kinds = Kinds(columns=("code", "place"), scale=1.0)
-    after_that = {**world, "newcomer": newcomer}
-    own = held_by({"newcomer": newcomer}).get("newcomer", [])
-    with (
-        opened(world) as before,
-        opened(after_that) as after,
-        opened({"newcomer": newcomer}) as alone,
-    ):
+    kinds = Kinds(columns=("code", "place")[: effort(1, 2)], scale=1.0)
+    alone = held_by({"newcomer": newcomer})
+    own = alone.get("newcomer", [])
+    with opened(world) as before, opened({**world, "newcomer": newcomer}) as after:
         for column in ("code", "place"):
             asked = replace(search, column=column)
             old, new = weighed(before, asked), weighed(after, asked)
@@ -92,4 +88,4 @@ def test_one_person_more_in_both_tables_adds_their_own_and_moves_nobody_elses(
             assert {v: w for v, w in moved.items() if w} == added
             assert sum(w**2 for w in added.values()) <= 2**32
         moved_kinds = exact(kinds, after) - exact(kinds, before)
-        assert moved_kinds.tolist() == exact(kinds, alone).tolist()
+        assert moved_kinds.tolist() == slowly_kinds(alone, kinds.columns)

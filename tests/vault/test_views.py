@@ -55,7 +55,7 @@ from understudy.vault.sensitivity import charge
 
 @pytest.mark.parametrize("schema", [ORDERED, UNORDERED], ids=["ordered", "unordered"])
 @given(people=worlds, view=st.sampled_from(VIEWS))
-@tried(12)
+@tried(12, usual=3)
 def test_the_engine_derives_what_the_obvious_version_does(
     people: People, view: View, schema: Schema
 ) -> None:
@@ -64,7 +64,7 @@ def test_the_engine_derives_what_the_obvious_version_does(
 
 
 @given(worlds, person_rows, st.sampled_from(VIEWS))
-@tried(12)
+@tried(12, usual=3)
 def test_one_person_more_adds_exactly_their_rows(
     people: People, rows: list[tuple[int, ...]], view: View
 ) -> None:
@@ -121,7 +121,7 @@ def asked(view: View, **more: object) -> Measure:
 @given(
     worlds, st.sampled_from(VIEWS), st.sampled_from([Weights(1), Weights(3), Sample(1), Sample(3)])
 )
-@tried(12)
+@tried(12, usual=3)
 def test_questions_of_a_view_are_counted_as_the_obvious_version_does(
     people: People, view: View, bounding: Weights | Sample
 ) -> None:
@@ -148,7 +148,7 @@ def test_questions_of_a_view_are_counted_as_the_obvious_version_does(
 
 
 @given(worlds, person_rows, st.sampled_from(VIEWS))
-@tried(12)
+@tried(12, usual=3)
 def test_a_person_moves_a_view_by_no_more_than_is_charged(
     people: People, rows: list[tuple[int, ...]], view: View
 ) -> None:

@@ -9,10 +9,20 @@ from pathlib import Path
 
 import pytest
 
-from tests.audit.effort import few
+from tests.audit.effort import in_audit, one_in
 from tests.zoo.bug import KINDS, Bug
 from tests.zoo.bugs import BUGS
-from tests.zoo.zoo import ROOT, SOURCE, changed, check_import, copied, judged, plant, released
+from tests.zoo.zoo import (
+    ROOT,
+    SOURCE,
+    changed,
+    check_import,
+    copied,
+    judged,
+    placed,
+    plant,
+    released,
+)
 
 NAMED = {bug.name: bug for bug in BUGS}
 QUICK = NAMED["the sensitivity grows with the cap and not with its square"]
@@ -24,12 +34,19 @@ def functions_of(path: str) -> frozenset[str]:
     return frozenset(n.name for n in tree.body if isinstance(n, ast.FunctionDef))
 
 
-@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
-def test_every_bug_has_one_place_and_a_test_that_is_there(bug: Bug) -> None:
-    assert bug.new in changed(bug, SOURCE)
-    assert bug.old != bug.new
-    file, _, name = bug.caught_by.partition("::")
-    assert name.partition("[")[0] in functions_of(file)
+@pytest.mark.parametrize("file", sorted({bug.file for bug in BUGS}))
+def test_every_bug_has_one_place_and_a_test_that_is_there(file: str) -> None:
+    for bug in (b for b in BUGS if b.file == file):
+        assert bug.new in placed(bug, SOURCE), bug.name
+        assert bug.old != bug.new, bug.name
+        where, _, name = bug.caught_by.partition("::")
+        assert name.partition("[")[0] in functions_of(where), bug.name
+
+
+@pytest.mark.parametrize("bug", one_in(6, BUGS), ids=lambda bug: bug.name)
+def test_a_file_with_a_bug_is_python(bug: Bug) -> None:
+    """The zoo itself looks at all of them before it begins."""
+    assert changed(bug, SOURCE) == placed(bug, SOURCE)
 
 
 def test_there_are_many_bugs_all_different_and_some_of_every_kind() -> None:
@@ -47,20 +64,18 @@ def test_a_planted_bug_is_caught(tmp_path: Path) -> None:
     assert outcome.caught, outcome.why
 
 
+# Of what pytest says, a test below has the words.
+@in_audit
 @pytest.mark.parametrize(
     "new",
-    # Of what pytest says otherwise, a test below has the words.
-    few(
-        [
-            pytest.param("squared_sensitivity=capp**2 * worst", id="a name that is none"),
-            pytest.param("squared_sensitivity=(cap * cap) * worst", id="harmless"),
-            pytest.param(
-                'squared_sensitivity=__import__("no_such_module").cap * worst',
-                id="an import that fails",
-            ),
-        ],
-        usual=1,
-    ),
+    [
+        pytest.param("squared_sensitivity=capp**2 * worst", id="a name that is none"),
+        pytest.param("squared_sensitivity=(cap * cap) * worst", id="harmless"),
+        pytest.param(
+            'squared_sensitivity=__import__("no_such_module").cap * worst',
+            id="an import that fails",
+        ),
+    ],
 )
 def test_what_is_no_bug_is_not_caught(new: str) -> None:
     harmless = Bug(

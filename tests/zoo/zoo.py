@@ -63,12 +63,17 @@ def copied(folder: Path) -> Path:
     return Path(shutil.copytree(SOURCE, folder / "understudy", ignore=ignored))
 
 
-def changed(bug: Bug, package: Path) -> str:
-    """Give a file with its bug, which must have exactly one place, and be Python."""
+def placed(bug: Bug, package: Path) -> str:
+    """Give a file with its bug, which must have exactly one place."""
     text = (package / bug.file).read_text(encoding="utf-8")
     if text.count(bug.old) != 1:
         raise ValueError(f"{bug.name}: its snippet is {text.count(bug.old)} times in {bug.file}")
-    text = text.replace(bug.old, bug.new)
+    return text.replace(bug.old, bug.new)
+
+
+def changed(bug: Bug, package: Path) -> str:
+    """Give a file with its bug, which must be Python."""
+    text = placed(bug, package)
     compile(text, bug.file, "exec")
     return text
 

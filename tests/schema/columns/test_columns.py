@@ -10,13 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.audit.effort import effort
 from understudy.schema import Categorical, Column, DateTime, Integer, Numeric, Remainder
 from understudy.schema.columns import LARGEST
 from understudy.schema.columns.column import DROP
 from understudy.schema.encoding import reading
 from understudy.schema.encoding.calendar import PARTS
 
-PROPERTY = settings(max_examples=80, deadline=None, database=None, derandomize=True)
+PROPERTY = settings(max_examples=effort(30, 80), deadline=None, database=None, derandomize=True)
 NAN = float("nan")
 
 

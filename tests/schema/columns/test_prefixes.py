@@ -87,7 +87,7 @@ def engine() -> Iterator[DuckDB]:
         {"outside": st.sampled_from(["other", "drop"]), "missing": st.booleans()}
     ),
 )
-@tried(150)
+@tried(150, usual=20)
 def test_both_encoders_do_what_the_obvious_version_does(
     engine: DuckDB, values: list[str], lengths: set[int], cells: list[str], rules: dict[str, Any]
 ) -> None:

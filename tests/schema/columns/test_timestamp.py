@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import understudy as us
+from tests.audit.effort import effort
 from understudy.door import Measurement
 from understudy.errors import SchemaError
 from understudy.evaluate import read_private, read_synthetic
@@ -34,7 +35,7 @@ from understudy.schema import (
 )
 from understudy.schema.columns import NULLS
 
-PROPERTY = settings(max_examples=60, deadline=None, database=None, derandomize=True)
+PROPERTY = settings(max_examples=effort(30, 60), deadline=None, database=None, derandomize=True)
 RULES = ["nearest", "other", "drop"]
 STEPS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
 YEAR: dict[str, Any] = {"name": "when", "min": "2020-01-01", "max": "2020-12-31"}

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.audit.effort import tried
+from tests.audit.effort import effort, tried
 from understudy.errors import MissingColumnError, SchemaError
 from understudy.schema import Array, Categorical, Id, Ignored, Integer, Numeric, Schema, Timestamp
 from understudy.schema.importers.draft import BINS, LISTED, draft
@@ -123,7 +123,7 @@ def test_a_number_for_none_moves_no_other(none: float, digits: int) -> None:
 @pytest.mark.parametrize("sign", [1, -1])
 def test_the_few_largest_numbers_are_not_taken_for_many(sign: int) -> None:
     """With twenty bins of as many rows each, the mean was eight times as large."""
-    read = sign * np.random.default_rng(1).lognormal(11, 2.5, 20_000)
+    read = sign * np.random.default_rng(1).lognormal(11, 2.5, effort(8000, 20_000))
     column = drafted(read)
     found = column.decode(column.encode(read), np.random.default_rng(2))
     assert found.mean() / read.mean() == pytest.approx(1, abs=0.8)
@@ -360,7 +360,7 @@ ARRAYS: dict[str, st.SearchStrategy[Array]] = {
 
 
 @pytest.mark.parametrize("kind", ARRAYS)
-@settings(max_examples=40, deadline=None, database=None, derandomize=True)
+@settings(max_examples=effort(15, 40), deadline=None, database=None, derandomize=True)
 @given(data=st.data())
 def test_every_public_value_is_inside_the_domain(kind: str, data: st.DataObject) -> None:
     values = data.draw(ARRAYS[kind])
