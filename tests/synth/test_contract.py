@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import understudy as us
-from tests.audit.effort import THOROUGH, few, one_in
+from tests.audit.effort import THOROUGH, effort, few, one_in
 from tests.session.sameness import same
 from tests.synth import rides
 from understudy.errors import UnderstudyError
@@ -21,11 +21,13 @@ from understudy.ledger import RunState
 from understudy.schema import Categorical, Id, Integer, Schema
 from understudy.synth import MECHANISMS as REGISTERED
 from understudy.synth import NEEDS_PUBLIC
+from understudy.synth.lives import raking
 
-MECHANISMS: dict[str, us.MST | us.AIM | us.Pairs] = {
+MECHANISMS: dict[str, us.MST | us.AIM | us.Pairs | us.TwoRound] = {
     "mst": us.MST(most_each=12),
     "pairs": us.Pairs(most_each=12),
     "aim": us.AIM(rounds=3, most_each=12),
+    "two rounds": us.TwoRound(),
     "aim by distances": us.AIM(rounds=3, selection="gaussian", most_each=12),
 }
 BOTH = ("mst", "aim", "pairs")
@@ -92,10 +94,15 @@ def check_again(tmp_path: Path, held: us.Session, release: us.Release) -> None:
         )
     ],
 )
-def test_every_registered_mechanism(tmp_path: Path, name: str, budget: us.Budget) -> None:
+def test_every_registered_mechanism(
+    tmp_path: Path, name: str, budget: us.Budget, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Rows lie in the schema, no more is spent than there is, and the ledger gives it all again."""
+    monkeypatch.setattr(raking, "SWEEPS", effort(1, 8))
     held = session(tmp_path, bounding=us.Weights(15), public=PUBLIC, budget=budget)
-    release = held.run(REGISTERED[name]())
+    # How many kinds of people suit best is found out where archetypes are tried.
+    settings = {"kinds": 4} if name == "archetypes" and not THOROUGH else {}
+    release = held.run(REGISTERED[name](**settings))
     codes, kept = held.schema.released().encode(release.columns)
     assert kept.all()
     assert list(codes) == list(held.schema.domain)
@@ -238,6 +245,7 @@ STOPS = one_in(
     ],
 )
 """Mechanism, stage, which time, and how many questions were answered by then at least."""
+STOPS.append(("two rounds", "round 2", 1, 1))
 
 
 @pytest.mark.parametrize(("name", "stage", "times", "answered"), STOPS)

@@ -365,7 +365,7 @@ def test_where_no_pair_fits_no_round_is_asked() -> None:
 @pytest.mark.parametrize("way", WAY)
 def test_candidates_of_too_many_cells_are_never_asked(way: Any) -> None:
     """The last has nine codes, and is told by the one before alone: it is asked with none."""
-    table, (*_, before, last) = planted(CHAIN), COLUMNS
+    table, before, last = planted(CHAIN), COLUMNS[-2], COLUMNS[-1]
     table[last] = table[last] * 2
     settings = us.AIM(degree=3, most_cells=35, selection=way, threshold=0.0)
     with listening(table, sizes={last: 9}) as door:

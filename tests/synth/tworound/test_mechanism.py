@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import understudy as us
-from tests.audit.effort import few, one_in
+from tests.audit.effort import few, in_audit, one_in
 from tests.session.sameness import same
 from tests.synth import rides
 from tests.synth.crowds import door_to, random_crowd
@@ -858,7 +858,8 @@ session(Path(sys.argv[1])).run(us.TwoRound(cliques=CLIQUES), progress=progress)
 """
 
 
-@pytest.mark.parametrize(("stage", "answers"), few([("round 2", 1), ("fitting", 2)], usual=1))
+@in_audit
+@pytest.mark.parametrize(("stage", "answers"), [("round 2", 1), ("fitting", 2)])
 def test_a_killed_run_goes_on_with_the_answers_it_has(
     tmp_path: Path, stage: str, answers: int
 ) -> None:
