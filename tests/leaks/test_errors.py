@@ -526,7 +526,7 @@ def test_an_interrupt_at_any_line_of_a_question_carries_nothing(
                 assert trial.secrets.found(error) == []
                 # The ledger is not left in the middle of anything.
                 door.measure(QUERIES[:1], price=1e3)
-        turn += 1 if AUDIT else 11
+        turn += 1 if AUDIT else 17
     assert turn > 300
     assert lost > 0
 
