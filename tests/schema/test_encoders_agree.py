@@ -393,7 +393,7 @@ RULES = [("other", NULLS, True), ("drop", (), True), ("other", (), False)]
 
 @pytest.mark.parametrize(
     ("outside", "nulls", "raw"),
-    product(("other", "drop"), (NULLS, ()), (True, False)) if THOROUGH else RULES,
+    list(product(("other", "drop"), (NULLS, ()), (True, False))) if THOROUGH else RULES,
     ids=str,
 )
 @pytest.mark.parametrize("name", LISTS)
