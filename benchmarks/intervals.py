@@ -1,4 +1,4 @@
-"""Intervals: how often 95 % intervals hold, of counts and of a regression."""
+"""Intervals: how often 95 % intervals hold, of counts, of a regression and by replicates."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from _figures import FIGURES, apart, figure, show
 from _panels import PANELS
+from lives import panel
 
 import understudy as us
 from understudy.evaluate import read_private
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 REPEATS = int(os.environ.get("UNDERSTUDY_BENCH_REPEATS", "40"))
 REGRESSIONS = int(os.environ.get("UNDERSTUDY_BENCH_REGRESSIONS", "10"))
 REPLICATES = 50
+PANELS_REPLICATED, FEWEST = int(os.environ.get("UNDERSTUDY_BENCH_REPLICATED", "3")), 20
 EPSILONS = (1.0, 10.0)
 TABLES = ("planes", "chicago", "adult", "clinic")
 LEAST, MOST = 0.93, 0.98
@@ -152,14 +154,62 @@ def regressed(mechanism: Mechanism) -> list[dict[str, Any]]:
     return list(FIGURES)
 
 
+def shares(codes: Mapping[str, Any], schema: Schema) -> dict[int, Floats]:
+    """Give the shares of rows in the cells of all columns, and of all pairs of columns."""
+    found: dict[int, list[Floats]] = {1: [], 2: []}
+    for ways, names in ((w, c) for w in found for c in itertools.combinations(schema.domain, w)):
+        sizes = [schema.domain[name] for name in names]
+        cells = np.ravel_multi_index([codes[name].astype(np.int64) for name in names], sizes)
+        found[ways].append(np.bincount(cells, minlength=math.prod(sizes)) / len(cells))
+    return {ways: np.concatenate(each) for ways, each in found.items()}
+
+
+def replicated(name: str, epsilon: float) -> list[dict[str, Any]]:
+    """Give how many shares of a panel's rows lie in the interval that replicates give.
+
+    The panel says what is a person's own, so that `Auto` chooses Lives.  Cells of fewer than
+    `FEWEST` rows are left out.
+    """
+    table = panel(name)
+    hits: dict[int, list[bool]] = {1: [], 2: []}
+    for run in range(PANELS_REPLICATED):
+        with tempfile.TemporaryDirectory() as folder:
+            release = us.open(
+                private=table.data,
+                schema=table.schema,
+                unit=table.unit,
+                bounding=us.Norm(),
+                budget=us.Budget(epsilon=epsilon, delta=1e-6),
+                ledger=Path(folder) / "bench.ledger",
+            ).run(us.Auto())
+        real = read_private(table.data, schema=table.schema, unit=table.unit)
+        true, coded = shares(real.codes, table.schema), table.schema.released()
+        every = [
+            shares(coded.encode({c: each[c].to_numpy() for c in each})[0], table.schema)
+            for each in release.replicates(REPLICATES // 2, seed=run)
+        ]
+        for ways, cells in true.items():
+            found = us.combine([each[ways] for each in every])
+            kept = cells * len(real) >= FEWEST
+            hits[ways] += ((found.low <= cells) & (cells <= found.high))[kept].tolist()
+    for ways, each in hits.items():
+        share = float(np.mean(each))
+        work = f"{name}, epsilon {epsilon:g}: {ways}-way shares in replicates' intervals"
+        figure(f"{work}, {len(each):,}", share, None, meets=True)
+    return list(FIGURES)
+
+
 def main() -> None:
-    """Measure the tables named, or all of them and a regression."""
-    named = sys.argv[1:] or [*TABLES, "regression"]
+    """Measure the tables named, or all of them, a regression and replicates of a panel."""
+    named = sys.argv[1:] or [*TABLES, "regression", "replicates"]
     for name, epsilon in itertools.product((n for n in named if n in TABLES), EPSILONS):
         FIGURES.extend(apart(covered, name, epsilon))
     if "regression" in named:
         for mechanism in (NAMED, us.Auto()):
             FIGURES.extend(apart(regressed, mechanism))
+    if "replicates" in named:
+        for epsilon in EPSILONS:
+            FIGURES.extend(apart(replicated, "nlswork", epsilon))
     show()
 
 

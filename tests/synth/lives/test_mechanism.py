@@ -116,6 +116,15 @@ def usual(tmp_path_factory: pytest.TempPathFactory) -> tuple[us.Session, us.Rele
     return opened, opened.run(us.Lives())
 
 
+def test_replicates_are_rows_of_nobody_about_as_in_the_release(exact: us.Release) -> None:
+    (table,) = exact.replicates(1, seed=3)
+    assert list(table.columns) == [c for c in exact.rows.columns if c not in exact.ids]
+    assert len(table) == len(exact)
+    for name in ("ward", "sex"):
+        there, found = (t[name].value_counts(normalize=True) for t in (exact.rows, table))
+        np.testing.assert_allclose(found.sort_index(), there.sort_index(), atol=0.05)
+
+
 def test_each_column_is_drawn_with_its_pairs_with_all_before_it(
     usual: tuple[us.Session, us.Release], monkeypatch: pytest.MonkeyPatch
 ) -> None:
