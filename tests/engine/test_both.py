@@ -178,7 +178,8 @@ def test_questions_are_counted_as_the_obvious_version_does(
     data = placed(as_arrow(people))
     with closing(engine_for(data)) as engine:
         table = PrivateTable(engine, data, schema=SCHEMA, unit=Unit("id"), key=KEY)
-        for question in asked:
+        # Pairs of neighbours are asked the first on Spark, and the sixth is as the fifth.
+        for question in [*asked[1:5], *asked[6:]] if brief(placed) else asked:
             assert exact(question, table).tolist() == obvious(people).exact(question).tolist()
 
 
@@ -335,8 +336,7 @@ def test_two_tables_are_joined_as_the_obvious_version_does(placed: Placed, world
             assert shown(table, view) == slowly_shown_of_two(world, ORDERED, view)
 
 
-EVERY_MARK = [FORMATS[i] for i in (0, 1, 2, 3, 8)]
-"""Formats in which every mark of a format is."""
+EVERY_MARK = [FORMATS[i] for i in (0, 1, 2, 3, 8)]  # has every mark of a format
 
 
 @pytest.mark.parametrize("rules", few(KEEPING, usual=1), ids=str)
