@@ -190,7 +190,7 @@ def replicated(name: str, epsilon: float) -> list[dict[str, Any]]:
         ]
         for ways, cells in true.items():
             found = us.combine([each[ways] for each in every])
-            kept = cells * len(real) >= FEWEST
+            kept = cells * len(next(iter(real.codes.values()))) >= FEWEST
             hits[ways] += ((found.low <= cells) & (cells <= found.high))[kept].tolist()
     for ways, each in hits.items():
         share = float(np.mean(each))
