@@ -32,9 +32,9 @@ def one_in(step: int, cases: Iterable[Any]) -> list[Any]:
 
 
 def tried(examples: int = 100, usual: int | None = None) -> settings:
-    """Choose the number of a property's examples: an audit has all, every run a quarter, or some.
+    """Choose the number of a property's examples: an audit has all, every run a sixth, or some.
 
     Where an example takes long, every run has so few as are said.
     """
-    few = max(5, examples // 4) if usual is None else usual
+    few = max(5, examples // 6) if usual is None else usual
     return settings(max_examples=examples if THOROUGH or PLANTED else few, deadline=None)

@@ -216,7 +216,7 @@ def test_dates_of_another_format_are_mentioned_and_can_be_declared(there: Place)
         )
     told = there.say(*command(there))
     assert '--delimiter ";"' in told.line
-    facts = there.facts(*command(there, delimiter=";"))
+    facts = there.facts(*command(there, delimiter=";", epsilon=9))
     assert [c["kind"] for c in facts["columns"]] == ["categorical", "categorical"]
     assert 'format = "%d.%m.%Y"' in facts["columns"][0]["reason"]
     schema = Schema.read(there / "drafted" / "schema.toml")
