@@ -100,7 +100,8 @@ def test_models_vary_by_the_bias_that_may_remain_too() -> None:
     """
     pair = model().marginal(("hour", "price"))
     biased = Measurement(clique=("hour", "price"), values=pair.reshape(-1), scale=0.1, bias=0.1)
-    release = replace(measured(), measurements=(biased, replace(biased, scale=0.2)))
+    whole = Measurement(clique=(), values=np.array([pair.sum()]), scale=50.0, bias=0.1)
+    release = replace(measured(), measurements=(biased, replace(biased, scale=0.2), whole))
     replica, rng = Replica.of(release), np.random.default_rng(5)
     fits = np.array([replica.fitted(rng).marginal(("hour", "price")) for _ in range(60)])
     spread = fits.std(axis=0) / pair

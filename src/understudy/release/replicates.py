@@ -122,7 +122,7 @@ def _biased(table: Floats, m: Measurement, biases: Mapping[str, Floats]) -> Floa
     more = np.zeros_like(table)
     for axis, name in enumerate(m.clique):
         more += np.expand_dims(biases[name], [a for a in range(table.ndim) if a != axis])
-    return table * np.maximum(0.0, 1 + m.bias / math.sqrt(table.ndim) * more)
+    return table * np.maximum(0.0, 1 + m.bias / math.sqrt(max(1, table.ndim)) * more)
 
 
 def _over_model(m: Measurement, release: Contents) -> Measurement | None:
