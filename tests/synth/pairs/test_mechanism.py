@@ -29,6 +29,7 @@ from understudy.errors import BudgetError, UsageError
 from understudy.public import Synthesis
 from understudy.synth.pairs.looks import ONLY_COLUMNS
 
+BOTH = (pytest.param(True, id="leaves"), pytest.param(False, id="arrives"))
 CHAIN = {"a": None, "b": "a", "c": "b", "d": "c", "e": "d"}
 LINKS = {frozenset(pair) for pair in ("ab", "bc", "cd", "de")}
 ENOUGH = us.Budget(epsilon=1e4, delta=1e-6)
@@ -228,7 +229,7 @@ def test_what_people_repeat_is_read_off_what_was_counted() -> None:
     assert scales[1] < 0.8 * scales[0]
 
 
-@pytest.mark.parametrize("leaves", [True, False], ids=["leaves", "arrives"])
+@pytest.mark.parametrize("leaves", BOTH)
 def test_given_the_same_answers_the_same_is_asked_without_the_person_of_most_rows(
     leaves: bool,
 ) -> None:
@@ -237,7 +238,7 @@ def test_given_the_same_answers_the_same_is_asked_without_the_person_of_most_row
     assert found.reach == pytest.approx(1)
 
 
-@pytest.mark.parametrize("leaves", few([True, False], usual=1))
+@pytest.mark.parametrize("leaves", few(BOTH, usual=1))
 def test_and_so_are_further_pairs_without_the_only_person_who_ties_any(leaves: bool) -> None:
     found = replay(us.Pairs(), lone(leaves=leaves))
     assert found.questions >= 4
