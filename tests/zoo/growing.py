@@ -111,7 +111,7 @@ GROWING = (
         kind="an exact number is taken as public",
         file="synth/aim/growth.py",
         old="        return bool(moved > np.minimum(noise, chosen.expected).sum())",
-        new="""        from understudy.door import Select
+        new="""        from understudy.door import Candidate, Select
         from understudy.vault.candidates import distances
 
         now = Candidate(
