@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from _figures import FIGURES, apart, figure, show
-from _panels import PANELS
+from _panels import PANELS, Panel
 from lives import panel
 
 import understudy as us
@@ -45,10 +45,9 @@ NAMED = us.AIM(workload=tuple((p, 1.0) for p in itertools.combinations((*FEATURE
 
 
 def released(
-    name: str, epsilon: float, mechanism: Mechanism | None = None
-) -> tuple[us.Release, Coded, Schema]:
+    panel: Panel, epsilon: float, mechanism: Mechanism | None = None
+) -> tuple[us.Release, Coded]:
     """Make a release of a table without a public one, and give the real table too."""
-    panel = PANELS[name]()
     with tempfile.TemporaryDirectory() as folder:
         release = us.open(
             private=panel.data,
@@ -59,7 +58,7 @@ def released(
             ledger=Path(folder) / "bench.ledger",
         ).run(mechanism or us.Auto())
     real = read_private(panel.data, schema=panel.schema, unit=panel.unit)
-    return release, real, panel.schema
+    return release, real
 
 
 def truth(found: us.Estimate, real: Coded, schema: Schema) -> Floats:
@@ -84,11 +83,12 @@ def covered(name: str, epsilon: float) -> list[dict[str, Any]]:
     """Give how many intervals of one-way and two-way counts hold, over all runs."""
     hits: dict[int, list[bool]] = {1: [], 2: []}
     lengths: list[float] = []
+    table = PANELS[name]()
     for _ in range(REPEATS):
-        release, real, schema = released(name, epsilon)
+        release, real = released(table, epsilon)
         for clique in {m.clique for m in release.measurements}:
             found = release.estimate(*clique)
-            true = truth(found, real, schema)
+            true = truth(found, real, table.schema)
             hits[len(clique)] += ((found.low <= true) & (true <= found.high)).tolist()
             lengths.append(_longer(release, found, clique))
     for ways, each in hits.items():
@@ -135,12 +135,12 @@ def regressed(mechanism: Mechanism) -> list[dict[str, Any]]:
     The bar is for a run that was told which columns the regression is about: `Auto` divides its
     budget among all pairs of columns, and a coefficient depends on more of them than it measures.
     """
-    panel = PANELS["adult"]()
-    raw = np.column_stack([panel.data[n] for n in FEATURES]).astype(np.float64)
+    adult = PANELS["adult"]()
+    raw = np.column_stack([adult.data[n] for n in FEATURES]).astype(np.float64)
     centre, scale = raw.mean(axis=0), raw.std(axis=0)
-    true, hits = logistic(panel.data, centre, scale), []
+    true, hits = logistic(adult.data, centre, scale), []
     for run in range(REGRESSIONS):
-        release, _, _ = released("adult", 1.0, mechanism)
+        release, _ = released(adult, 1.0, mechanism)
         tables = release.replicates(REPLICATES, seed=run)
         found = us.combine([logistic(table, centre, scale) for table in tables])
         hits.append((found.low <= true) & (true <= found.high))
@@ -173,16 +173,7 @@ def replicated(name: str, epsilon: float) -> list[dict[str, Any]]:
     table = panel(name)
     hits: dict[int, list[bool]] = {1: [], 2: []}
     for run in range(PANELS_REPLICATED):
-        with tempfile.TemporaryDirectory() as folder:
-            release = us.open(
-                private=table.data,
-                schema=table.schema,
-                unit=table.unit,
-                bounding=us.Norm(),
-                budget=us.Budget(epsilon=epsilon, delta=1e-6),
-                ledger=Path(folder) / "bench.ledger",
-            ).run(us.Auto())
-        real = read_private(table.data, schema=table.schema, unit=table.unit)
+        release, real = released(table, epsilon)
         true, coded = shares(real.codes, table.schema), table.schema.released()
         every = [
             shares(coded.encode({c: each[c].to_numpy() for c in each})[0], table.schema)
