@@ -16,6 +16,7 @@ from understudy.synth.lives.habits import Habit
 from understudy.synth.lives.transitions import CLOSER, OFTENER, Transitions
 
 PEOPLE, ROWS = 1000, 5000
+SIZES = np.full(PEOPLE, ROWS // PEOPLE)
 
 
 def truth(codes: int, seed: int) -> Any:
@@ -41,7 +42,7 @@ def settled(
     values = table + noise * rng.standard_normal(table.shape)
     measured = Measurement(clique=("before", "x"), values=values.reshape(-1), scale=max(noise, 1))
     found = Transitions({"x": measured}, {"x": noise}, {"x": support(codes)}, "t")
-    return found._table("x", table.sum(axis=0), habit or guessed, PEOPLE)
+    return found._table("x", table.sum(axis=0), habit or guessed, SIZES)
 
 
 def apart(a: Any, b: Any) -> float:
@@ -74,6 +75,22 @@ def test_codes_have_their_counts_whatever_the_noise(
     assert np.isfinite(found).all()
     assert (found >= 0).all()
     assert found.sum(axis=0) == pytest.approx(table.sum(axis=0), rel=1e-3, abs=0.1)
+
+
+@pytest.mark.parametrize("codes", [2, 3, 9])
+def test_a_code_that_rows_have_is_come_to_by_some(codes: int) -> None:
+    """Noise may say that nobody begins with a code, nor changes to it: it would never be drawn."""
+    later = np.diag(np.linspace(1, 2, codes))
+    first = np.zeros(codes)
+    first[0] = 1
+    answer = np.vstack([later / later.sum() * (ROWS - PEOPLE), first * PEOPLE])
+    measured = Measurement(clique=("before", "x"), values=answer.reshape(-1), scale=1.0)
+    tables = Transitions({"x": measured}, {"x": 1.0}, {"x": support(codes)}, "t")
+    counts = np.full(codes, ROWS / codes)
+    found = tables._table("x", counts, Habit(0.3, None, 0.05), SIZES)
+    came = found.sum(axis=0) - np.diag(found[:-1])
+    assert (came > 0.95 * counts / SIZES.max()).all()
+    assert (found[:-1] > 0).all()
 
 
 @pytest.mark.parametrize("codes", [3, 9])

@@ -19,6 +19,7 @@ from understudy.schema import Id, Integer, Schema
 from understudy.synth.measure.compression import Compressed
 from understudy.synth.measure.noise_levels import UNLIKE_CORRECTED, UNLIKE_LEAST
 from understudy.synth.measure.size_bias import (
+    FAIR,
     REMAINS,
     SIZE,
     SizeBias,
@@ -29,7 +30,7 @@ from understudy.synth.measure.size_bias import (
     summed,
     with_left,
 )
-from understudy.synth.measure.sizes import Sizes
+from understudy.synth.measure.sizes import Sizes, class_starts
 from understudy.synth.measure.support import Rule, Support
 from understudy.synth.measure.weighted_round import WeightedMarginal
 
@@ -198,19 +199,24 @@ def test_clipping_goes_by_how_much_people_differ(*, alike: bool, epsilon: float)
 
 
 @given(st.lists(st.integers(0, 50), min_size=1, max_size=40).filter(any))
-def test_classes_begin_at_one_and_all_have_people(people: list[int]) -> None:
+def test_classes_begin_at_one_and_all_have_a_fair_part_of_the_rows(people: list[int]) -> None:
     sizes = Sizes(np.array(people, dtype=np.float64))
     found = size_classes(sizes)
     if found is None:
         return
     assert found.starts[0] == 1
     assert len(found.starts) > 1
-    each = np.add.reduceat(sizes.people, np.array(found.starts) - 1)
-    assert (each[1:] > 0).all()
+    rows = sizes.people * np.arange(1, len(people) + 1)
+    each = np.add.reduceat(rows, np.array(found.starts) - 1) / rows.sum()
+    assert (each >= FAIR - 1e-9).all()
+    # Within a class that people were counted in, nothing tells one size from another.
+    assert set(found.starts) <= set(class_starts(len(people)).tolist())
 
 
-def test_people_with_one_row_each_are_not_split() -> None:
-    assert size_classes(Sizes(np.array([500.0]))) is None
+@pytest.mark.parametrize("people", [[500.0], [0.0] * 6 + [250.0, 250.0], [5.0] * 4 + [400.0] * 2])
+def test_people_with_about_as_many_rows_are_not_split(people: list[float]) -> None:
+    """Seven rows each, as everybody in a panel of seven years, are seen as seven or eight."""
+    assert size_classes(Sizes(np.array(people))) is None
 
 
 @given(st.integers(0, 2**32))

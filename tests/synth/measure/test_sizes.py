@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.optimize import nnls
 
 from tests.audit.effort import effort, tried
 from understudy.budget import Budget, Currency
+from understudy.synth.measure.likeliest import Noisy
 from understudy.synth.measure.noise_levels import typical_size
-from understudy.synth.measure.sizes import Classes, Noisy, Sizes, _likeliest, class_starts
+from understudy.synth.measure.sizes import Classes, Sizes, class_starts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -167,21 +167,6 @@ def test_a_cap_of_few_rows_leaves_few_classes(most: int) -> None:
     sizes = classes.sizes(Noisy(70.0, 2.0), cap=most)
     assert 1 <= len(sizes.people) <= most + 1
     assert sizes.people.sum() == pytest.approx(60, abs=25)
-
-
-def test_the_estimate_is_that_of_a_library() -> None:
-    rng = np.random.default_rng(3)
-    for _ in range(20):
-        count = int(rng.integers(2, 30))
-        counts = rng.normal(20, 40, count)
-        means = np.sort(rng.uniform(1, 200, count))
-        sums = np.array([np.ones(count), means])
-        totals = [Noisy(20.0 * count, 30.0), Noisy(float(20 * means.sum()), 900.0)]
-        found = _likeliest(counts, sums, error=np.full(count, 40.0), totals=totals)
-        matrix = np.vstack([np.eye(count) / 40, sums[0] / 30, sums[1] / 900])
-        wanted = [*(counts / 40), totals[0].value / 30, totals[1].value / 900]
-        judged, _ = nnls(matrix, np.array(wanted))
-        assert found == pytest.approx(judged, abs=0.01)
 
 
 def test_noise_makes_up_no_size() -> None:

@@ -54,6 +54,17 @@ class Histories:
         """What rows are drawn given: their time, and the person's own columns that matter."""
         tree = junction_tree(domain, [*cliques, self.given] if self.given else cliques)
         self._model = model.on(tree)
+        self._periods = None
+        if self._time is not None:
+            counts = self._model.marginal((self._time,))
+            self._periods = Periods.of(counts, self._supports[self._time], waves=habits.distinct)
+
+    @property
+    def most_each(self) -> int | None:
+        """The most rows of a person, where nobody has two of the same time."""
+        if self._periods is None or not self._habits.distinct:
+            return None
+        return len(self._periods.held)
 
     def draw(
         self, people: People, follows: Mapping[str, Floats], rng: np.random.Generator
@@ -64,13 +75,11 @@ class Histories:
         """
         who = np.repeat(np.arange(len(people.sizes)), people.sizes)
         codes = {name: own[who] for name, own in people.own.items()}
-        if self._time is not None:
-            counts, support = self._model.marginal((self._time,)), self._supports[self._time]
-            periods = Periods.of(counts, support, waves=self._habits.distinct)
+        if self._time is not None and self._periods is not None:
             codes[self._time] = (
-                periods.one_each(people, follows[self._time], rng)
+                self._periods.one_each(people, follows[self._time], rng)
                 if self._habits.distinct
-                else periods.between(people, rng)
+                else self._periods.between(people, rng)
             )
         seen = {n: self._supports[n].codes[codes[n]].astype(np.int32) for n in codes}
         domain = self._model.tree.domain

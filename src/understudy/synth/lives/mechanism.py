@@ -105,13 +105,14 @@ class Lives(Pairs):
         if not count:
             return of_rows.synthesis(model, looks.measured, settings=self, rng=rng)
         progress("drawing people and their rows", 0)
+        histories = Histories(looks, model, schema=door.schema, habits=told.habits)
         crowd = told.persons.counted(of_rows.crowd)
-        each = crowd.each(count, door, public=public, most=self.most_each)
+        most = min((m for m in (self.most_each, histories.most_each) if m), default=None)
+        each = crowd.each(count, door, public=public, most=most)
         people = told.persons.draw(each, of_rows, rng, progress)
         follows = {}
         if told.transitions is not None:
-            follows = told.transitions.tables(model, told.habits, people=len(people.sizes))
-        histories = Histories(looks, model, schema=door.schema, habits=told.habits)
+            follows = told.transitions.tables(model, told.habits, sizes=people.sizes)
         codes, who = histories.draw(people, follows, rng)
         return Synthesis(
             batches=Batches.held(codes, who),

@@ -10,7 +10,8 @@ import numpy as np
 
 from understudy.budget import price_grains
 from understudy.door import Derived, View, ViewDoor
-from understudy.synth.measure.sizes import LARGEST, RATIO, Noisy, class_starts
+from understudy.synth.measure.likeliest import Noisy
+from understudy.synth.measure.sizes import LARGEST, RATIO, class_starts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -193,13 +194,16 @@ class Persons:
         """Return what was measured of own columns by rows, as far as people agree with it.
 
         Who has more rows counts more there.  How far that moves a column is seen from both answers,
-        less their noise, and is added to the noise.
+        less their noise, and is added to the noise.  It is no more than people's numbers of rows
+        vary.
         """
         supports = {s.column: s for s in self._looks.columns.supports}
-        found = []
+        sizes, found = of_rows.crowd.sizes, []
+        vary = math.inf if sizes is None else sizes.variation
         for name in self._schema.own:
             (by_rows, noisy_rows), (by_people, noisy_people) = self._both(name, of_rows)
             apart = float(np.mean((by_rows - by_people) ** 2)) - noisy_rows - noisy_people
+            apart = min(apart, vary**2 * float(np.mean(by_people**2)))
             for m in of_rows.measured:
                 if m.clique == (name,):
                     bias = math.sqrt(max(0.0, apart)) * max(1.0, float(m.values.sum()))

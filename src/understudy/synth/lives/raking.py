@@ -241,6 +241,8 @@ class Some:
             lifts = shares / self._common
             codes = np.arange(len(self._common))
             lifts[codes, codes] = shares[codes, codes] / (self._common + urn)
+            # What noise leaves no row of may yet have to be drawn.
+            lifts = np.maximum(lifts, 1 / MOST_FACTOR)
         return Factors(
             pairs=tuple(np.ones_like(each) for each in self._wanted),
             lifts=lifts,

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from understudy.synth.pairs.looks import Looks
 
     Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
 
 MOST_STEPS, STEP = 300, 0.5
 """How often a table moves towards its answer, and by how much at most, in logarithms."""
@@ -42,6 +43,8 @@ SOONER = 4.0
 CLOSER, OFTENER, GUESSED = 0.7, 0.6, 0.25
 """A row and the one before are closer than two rows of a person, by this factor, and agree oftener,
 by this power; about how far off that is, in proportion, on panels."""
+FAR_BELOW = -8.0
+"""Below so many standard deviations the mean of what is above 0 is as good as its limit."""
 NEXT_TO_NOTHING = 1e-6
 """The least share of an average cell."""
 
@@ -84,17 +87,20 @@ class Transitions:
             schema.ordering[0],
         )
 
-    def tables(self, model: Model, habits: Habits, *, people: int) -> dict[str, Floats]:
-        """Return about the counts of (previous, this) code, for the model's rows and people."""
+    def tables(self, model: Model, habits: Habits, *, sizes: Ints) -> dict[str, Floats]:
+        """Return about the counts of (previous, this) code, for the model's rows.
+
+        ``sizes`` are the numbers of rows of people.
+        """
         return {
-            name: self._table(name, model.marginal((name,)), habits.columns[name], people)
+            name: self._table(name, model.marginal((name,)), habits.columns[name], sizes)
             for name in self.measured
         }
 
-    def _table(self, name: str, counts: Floats, habit: Habit, people: float) -> Floats:
+    def _table(self, name: str, counts: Floats, habit: Habit, sizes: Ints) -> Floats:
         """Settle a table between what is known before and the noisy answer."""
         m, codes, rows = self.measured[name], len(counts), max(1.0, float(counts.sum()))
-        people = min(people, rows)
+        people = min(float(len(sizes)), rows)
         shares = np.maximum(counts, 0) / rows + NEXT_TO_NOTHING / codes
         shares /= shares.sum()
         factor = rows / max(1.0, float(m.values.sum()))
@@ -114,7 +120,7 @@ class Transitions:
         table = np.vstack([known * (rows - people), shares[None] * people])
         table += NEXT_TO_NOTHING * rows / table.size * (table > 0)
         _follow(table, answer, told.noise)
-        return _raked(table, rows * shares, staying, people)
+        return _raked(table, rows * shares, staying, people, longest=int(sizes.max(initial=1)))
 
     def _distances(self, name: str) -> Floats:
         """Return how far apart the merged codes of an ordered column are."""
@@ -137,14 +143,29 @@ class Told(NamedTuple):
     def closer(self, guess: float, error: float, far: Floats) -> float:
         """Return how far a row is from the one before: a guess, and what the answer says of it.
 
-        Both are weighted by precision.
+        Both are weighted by precision.  It is never 0: noise alone may say that nothing ever
+        changes, and then no row could be drawn that does.
         """
         guessed = (GUESSED * guess) ** 2 + error**2 + 1e-12
         rows = max(1.0, self.rows)
         found = guess + float((self.later * (far - guess)).sum()) / rows
         noise = (self.noise / rows) ** 2 * float(((far - guess) ** 2).sum()) + 1e-12
         mean = (guess / guessed + found / noise) / (1 / guessed + 1 / noise)
-        return min(1.0, max(0.0, mean))
+        return min(1.0, above_zero(mean, (1 / guessed + 1 / noise) ** -0.5))
+
+
+def above_zero(mean: float, deviation: float) -> float:
+    """Return the mean of a normal number given that it is above 0.
+
+    >>> round(above_zero(0.0, 1.0), 3), round(above_zero(5.0, 1.0), 3), above_zero(-9.0, 1.0) > 0
+    (0.798, 5.0, True)
+    """
+    z = mean / deviation
+    if z < FAR_BELOW:
+        # The first terms of its expansion there.
+        return -deviation / z
+    density = math.exp(-z * z / 2) / math.sqrt(2 * math.pi)
+    return mean + deviation * density / (math.erfc(-z / math.sqrt(2)) / 2)
 
 
 def _follow(table: Floats, answer: Floats, noise: float) -> None:
@@ -198,11 +219,19 @@ def _decaying(shares: Floats, far: Floats) -> Floats:
     return table
 
 
-def _raked(table: Floats, counts: Floats, staying: float | None, people: float) -> Floats:
-    """Adjust a table to the codes' counts, the number of people, and how often codes stay."""
+def _raked(
+    table: Floats, counts: Floats, staying: float | None, people: float, *, longest: int
+) -> Floats:
+    """Adjust a table to the codes' counts, the number of people, and how often codes stay.
+
+    Who has a code has come to it, and stays for ``longest`` rows at most: where a code is come to
+    more seldom than that allows, more people begin with it.
+    """
     later, same = table[:-1], np.eye(len(counts), dtype=np.bool_)
     rows = float(counts.sum())
     for _ in range(RAKED):
+        came = table.sum(axis=0) - np.diag(later)
+        table[-1] += np.maximum(counts / longest - came, 0.0)
         table *= counts / np.maximum(table.sum(axis=0), 1e-9)
         if staying is None:
             later *= (rows - people) / max(float(later.sum()), 1e-9)

@@ -12,8 +12,9 @@ import numpy as np
 from understudy.budget import Norm, Weights, scale_upper
 from understudy.errors import UsageError
 from understudy.synth.generate.assignment import EACH_ITS_OWN, Donors, Given, dealt
+from understudy.synth.measure.likeliest import Noisy
 from understudy.synth.measure.noise_levels import MEAN_SIZE, UNLIKE, typical_size
-from understudy.synth.measure.sizes import LARGEST, Classes, Noisy, Sizes
+from understudy.synth.measure.sizes import LARGEST, Classes, Sizes
 from understudy.synth.settings import check_at_least, check_word
 
 if TYPE_CHECKING:

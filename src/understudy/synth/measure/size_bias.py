@@ -27,7 +27,7 @@ import numpy as np
 
 from understudy.door import Derived
 from understudy.graph import Rows, totals
-from understudy.synth.measure.sizes import RATIO
+from understudy.synth.measure.sizes import RATIO, class_starts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 SIZE = "(size class)"
 CLASSES = 3
 """The number of classes, of about equal numbers of rows."""
+FAIR = 0.1
+"""The least share of the rows in a class."""
 SHARE = 0.3
 """The share of columns' precision that is spent on columns by size class."""
 UNSURE = 0.5
@@ -64,17 +66,26 @@ LEAST = 1e-3
 def size_classes(sizes: Sizes) -> Derived | None:
     """Return the column of size classes; None where all people would be in one.
 
+    Borders are those of the classes that people were counted in: how many people of one of these
+    are above a size inside it is not known.  Every class has a fair part of the rows, since one of
+    nobody would seem to be clipped away.
+
     >>> from understudy.synth.measure.sizes import Sizes
     >>> size_classes(Sizes(np.array([8.0, 4.0, 0.0, 2.0, 0.0, 0.0, 0.0, 1.0]))).starts
     (1, 3, 5)
     """
     rows = sizes.people * np.arange(1, len(sizes.people) + 1)
     ends = np.cumsum(rows) / rows.sum()
-    borders = np.searchsorted(ends, np.arange(1, CLASSES) / CLASSES) + 2
-    starts = sorted({1, *(int(start) for start in borders if start <= len(rows))})
-    # A class needs people.
-    counts = np.add.reduceat(sizes.people, np.array(starts) - 1)
-    starts = [1, *(s for s, count in zip(starts[1:], counts[1:], strict=True) if count > 0)]
+    borders = class_starts(len(rows))[1:]
+    starts, begun = [1], 0.0
+    for part in range(1, CLASSES):
+        if not len(borders):
+            break
+        before = ends[borders - 2]
+        nearest = int(np.argmin(np.abs(before - part / CLASSES)))
+        if min(before[nearest] - begun, 1 - before[nearest]) >= FAIR:
+            starts.append(int(borders[nearest]))
+            begun = before[nearest]
     return Derived(name=SIZE, kind="rows", starts=tuple(starts)) if len(starts) > 1 else None
 
 

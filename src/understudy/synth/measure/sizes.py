@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from understudy.budget import Currency, price_grains, scale_upper, split
+from understudy.synth.measure.likeliest import Noisy, likeliest
 from understudy.synth.measure.tails import ALONE, expected
 
 if TYPE_CHECKING:
@@ -72,6 +73,18 @@ class Sizes:
     def rows(self) -> float:
         """The total number of rows."""
         return float(self.people @ np.arange(1, len(self.people) + 1))
+
+    @property
+    def variation(self) -> float:
+        """The standard deviation of the number of rows over its mean.
+
+        >>> Sizes(np.array([0.0, 0.0, 7.0])).variation, Sizes(np.array([1.0, 0.0, 1.0])).variation
+        (0.0, 0.5)
+        """
+        each = np.arange(1, len(self.people) + 1)
+        mean = self.rows / float(self.people.sum())
+        square = float(self.people @ each**2) / float(self.people.sum())
+        return math.sqrt(max(0.0, square - mean**2)) / mean
 
     def above(self, cap: int) -> float:
         """Return the number of rows that people have above a cap each.
@@ -151,14 +164,6 @@ class Sizes:
         found = np.searchsorted(np.cumsum(self.people), shares * total) + 1
         spread = np.argsort(np.argsort(np.arange(count) * GOLDEN % 1))
         return _scaled(found, rows, most)[spread]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Noisy:
-    """A noisy number, and the standard deviation of its noise."""
-
-    value: float
-    error: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -255,7 +260,7 @@ class Classes:
             rows = Noisy(rows.value, math.hypot(rows.error, MEANS_OFF * rows.value))
             counts, error = self._filled(rows, cap)
         means = np.zeros(len(counts)) if rows is None else self._means(cap)[: len(counts)]
-        found = _likeliest(
+        found = likeliest(
             counts,
             np.array([np.ones(len(counts)), means]),
             error=error,
@@ -367,31 +372,3 @@ def _scaled(sizes: Ints, rows: int, most: int) -> Ints:
     scaled = np.rint(np.clip(high * sizes, 1, most) * ONE).astype(np.int64)
     ends = (np.cumsum(scaled) + ONE // 2) // ONE
     return np.diff(ends, prepend=0)
-
-
-def _likeliest(counts: Floats, sums: Floats, *, error: Floats, totals: list[Noisy]) -> Floats:
-    """Minimise the whitened squares of noisy counts and of noisy sums of them, non-negative.
-
-    By Lawson and Hanson's active sets: variables become free one by one, and are fixed at 0 again
-    where the optimum of the free ones is negative.
-    """
-    weights = np.array([total.error**-2.0 for total in totals])
-    curve = np.diag(error**-2.0) + (sums.T * weights) @ sums
-    slope = counts / error**2 + sums.T @ (weights * np.array([t.value for t in totals]))
-    found, free = np.zeros(len(counts)), np.zeros(len(counts), dtype=bool)
-    for _ in range(10 * len(counts)):
-        gain = np.where(free, 0.0, slope - curve @ found)
-        if gain.max() <= 1e-12 * np.abs(slope).max():
-            break
-        free[int(np.argmax(gain))] = True
-        while True:
-            best = np.zeros(len(counts))
-            best[free] = np.linalg.solve(curve[np.ix_(free, free)], slope[free])
-            if (best[free] > 0).all():
-                break
-            # As far towards the optimum as all stay non-negative.
-            down = free & (best <= 0)
-            found = found + float((found[down] / (found[down] - best[down])).min()) * (best - found)
-            free &= found > 1e-9 * error
-        found = best
-    return found
