@@ -105,7 +105,7 @@ class MST(CompressionSettings):
             columns.domain,
             [*columns.evidence(), *pairs],
             total=columns.crowd.rows,
-            zeros=columns.zeros(pairs),
+            zeros=columns.zeros(m.clique for m in pairs),
             most=MOST_ITERATIONS,
             watch=lambda state: progress("fitting the model", state.iterations / MOST_ITERATIONS),
         )

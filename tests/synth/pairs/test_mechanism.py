@@ -27,7 +27,7 @@ from understudy.audit import replay
 from understudy.door import Distances, Measure, Select, Total
 from understudy.errors import BudgetError, UsageError
 from understudy.public import Synthesis
-from understudy.synth.pairs.looks import ONLY_COLUMNS
+from understudy.synth.pairs.prior import ONLY_COLUMNS
 
 BOTH = (pytest.param(True, id="leaves"), pytest.param(False, id="arrives"))
 CHAIN = {"a": None, "b": "a", "c": "b", "d": "c", "e": "d"}

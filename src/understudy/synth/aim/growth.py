@@ -147,7 +147,7 @@ class Growth:
             self._domain,
             [*self._ones, *self.measured],
             total=self._columns.crowd.rows,
-            zeros=self._columns.zeros(self.measured),
+            zeros=self._columns.zeros(m.clique for m in self.measured),
             start=start,
             most=most,
             stalled=stalled,

@@ -42,7 +42,7 @@ from understudy.synth.measure.weighted_round import WeightedMarginal, weighted_r
 from understudy.synth.settings import check_at_least, check_word
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -250,10 +250,10 @@ class Compressed:
             for m, each, classes in zip(self.measured, left, self.left, strict=True)
         ]
 
-    def zeros(self, more: Sequence[Measurement]) -> list[Zeros]:
-        """Return the cells that constraints forbid, for a model of columns and ``more``."""
+    def zeros(self, cliques: Iterable[Clique]) -> list[Zeros]:
+        """Return the cells that constraints forbid, for a model of columns and some cliques."""
         groups = {s.column: s.merge.codes for s in self.supports}
-        return zeros_of(self.door.schema, self.domain, [m.clique for m in more], groups)
+        return zeros_of(self.door.schema, self.domain, cliques, groups)
 
     def ones(self) -> dict[str, NDArray[np.float64]]:
         """Return every column's counts of merged codes, non-negative and all of one total."""

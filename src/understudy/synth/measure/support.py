@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 Rare = Literal["neighbours", "other"]
 MOST_VALUES = 250
 """The default for the maximum number of supported codes of a column."""
+FEWEST_SEEN = 20
+"""Fewer public rows show nothing."""
 FAINT = 1e-6
 """The minimum count of a supported code, in rows: one supported for its group may be empty."""
 TINY = 1e-200
@@ -59,6 +61,8 @@ class Rule:
     """The maximum number of supported codes."""
     bins: int
     """The maximum number of groups of an ordered column."""
+    seen: float = 1.0
+    """A code that more than this share of public rows have is supported too."""
     evenly: bool = False
     """Whether rare codes share their merged code evenly, whatever is known of them."""
 
@@ -159,7 +163,11 @@ def find_support(
         return Support(
             column=column.name, codes=np.arange(size), likely=np.ones(size), supported=kept
         )
-    supported = _largest(noisy, noisy >= rule.threshold * measured.scale, rule.most)
+    stands_out = noisy >= rule.threshold * measured.scale
+    if public is not None:
+        counts = public.marginal((column.name,))
+        stands_out |= counts > max(FEWEST_SEEN, rule.seen * len(public))
+    supported = _largest(noisy, stands_out, rule.most)
     if column.groups:
         supported = _by_group(column, noisy, supported)
     ordered = column.ordered_count if rule.rare == "neighbours" else 0

@@ -38,6 +38,10 @@ if TYPE_CHECKING:
     Gains = Mapping[Clique, float]
 
 
+MODEL_LIMITS = {2_000_000: 0.0, 8_000_000: 0.05, 24_000_000: 0.05}
+"""The default limits of a model's bytes, and the share of the error that each has to remove."""
+GUMBEL = 2 * math.pi / math.sqrt(6)
+"""The deviation of the noise that the exponential mechanism adds to a score, for epsilon 1."""
 ORDERS = (0.0, 0.5)
 """The powers of a pair's room that its gain is divided by."""
 CLEAR = 0.95

@@ -33,11 +33,14 @@ from understudy.budget import (
     split,
 )
 from understudy.door import Candidate
-from understudy.graph import estimate, model_bytes
+from understudy.graph import model_bytes
 from understudy.synth.measure.noise_levels import MEAN_SIZE
 from understudy.synth.measure.weighted_round import WeightedMarginal, weighted_round
 from understudy.synth.pairs.clipped import Clipped, left_by_cap
+from understudy.synth.pairs.fitting import fitted
 from understudy.synth.pairs.gains import (
+    GUMBEL,
+    MODEL_LIMITS,
     as_likely,
     distances_noise,
     noisy_distances,
@@ -52,6 +55,7 @@ from understudy.synth.pairs.precision import (
     pair_weight,
     pairs_noise,
 )
+from understudy.synth.pairs.prior import AS_PUBLIC, ONLY_COLUMNS, Prior
 from understudy.synth.select.cliques import gaining
 
 if TYPE_CHECKING:
@@ -75,16 +79,8 @@ DROWNED = 0.3
 """No pair is measured where noise alone makes this total variation error."""
 WORTH = 0.1
 """No more pairs are chosen than would pay if the model were this far off."""
-MODEL_LIMITS = {2_000_000: 0.0, 8_000_000: 0.05, 24_000_000: 0.05}
-"""The default limits of a model's bytes, and the share of the error that each has to remove."""
-GUMBEL = 2 * math.pi / math.sqrt(6)
-"""The deviation of the noise that the exponential mechanism adds to a score, for epsilon 1."""
 OTHERS = 1.5
 """A pair's own noise, and the noise that it adds to all others."""
-ONLY_COLUMNS = (
-    "Noise would exceed the signal in every pair of columns: each column is drawn independently, "
-    "and no correlations are kept."
-)
 
 
 class Looks:
@@ -116,8 +112,10 @@ class Looks:
         """The precision that each pair was measured with, for its width."""
         pairs = itertools.combinations(self._domain, 2)
         self._pairs = [pair for pair in pairs if self._domain.cells(pair) <= most_cells]
+        limits = MODEL_LIMITS if model_limit is None else {model_limit: 0.0}
+        self._prior = Prior.of(columns, limit=min(limits))
+        self._limits = self._prior.beside(limits)
         self._model = self._fitted(None, LOOK_ITERATIONS)
-        self._limits = MODEL_LIMITS if model_limit is None else {model_limit: 0.0}
 
     def ask(self, progress: Progress) -> None:
         """Choose and measure a tree, choose more pairs, and measure all with what is left."""
@@ -125,7 +123,7 @@ class Looks:
             return
         steps, expected = len(self._domain) - 1, self._expected()
         if not self._pairs or self._off(expected, steps) > DROWNED:
-            self.coarser = ONLY_COLUMNS
+            self.coarser = ONLY_COLUMNS if self._prior.doubted else AS_PUBLIC
             self._ask_columns_again(1.0)
             return
         progress("choosing a tree of pairs", 0)
@@ -133,6 +131,7 @@ class Looks:
         self._choose(expected, steps, price=self._prices["choice"], tree=True)
         if self.chosen:
             progress("measuring the tree", 0)
+            self._prior.make_room(self.chosen, limit=min(self._limits))
             self._look(self.chosen, self._prices["tree"])
             expected = self._look_further(progress)
         progress("measuring columns again", 0)
@@ -156,15 +155,9 @@ class Looks:
         self, start: Model | None, most: int, more: Iterable[Measurement] = (), stalled: float = 0.0
     ) -> Model:
         measured = [*self._clipped.corrected(self.columns, start), *more]
-        return estimate(
-            self._domain,
-            self._ones + measured,
-            total=self.crowd.rows,
-            zeros=self.columns.zeros(measured),
-            start=start,
-            most=most,
-            stalled=stalled,
-        ).model
+        return fitted(
+            self.columns, self._ones, measured, self._prior, start, most=most, stalled=stalled
+        )
 
     def _counted(self, pair: Clique, expected: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return what selections would count of a pair if it is as expected."""
@@ -342,7 +335,7 @@ class Looks:
             return self._noise([*self.chosen, *new], expected) + missed
 
         found = worthwhile(gains, len(free))
-        new, room = roomiest(found, self.chosen, self._domain, limits=self._limits, left=left)
+        new, room = roomiest(found, self._held, self._domain, limits=self._limits, left=left)
         # What one look found worth its time is so for the next.
         self._limits = {limit: share for limit, share in self._limits.items() if limit >= room}
         self.chosen += new[: -(-len(self._domain) // 2)] if grains else new
@@ -355,7 +348,12 @@ class Looks:
 
     def _fits(self, pair: Clique) -> bool:
         """Whether the model of what was chosen, and of this pair, is small enough."""
-        return model_bytes(self._domain, [*self.chosen, pair]) <= min(self._limits)
+        return model_bytes(self._domain, [*self._held, pair]) <= min(self._limits)
+
+    @property
+    def _held(self) -> list[Clique]:
+        """The pairs that the model has."""
+        return [*self.chosen, *self._prior.pairs]
 
     def _worth(
         self, expected: Expected, pairs: Iterable[Clique], count: int

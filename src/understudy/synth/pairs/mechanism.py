@@ -18,7 +18,7 @@ The config, the plan, the run.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from understudy.budget import Norm, split
@@ -33,7 +33,10 @@ if TYPE_CHECKING:
 
     from understudy.door import Door
     from understudy.public import Progress, PublicTable, Synthesis
+    from understudy.synth.measure.support import Rule
 
+SEEN = 0.0005
+"""Codes of more than this share of the public rows are not merged."""
 MASS_SHARE = 0.01
 """The share for the number of rows as selections count them, where it is not known otherwise."""
 
@@ -96,6 +99,11 @@ class Pairs(CompressionSettings):
             notes=() if looks.coarser is None else (looks.coarser,),
             details=looks.to_dict(),
         )
+
+    def rule(self, name: str) -> Rule:
+        """Return the rule by which the support of a column is found."""
+        # What public rows say of pairs is of codes that are not merged.
+        return replace(super(Pairs, self).rule(name), seen=SEEN)
 
     def look(self, door: Door, public: PublicTable | None, progress: Progress) -> Looks:
         """Measure columns and pairs, for all that the door may spend."""

@@ -74,7 +74,7 @@ class TwoRound(TwoRoundSettings):
             columns.domain,
             [*columns.evidence(), *second],
             total=columns.crowd.rows,
-            zeros=columns.zeros(second),
+            zeros=columns.zeros(m.clique for m in second),
             order=plan.order,
             most=MOST_ITERATIONS,
             watch=lambda state: progress("fitting the model", state.iterations / MOST_ITERATIONS),
