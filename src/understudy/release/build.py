@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from understudy.schema.known import Known
 
 NEAR_ONE = 0.01
+GIVEN_AWAY = "delta times the (noisy) number of people is"
+"""How the note begins that δ is large for as many people as a release has."""
 ONLY_WITH_ROWS = (
     "The mechanism drew rows, not people: every person of the table of people has rows, and in "
     "their own columns what the first of these has. Lives also draws people without rows."
@@ -161,7 +163,7 @@ def _warnings(people: int, budget: Budget) -> list[str]:
     if expected <= NEAR_ONE:
         return []
     return [
-        f"delta times the (noisy) number of people is {expected:.2g}: a delta of "
+        f"{GIVEN_AWAY} {expected:.2g}: a delta of "
         f"{budget.delta:g} allows that many people to be given away entirely. Take delta "
         "far below 1 / (number of people)."
     ]
