@@ -88,6 +88,7 @@ def read_cells(release: Contents, question: Question) -> Cells:
     names = question.names
     holding = [m for m in release.measurements if _holds(m, names)]
     if not holding:
+        _check_measured(release.schema, names)
         raise _not_together(release.measurements, names)
     kind = _counted(holding, names, question.counted)
     if kind != "rows" and (question.within or question.where):
@@ -258,6 +259,24 @@ def _counted(holding: Sequence[Measurement], columns: Sequence[str], asked: str 
         f"no {'rows' if asked is None else asked} were counted by {' × '.join(columns)}",
         allowed=named([repr(kind) for kind in kinds], width=WIDE),
         hint=f"estimate(..., counted={kinds[0]!r})",
+    )
+
+
+def _check_measured(schema: Schema, names: Sequence[str]) -> None:
+    """Raise if some columns follow from others by constraints, so that they are not measured."""
+    computed = schema.keeper.computed
+    if not any(name in computed for name in names):
+        return
+    asked = list(names)
+    while follows := [name for name in asked if name in computed]:
+        place, others = asked.index(follows[0]), computed[follows[0]].columns
+        asked[place : place + 1] = [other for other in others if other != follows[0]]
+    told = {name: computed[name] for name in names if name in computed}
+    raise UsageError(
+        "columns that follow from others are not measured",
+        got=", ".join(f"{name}, by the constraint {c.label!r}" for name, c in told.items()),
+        allowed="what they follow from: " + named(list(dict.fromkeys(asked)), width=WIDE),
+        hint=_counts_rows(names),
     )
 
 
