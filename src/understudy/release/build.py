@@ -8,6 +8,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from understudy.budget import Charge, epsilon_of, failure_of, resolve
+from understudy.release.cells import unseen_notes
 from understudy.release.constraints import constraint_facts
 from understudy.release.contents import BY_PERSON
 from understudy.release.guarantee import guarantee
@@ -81,6 +82,7 @@ def build(
         "charges": [_charge(what, charge, budget) for what, charge in charges],
         "notes": [
             *synthesis.notes,
+            *unseen_notes(synthesis.details),
             *_warnings(people, promised or budget),
             *_discovered(discoveries),
             *_left_out(schema, person),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,6 +30,11 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
 
 MOST_CLIQUES, WIDE = 6, 120
+UNSEEN = (
+    "There are too few people, for this noise, to tell how many rows they have: if they have "
+    "several, the number of rows and all counts of rows are too low, perhaps by far, and no "
+    "standard error or interval covers that."
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -192,6 +197,11 @@ def rows_error(release: Contents, holding: Sequence[Measurement], kind: str) -> 
         return 0.0
     crowd = release.manifest["mechanism"].get("crowd", {})
     return float(crowd.get("rows_standard_error", 0.0) / max(1.0, crowd.get("rows", 1.0)))
+
+
+def unseen_notes(mechanism: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return a note where no number of people with so many rows stood out of its noise."""
+    return (UNSEEN,) if mechanism.get("crowd", {}).get("sizes_unseen") else ()
 
 
 def _numbers(codes: Sequence[Ints], shape: Sequence[int], count: int) -> Ints:
