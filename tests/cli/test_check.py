@@ -345,6 +345,22 @@ def test_nothing_is_warned_of_without_need(city: Place) -> None:
     assert [note.split()[0] for note in facts["notes"]] == ["Columns", "Contributions"]
 
 
+def test_people_who_were_made_up_say_nothing_of_delta(city: Place) -> None:
+    told = "delta times the (noisy) number of people is"
+    facts = city.facts(*checking(city, delta=1e-3))
+    assert facts["people"] is None
+    assert not [note for note in facts["notes"] if note.startswith(told)]
+    # Whoever declares how many people there are, or shows them, is warned of them, once.
+    for known in ({"people_count": 100, "rows_per_person": 2}, {"public": city / "public.csv"}):
+        facts = city.facts(*checking(city, delta=1e-3, **known))
+        assert not [note for note in facts["notes"] if note.startswith(told)]
+        assert [w for w in facts["warnings"] if w.startswith("delta times the number of people")]
+    # The people of a run are counted.
+    city.fine(*city.synth(delta=1e-3))
+    notes = us.Release.read(city / "out").manifest["notes"]
+    assert [note for note in notes if note.startswith(told)]
+
+
 WARNED: dict[str, tuple[dict[str, Any], str]] = {
     "delta is near one in the number of people": (
         {"delta": 0.001, "public": "public.csv"},

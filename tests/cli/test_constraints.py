@@ -13,6 +13,7 @@ from tests.audit.effort import THOROUGH
 from tests.cli.drafted import runfile
 from tests.cli.place import Place
 from tests.schema.importers.test_patterns import trips
+from understudy.schema.importers.patterns import MOST
 
 
 @pytest.fixture
@@ -74,6 +75,19 @@ def test_from_proposals_in_a_draft_to_an_evaluation(city: Place) -> None:
     page = city / "report.html"
     city.fine("evaluate", release, *options, f"--report={page}")
     assert "Shares of rows that break a constraint" in page.read_text(encoding="utf-8")
+
+
+def test_a_draft_and_what_init_says_tell_of_more_than_are_proposed(place: Place) -> None:
+    years = [[str(1800 + i % 50), *(str(int(i % 50 == d)) for d in range(50))] for i in range(2000)]
+    with (place / "years.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([["year", *(f"d{d}" for d in range(50))], *years])
+    asked = f"--public={place / 'years.csv'}", "--unit=each-row"
+    told = "the public rows suggest more constraints of kind determines than these"
+    assert f"  {told}\n" in place.fine("init", place / "draft", *asked)
+    text = (place / "draft" / "schema.toml").read_text(encoding="utf-8")
+    assert text.endswith(f"\n## {told}.\n")
+    proposals = text.partition("## Constraints")[2]
+    assert len(tomllib.loads(switched_on(f"## {proposals}"))["constraints"]) == MOST
 
 
 def test_check_needs_no_people_in_the_public_table(city: Place) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.cli.place import Place
+from tests.cli.place import SCHEMA, Place
 from understudy.errors import UsageError
 from understudy.release import Release
 
@@ -31,6 +31,18 @@ def test_counts_of_a_release_are_a_file(place: Place) -> None:
     assert facts["lines"] == len(wide) == release.schema.domain["hour"]
     assert list(wide)[1:] == release.schema["colour"].labels()
     assert wide.iloc[:, 1:].to_numpy().sum() == len(release)
+
+
+def test_what_follows_from_other_columns_is_counted_too(place: Place) -> None:
+    said = 'kind = "categorical"\nvalues = ["warm", "cold"]'
+    more = '[[constraints]]\ndetermines = { colour = "tone" }\nvalues = [["red", "warm"]]\n'
+    text = f"{SCHEMA}\n[columns.tone]\n{said}\n{more}"
+    (place / "more.toml").write_text(text, encoding="utf-8")
+    place.fine(*place.synth(epsilon=50, schema=place / "more.toml"))
+    place.fine("histogram", place / "out", "--by=hour,tone", f"--out={place / 'long.csv'}")
+    counts = pd.read_csv(place / "long.csv").groupby("tone")["rows"].sum()
+    tones = Release.read(place / "out").columns["tone"].tolist()
+    assert counts["warm"] == tones.count("warm") > 0
 
 
 @pytest.mark.parametrize(

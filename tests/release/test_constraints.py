@@ -68,8 +68,28 @@ def test_what_is_computed_is_counted_and_labelled(release: us.Release) -> None:
         ("b", "y"),
         ("c", "y"),
     }
-    with pytest.raises(UsageError, match=r"release.histogram..county.. counts"):
+
+
+def test_what_follows_is_not_estimated_and_its_columns_are_named(release: us.Release) -> None:
+    with pytest.raises(UsageError) as caught:
         release.estimate("county")
+    assert caught.value.what == "columns that follow from others are not measured"
+    assert caught.value.got == "county, by the constraint 'home'"
+    assert caught.value.allowed == "what they follow from: town"
+    assert str(caught.value.hint).startswith('release.histogram("county") counts')
+    with pytest.raises(UsageError, match="follow from others") as caught:
+        release.estimate("town", mean="total")
+    assert caught.value.allowed == "what they follow from: town, fare, tips"
+    # What follows from what follows is followed back to the beginning.
+    said = (us.Determines("year", "of", (("0", "a"),)), us.Determines("of", "era", (("a", "b"),)))
+    columns = (
+        Integer(name="year", min=0, max=0),
+        Categorical(name="of", values=("a",)),
+        Categorical(name="era", values=("b",)),
+    )
+    with pytest.raises(UsageError) as caught:
+        replace(release, schema=Schema("two", columns, constraints=said)).estimate("era", "year")
+    assert caught.value.allowed == "what they follow from: year"
 
 
 def test_people_are_drawn_by_a_column_that_follows_from_their_own(release: us.Release) -> None:

@@ -17,10 +17,12 @@ import understudy as us
 from tests.audit.effort import few, tried
 from understudy.door import Measurement, Rows
 from understudy.errors import MissingPackageError, UsageError
+from understudy.pages.release import release_page
 from understudy.public import Batches, Synthesis
 from understudy.release import Estimate, build
+from understudy.release.cells import UNSEEN
 from understudy.release.estimates import LAPLACE, NORMAL
-from understudy.schema import Categorical, Integer, Schema
+from understudy.schema import Categorical, Id, Integer, Schema
 
 Numbers = NDArray[np.float64]
 
@@ -275,6 +277,36 @@ def test_the_error_of_all_rows_is_included_where_it_is_known() -> None:
     assert "is not included" in without.notes[1]
     assert "is not included" not in found.notes[1]
     assert (found.standard_error > without.standard_error).all()
+
+
+@pytest.mark.parametrize("each", [1, 20])
+def test_where_nobodys_number_of_rows_is_seen_notes_say_so(each: int, tmp_path: Any) -> None:
+    """Of 40 people with 20 rows each noise hides how many rows they have; of 800 it does not."""
+    people = 800 // each
+    private = {"who": np.arange(800) % people, "a": np.arange(800) % 3}
+    schema = Schema("few", (Id(name="who"), Integer(name="a", min=0, max=2, missing=False)))
+    made = us.open(
+        private=private,
+        schema=schema,
+        unit=us.Unit("who"),
+        bounding=us.Norm(),
+        budget=us.Budget(epsilon=1, delta=1e-6),
+        ledger=tmp_path / "ledger",
+    ).run(us.Pairs())
+    made = us.Release.read(made.save(tmp_path / "out"))
+    told = [UNSEEN] if each > 1 else []
+    assert [note for note in made.manifest["notes"] if note == UNSEEN] == told
+    for found in (made.estimate("a"), made.estimate("a", share=True)):
+        assert [note for note in found.notes if note == UNSEEN] == told
+    assert (f"({UNSEEN})" in repr(made.estimate("a"))) is (each > 1)
+    page = release_page(made).html()
+    assert page.count(f"<p>{UNSEEN}</p>") == 2 * len(told)
+
+
+def test_counts_of_people_need_no_note_on_rows() -> None:
+    made = release(asked(("a",), counted="people"), unit=us.Unit("who"))
+    made.manifest["mechanism"]["crowd"] = {"rows": 9.0, "sizes_unseen": True}
+    assert made.estimate("a").notes == ("These are counts of people, not of rows.",)
 
 
 def test_of_a_release_without_rows_shares_stay_shares() -> None:

@@ -29,7 +29,9 @@ def run(options: argparse.Namespace) -> None:
         progress("counting rows", 0)
         table = histogram_columns(release, options.by.split(","), options.across)
         types = {n: t for n, t in sql_types(release.schema).items() if n in table}
-        types = {n: t for n, t in types.items() if release.schema[n].codes_are_values}
+        # What follows from other columns is in the rows, and has values too.
+        known = release.schema.unconstrained
+        types = {n: t for n, t in types.items() if known[n].codes_are_values}
         with new_file(out) as partial, closing(DuckDB()) as engine:
             engine.write(table, partial, types=types)
     lines = len(next(iter(table.values())))

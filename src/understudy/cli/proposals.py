@@ -41,7 +41,8 @@ def as_comments(patterns: Sequence[Pattern]) -> str:
         plain = to_plain(pattern.constraint)
         lines = ["[[constraints]]", *(f"{k} = {toml_value(v)}" for k, v in plain.items())]
         why = toml_value(pattern.why)[1:-1]
-        blocks.append("\n".join([f"## {why}", *(f"# {line}" for line in lines)]))
+        more = [f"## {_more(pattern)}."] if pattern.more else []
+        blocks.append("\n".join([f"## {why}", *(f"# {line}" for line in lines), *more]))
     return "\n".join(f"{block}\n" for block in blocks)
 
 
@@ -51,4 +52,11 @@ def told_of(patterns: Sequence[Pattern]) -> list[str]:
         return []
     kinds = ", ".join(dict.fromkeys(pattern.constraint.kind for pattern in patterns))
     many = f"{len(patterns)} constraints" if len(patterns) > 1 else "1 constraint"
-    return [f"  proposed: {many} ({kinds}), as comments at the end: declare those that are true"]
+    return [
+        f"  proposed: {many} ({kinds}), as comments at the end: declare those that are true",
+        *(f"  {_more(pattern)}" for pattern in patterns if pattern.more),
+    ]
+
+
+def _more(last: Pattern) -> str:
+    return f"the public rows suggest more constraints of kind {last.constraint.kind} than these"

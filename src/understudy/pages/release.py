@@ -27,6 +27,7 @@ from understudy.pages.page import Page, figure
 from understudy.pages.places import maps, place_charts
 from understudy.pages.promise import add_promise
 from understudy.release import Release, new_file
+from understudy.release.cells import unseen_notes
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -311,7 +312,8 @@ def _crowd(page: Page, crowd: dict[str, Any]) -> None:
             f"{max(0, value - 1.96 * error):,.0f} to {value + 1.96 * error:,.0f})"
             for what, (value, error) in told.items()
         ).capitalize()
-        + "."
+        + ".",
+        *unseen_notes({"crowd": crowd}),
     )
     page.table(
         {

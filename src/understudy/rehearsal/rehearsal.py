@@ -27,6 +27,7 @@ from understudy.opening import I_KNOW, bounding_words, dangers, refuse
 from understudy.pages.page import figure
 from understudy.public import moved
 from understudy.rehearsal.stage import Stage
+from understudy.release import GIVEN_AWAY
 from understudy.release.guarantee import delta_words, whole_person, whole_person_words
 from understudy.release.known_facts import known_facts
 from understudy.schema.constraints import sentence
@@ -102,7 +103,7 @@ def rehearse(
         "crowd": release.manifest["mechanism"].get("crowd"),
         "ledger": _ledger(session),
         "warnings": [*_warnings(session, stage.people, release), *stage.warnings(session)],
-        "notes": release.manifest["notes"],
+        "notes": _notes(release),
     }
     if session.person.is_part:
         facts["whole_person"] = whole_person(session.budget, session.person)
@@ -227,6 +228,11 @@ def _warnings(session: Session, people: int | None, release: Release) -> Iterato
         )
     if _bytes(release) > LARGE:
         yield f"the model takes {_bytes(release) / 2**30:.1f} GB: choose smaller cliques."
+
+
+def _notes(release: Release) -> list[str]:
+    """Return the notes but for that on δ times people: a warning has it where they are known."""
+    return [note for note in release.manifest["notes"] if not note.startswith(GIVEN_AWAY)]
 
 
 def _lines(facts: dict[str, Any], session: Session) -> list[str]:

@@ -1,6 +1,6 @@
 """Decode, ids, atomic writes, manifest."""
 
-from understudy.release.build import build
+from understudy.release.build import GIVEN_AWAY, build
 from understudy.release.combining import Combined, combine
 from understudy.release.estimates import Estimate
 from understudy.release.files import check_target, new_file
@@ -10,6 +10,7 @@ from understudy.release.release import FORMATS, Format, Release, sql_types
 
 __all__ = [
     "FORMATS",
+    "GIVEN_AWAY",
     "MANIFEST",
     "Combined",
     "Estimate",

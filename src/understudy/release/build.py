@@ -8,6 +8,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from understudy.budget import Charge, epsilon_of, failure_of, resolve
+from understudy.release.cells import unseen_notes
 from understudy.release.constraints import constraint_facts
 from understudy.release.contents import BY_PERSON
 from understudy.release.guarantee import guarantee
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from understudy.schema.known import Known
 
 NEAR_ONE = 0.01
+GIVEN_AWAY = "delta times the (noisy) number of people is"
+"""How the note begins that δ is large for as many people as a release has."""
 ONLY_WITH_ROWS = (
     "The mechanism drew rows, not people: every person of the table of people has rows, and in "
     "their own columns what the first of these has. Lives also draws people without rows."
@@ -79,6 +82,7 @@ def build(
         "charges": [_charge(what, charge, budget) for what, charge in charges],
         "notes": [
             *synthesis.notes,
+            *unseen_notes(synthesis.details),
             *_warnings(people, promised or budget),
             *_discovered(discoveries),
             *_left_out(schema, person),
@@ -161,7 +165,7 @@ def _warnings(people: int, budget: Budget) -> list[str]:
     if expected <= NEAR_ONE:
         return []
     return [
-        f"delta times the (noisy) number of people is {expected:.2g}: a delta of "
+        f"{GIVEN_AWAY} {expected:.2g}: a delta of "
         f"{budget.delta:g} allows that many people to be given away entirely. Take delta "
         "far below 1 / (number of people)."
     ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,6 +30,11 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
 
 MOST_CLIQUES, WIDE = 6, 120
+UNSEEN = (
+    "There are too few people, for this noise, to tell how many rows they have: if they have "
+    "several, the number of rows and all counts of rows are too low, perhaps by far, and no "
+    "standard error or interval covers that."
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -88,6 +93,7 @@ def read_cells(release: Contents, question: Question) -> Cells:
     names = question.names
     holding = [m for m in release.measurements if _holds(m, names)]
     if not holding:
+        _check_measured(release.schema, names)
         raise _not_together(release.measurements, names)
     kind = _counted(holding, names, question.counted)
     if kind != "rows" and (question.within or question.where):
@@ -193,6 +199,11 @@ def rows_error(release: Contents, holding: Sequence[Measurement], kind: str) -> 
     return float(crowd.get("rows_standard_error", 0.0) / max(1.0, crowd.get("rows", 1.0)))
 
 
+def unseen_notes(mechanism: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return a note where no number of people with so many rows stood out of its noise."""
+    return (UNSEEN,) if mechanism.get("crowd", {}).get("sizes_unseen") else ()
+
+
 def _numbers(codes: Sequence[Ints], shape: Sequence[int], count: int) -> Ints:
     """Number cells by their codes, the last column's first; without columns there is one cell."""
     if not codes:
@@ -258,6 +269,24 @@ def _counted(holding: Sequence[Measurement], columns: Sequence[str], asked: str 
         f"no {'rows' if asked is None else asked} were counted by {' × '.join(columns)}",
         allowed=named([repr(kind) for kind in kinds], width=WIDE),
         hint=f"estimate(..., counted={kinds[0]!r})",
+    )
+
+
+def _check_measured(schema: Schema, names: Sequence[str]) -> None:
+    """Raise if some columns follow from others by constraints, so that they are not measured."""
+    computed = schema.keeper.computed
+    if not any(name in computed for name in names):
+        return
+    asked = list(names)
+    while follows := [name for name in asked if name in computed]:
+        place, others = asked.index(follows[0]), computed[follows[0]].columns
+        asked[place : place + 1] = [other for other in others if other != follows[0]]
+    told = {name: computed[name] for name in names if name in computed}
+    raise UsageError(
+        "columns that follow from others are not measured",
+        got=", ".join(f"{name}, by the constraint {c.label!r}" for name, c in told.items()),
+        allowed="what they follow from: " + named(list(dict.fromkeys(asked)), width=WIDE),
+        hint=_counts_rows(names),
     )
 
 

@@ -17,7 +17,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from understudy.errors import UsageError
-from understudy.release.cells import Question, is_laplace, read_cells, rows_error, rows_of
+from understudy.release.cells import (
+    Question,
+    is_laplace,
+    read_cells,
+    rows_error,
+    rows_of,
+    unseen_notes,
+)
 from understudy.release.code_values import CodeValues
 from understudy.release.display import (
     MOST_LINES,
@@ -239,6 +246,8 @@ def _notes(release: Contents, cells: Cells, *, scaled: bool) -> list[str]:
             "Standard errors cover the added noise, not the bias of contribution bounding: "
             f"{promise['bounding']}."
         )
+    if cells.kind == "rows":
+        notes += unseen_notes(release.manifest["mechanism"])
     if scaled and any(m.group is not None for m in holding):
         notes.append(
             "The counts are of a table in which people have weights; its shares are scaled to the "

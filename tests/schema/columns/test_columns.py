@@ -443,3 +443,13 @@ def test_a_boolean_is_known_by_the_spellings_that_csv_writers_use() -> None:
     column = Categorical(name="member", values=(False, True), missing=False)
     texts = np.array(["True", "TRUE", "true", True, "False", "FALSE", "yes"], dtype=object)
     assert column.encode(texts).tolist() == [1, 1, 1, 1, 0, 0, 2]
+
+
+def test_numbers_have_their_digits_where_edges_have_more() -> None:
+    column = Numeric(name="x", edges=(-0.06, 0.04, 1.2499, 1.26, 1.2666), digits=1)
+    out = column.decode(np.repeat(np.arange(4, dtype=np.int32), 99), np.random.default_rng(0))
+    tenths = np.round(np.arange(1, 13) / 10, 1).tolist()
+    # The last two bins have no such number: their lower edges come out.
+    bins = [np.unique(each).tolist() for each in out.reshape(4, 99)]
+    assert bins == [[0.0], tenths, [1.2499], [1.26]]
+    assert not np.signbit(out).any()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -169,6 +170,39 @@ def test_few_decimals_have_a_bin_each_however_large(far: float, digits: int) -> 
 def test_two_numbers_of_very_many_digits_have_a_bin_each() -> None:
     read = np.repeat([1 / 3, 2 / 3], 50)
     assert len(set(drafted(read).encode(read).tolist())) == 2
+
+
+PRICES = np.array([1.403, 1.445, 1.482, 0.5, 0.7, -2.3, 1.63])
+
+
+@pytest.mark.parametrize("written", [repr, "{:.15g}".format, "{:.16g}".format])
+def test_decimals_that_were_32_bit_floats_come_out_as_they_were(written: Any) -> None:
+    single = PRICES.astype(np.float32)
+    public = objects(*(written(float(x)) for x in np.repeat(single, 20)))
+    column = drafted(public)
+    assert (column.digits, column.bins) == (3, 2 * len(PRICES) - 1)
+    # However they are stored, they are in one bin, and come out of it as decimals.
+    for stored in (public, np.repeat(single, 20), np.repeat(single.astype(float), 20)):
+        codes = column.encode(stored)
+        assert np.array_equal(column.decode(codes, np.random.default_rng(0)), np.repeat(PRICES, 20))
+
+
+def test_the_first_and_last_of_many_32_bit_floats_are_within_the_range() -> None:
+    prices = np.round(np.random.default_rng(3).uniform(-40, 90, 3000), 2)
+    column = drafted(objects(*(repr(float(x)) for x in prices.astype(np.float32))))
+    assert column.digits == 2
+    strict = replace(column, outside="drop")
+    codes = strict.encode(prices.astype(np.float32).astype(float))
+    assert np.array_equal(codes, strict.encode(prices))
+    assert codes.min() >= 0
+    out = column.decode(codes, np.random.default_rng(0))
+    assert np.array_equal(out, np.round(out, 2))
+
+
+def test_32_bit_floats_of_many_digits_and_others_are_no_decimals() -> None:
+    drawn = np.random.default_rng(0).normal(size=100)
+    assert drafted(drawn.astype(np.float32).astype(float)).digits is None
+    assert drafted(np.repeat(PRICES + 1e-9, 20)).digits is None
 
 
 def test_dates_are_found_among_regular_nulls_and_where_they_are_known_to_be_dates() -> None:

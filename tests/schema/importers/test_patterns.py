@@ -9,7 +9,7 @@ import numpy as np
 
 from understudy.schema import Categorical, Integer, Numeric, Released, Schema
 from understudy.schema.constraints import Constraint, Determines, Never, Order, Sum
-from understudy.schema.importers.patterns import FEWEST, Pattern, find_patterns
+from understudy.schema.importers.patterns import FEWEST, MOST, MOST_NEVER, Pattern, find_patterns
 
 TOWNS = {"Evanston": "Cook", "Skokie": "Cook", "Aurora": "Kane", "Elgin": "Kane", "Joliet": "Will"}
 Table = dict[str, Any]
@@ -141,6 +141,33 @@ def test_missing_parts_count_as_nothing_and_missing_totals_not_at_all() -> None:
     table["total"] = np.where(np.arange(1000) % 4 == 0, np.nan, table["total"])
     (pattern,) = [p for p in found(table) if isinstance(p.constraint, Sum)]
     assert pattern.why == "In 100 % of 750 public rows total = fare + tips + tolls."
+
+
+def years(dummies: int) -> tuple[Table, tuple[Released, ...]]:
+    """Make a table of years, with a dummy for each of them but the first."""
+    year = np.arange(40 * (dummies + 1)) % (dummies + 1)
+    made = {"year": year, **{f"d{i}": (year == i).astype(int) for i in range(1, dummies + 1)}}
+    return made, tuple(Integer(name=n, min=0, max=int(v.max())) for n, v in made.items())
+
+
+def test_every_dummy_of_a_year_follows_from_it() -> None:
+    patterns = found(*years(12))
+    assert [p.constraint.columns for p in patterns] == [("year", f"d{i}") for i in range(1, 13)]
+    assert not any(p.more for p in patterns)
+
+
+def test_of_more_than_are_proposed_the_last_says_so() -> None:
+    for dummies, more in ((MOST, False), (MOST + 1, True)):
+        patterns = found(*years(dummies))
+        assert [p.more for p in patterns] == [False] * (MOST - 1) + [more]
+    # Of six pairs of values that never meet in twelve columns, the last that is taken.
+    one = np.random.default_rng(0).integers(0, 2, (MOST_NEVER + 1, 2000))
+    both = {f"a{i}": each for i, each in enumerate(one)}
+    both |= {f"b{i}": (1 - each) * (np.arange(2000) % 3 > 0) for i, each in enumerate(one)}
+    table = {name: each.astype(str).astype(object) for name, each in both.items()}
+    patterns = found(table, tuple(Categorical(name=n, values=("0", "1")) for n in table))
+    assert [p.constraint.kind for p in patterns] == ["never"] * MOST_NEVER
+    assert [p.more for p in patterns] == [False] * (MOST_NEVER - 1) + [True]
 
 
 def test_a_chain_of_orders_is_proposed_by_its_links() -> None:

@@ -7,6 +7,7 @@ tried here is the estimate, which sees noisy numbers only.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,9 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.audit.effort import effort, tried
-from understudy.budget import Budget, Currency
+from understudy.budget import Budget, Currency, Weights
 from understudy.synth.measure.likeliest import Noisy
 from understudy.synth.measure.noise_levels import typical_size
+from understudy.synth.measure.population import Crowd
 from understudy.synth.measure.sizes import Classes, Sizes, class_starts
 
 if TYPE_CHECKING:
@@ -182,6 +184,21 @@ def test_noise_makes_up_no_size() -> None:
     for currency, drawn in noise:
         last = [Classes(starts, true + d, 30.0, Noisy(2500, 30), currency)._last() for d in drawn]
         assert max(last) <= 4
+
+
+@pytest.mark.parametrize("currency", [Currency.GDP, Currency.PURE])
+def test_few_people_do_not_stand_out_and_say_so(currency: Currency) -> None:
+    starts = class_starts(99)
+    for people, seen in ((10.0, False), (200.0, False), (500.0, True)):
+        counts = np.where(starts == 21, people, 0.0)
+        classes = Classes(starts, counts, 37.0, Noisy(people, 60.0), currency)
+        assert classes.stand_out is seen
+        crowd = Crowd(
+            rows=9.0, sizes=None, typical=1, bounding=Weights(1), classes=classes, beyond=37.0
+        )
+        assert crowd.to_dict()["crowd"].get("sizes_unseen", False) is not seen
+        # Public people show how many rows they have.
+        assert "sizes_unseen" not in replace(crowd, beyond=0.0).to_dict()["crowd"]
 
 
 @given(st.integers(1, 10**6))

@@ -181,8 +181,10 @@ class Numeric(Column):
         share *= high
         found += share
         if self.digits is not None:
-            # Down, so that no more than the lower edge is missed.
-            found = np.floor(found * 10.0**self.digits) / 10.0**self.digits
+            # Down, or else up, where that is below the bin; 0.0 is added to have no -0.0.
+            found, tens = found * 10.0**self.digits, 10.0**self.digits
+            down = np.floor(found) / tens
+            found = np.where(down < low, np.ceil(found) / tens + 0.0, down)
         # Rounding may reach the next edge, which belongs to the next bin.
         beyond = (found < low) | (found >= high)
         found[beyond] = low[beyond]

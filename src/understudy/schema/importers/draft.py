@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -39,6 +40,8 @@ WRITTEN = tuple(day + time for day in DAYS for time in TIMES)
 """Common formats of moments besides ISO 8601; American dates before British ones."""
 NUMBERED = "%Y%m%d"
 """The format of dates that are whole numbers."""
+WRITTEN_OFF = 1e-14
+"""By what part a 32-bit float may be off that a file has with fifteen digits."""
 LOOKED_AT = 1000
 """About how many values are examined to find the formats that all may have."""
 FEW, SEEN = 20, 10
@@ -209,8 +212,12 @@ def _mostly(read: Array, absent: Array) -> bool:
 def _number(name: str, read: Array) -> Declaration:
     if not len(read):
         return Ignored(name=name)
-    low, high = float(read.min()), float(read.max())
     whole = bool(np.all(read == np.floor(read)))
+    digits = None if whole else _digits(read)
+    single = None if whole or digits is not None else _single_digits(read)
+    if single is not None:
+        read, digits = np.round(read, single), single
+    low, high = float(read.min()), float(read.max())
     far = max(abs(low), abs(high))
     if whole and high - low < LISTED and far < LARGEST:
         least, most = _calendar(name, int(low), int(high))
@@ -218,9 +225,10 @@ def _number(name: str, read: Array) -> Declaration:
     if low == high:
         low, high = sorted((low, low / 2 if far >= LARGEST else low + 1))
     whole = whole and far <= 2.0**63
-    digits = None if whole else _digits(read)
     exact = digits is not None and far * 10.0**digits < LARGEST
     edges = _edges(read, low, high, whole=whole, digits=digits if exact else None)
+    if single is not None:
+        edges = _single_edges(edges, read)
     return Numeric(name=name, edges=edges, whole=whole, digits=digits)
 
 
@@ -301,6 +309,47 @@ def _digits(read: Array) -> int | None:
     if np.abs(read).max() >= LARGEST:
         return None
     return next((d for d in range(1, DIGITS + 1) if np.array_equal(np.round(read, d), read)), None)
+
+
+def _single_digits(read: Array) -> int | None:
+    """Return the most decimals that numbers have which were 32-bit floats, None if very many.
+
+    Such floats have some seven digits, and a file may have more: 1.4029999971389771 was 1.403.
+
+    >>> _single_digits(np.array([1.4029999971389771, 0.5])), _single_digits(np.array([1.4029]))
+    (3, None)
+    """
+    if np.abs(read).max() >= LARGEST:
+        return None
+    short = read.astype(np.float32)
+    if np.any(np.abs(short - read) > WRITTEN_OFF * np.abs(read)):
+        return None
+    most = min(DIGITS, _single_places(read) - 1)
+    same = (np.array_equal(np.round(read, d).astype(np.float32), short) for d in range(1, most + 1))
+    return next((d for d, each in enumerate(same, start=1) if each), None)
+
+
+def _single_edges(edges: tuple[float, ...], read: Array) -> tuple[float, ...]:
+    """Move edges a little, so that 32-bit floats are on the same side as the decimals they were.
+
+    >>> _single_edges((0.1, 0.2, 0.5, 0.6), np.array([0.1, 0.5]))
+    (0.1, 0.2, 0.5, 0.6)
+    >>> _single_edges((0.3, 0.7), np.array([0.3, 0.7])), float(np.float32(0.7))
+    ((0.3, 0.7), 0.699999988079071)
+    >>> _single_edges((0.7, 0.8), np.array([0.7, 0.8]))
+    (0.6999999, 0.8000001)
+    """
+    exact, places = np.array(edges), _single_places(read)
+    step, off = 10.0**-places, exact.astype(np.float32) - exact
+    moved = np.where(off < 0, np.round(exact - step, places), exact)
+    if exact[-1] == read.max():
+        moved[-1] = np.round(exact[-1] + step, places) if off[-1] > 0 else exact[-1]
+    return tuple(moved.tolist())
+
+
+def _single_places(read: Array) -> int:
+    """Return the decimals to which 32-bit floats as large as these are surely right."""
+    return -math.ceil(math.log10(np.abs(read).max() * 2.0**-23))
 
 
 def _tells_rows_apart(name: str, read: Array) -> bool:

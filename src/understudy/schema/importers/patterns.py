@@ -8,7 +8,7 @@ them on.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, permutations
 from typing import TYPE_CHECKING
 
@@ -37,8 +37,8 @@ FEWEST = 100
 """The fewest public rows that anything is proposed from."""
 ENOUGH = 100_000
 """Of a larger table, as many rows are looked at, evenly spread."""
-MOST = 6
-"""The most proposals of a kind."""
+MOST, MOST_NEVER = 40, 6
+"""The most proposals of a kind; of what never is, where each alone is the more surprising."""
 MOST_OF_A_PAIR = 2
 """The most proposals of what never is in the same two columns."""
 SURELY = -25.0
@@ -57,6 +57,8 @@ class Pattern:
 
     constraint: Constraint
     why: str
+    more: bool = False
+    """Whether it is the last of its kind that is proposed, and there are more."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,20 +104,29 @@ def find_patterns(
         _determined(listed),
         (Pattern(*found) for found in find_sums(_amounts(drafted, numbers))),
         _ordered(numbers),
-        _never(listed, taken),
     ):
-        count = 0
-        for pattern in kind:
-            together = tuple(each.constraint for each in (*taken, pattern))
-            if count < MOST and _possible(tried, together):
-                taken.append(pattern)
-                count += 1
+        _take(taken, kind, tried, MOST)
+    # What is determined is not said again, so this looks at what was taken.
+    _take(taken, _never(listed, taken), tried, MOST_NEVER)
     return taken
 
 
-def _possible(tried: Tried, constraints: tuple[Constraint, ...]) -> bool:
+def _take(taken: list[Pattern], kind: Iterator[Pattern], tried: Tried, most: int) -> None:
+    """Add the first patterns of a kind that can be declared with those before; say of more."""
+    count = 0
+    for pattern in kind:
+        if not _possible(tried, (*taken, pattern)):
+            continue
+        if count == most:
+            taken[-1] = replace(taken[-1], more=True)
+            return
+        taken.append(pattern)
+        count += 1
+
+
+def _possible(tried: Tried, patterns: tuple[Pattern, ...]) -> bool:
     try:
-        tried(constraints)
+        tried(tuple(each.constraint for each in patterns))
     except SchemaError:
         return False
     return True

@@ -90,6 +90,9 @@ class Crowd:
                     "rows": self.rows,
                     "rows_standard_error": math.hypot(self.error, self.beyond),
                 }
+            # Public people show their sizes, and nothing is beyond these.
+            if self.beyond and not self.classes.stand_out:
+                told["crowd"]["sizes_unseen"] = True
         return told
 
     def typical_of(

@@ -310,8 +310,17 @@ class Classes:
         end = 1 + max(last, int(some[-1]) if len(some) else 0)
         return counts[:end], errors[:end]
 
+    @property
+    def stand_out(self) -> bool:
+        """Whether any class stands out of its noise, alone or with its neighbours."""
+        return self._found() >= 0
+
     def _last(self) -> int:
-        """Return the last class that stands out of its noise, alone or with its neighbours.
+        """Return the last class that stands out of its noise, the first one if none does."""
+        return max(0, self._found())
+
+    def _found(self) -> int:
+        """Return the last class that stands out of its noise, alone or with its neighbours, or -1.
 
         Neighbours are summed only above the classes that stand out alone: any sum that holds most
         of the people stands out.
@@ -323,7 +332,7 @@ class Classes:
             sums = summed[first + together :] - summed[first : max(first, len(summed) - together)]
             (out,) = np.nonzero(sums > limit * math.sqrt(together))
             last += int(out[-1]) + together if len(out) else 0
-        return max(0, last)
+        return last
 
     def _ends(self) -> Ints:
         """Return the smallest size beyond each class; the open one is taken to end as others do."""
