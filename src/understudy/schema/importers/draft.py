@@ -23,6 +23,7 @@ from understudy.schema.columns import (
 )
 from understudy.schema.columns.timestamp import RESOLUTIONS
 from understudy.schema.encoding import reading
+from understudy.schema.encoding.calendar import compile_format
 
 if TYPE_CHECKING:
     from understudy.schema.columns import Declaration
@@ -205,7 +206,7 @@ def _written(values: Array) -> str | None:
 
 
 def _pattern(written: str) -> re.Pattern[str]:
-    return re.compile(reading.compile_format(written).regex)
+    return re.compile(compile_format(written).regex)
 
 
 def _mostly(read: Array, absent: Array) -> bool:
