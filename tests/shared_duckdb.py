@@ -30,7 +30,9 @@ class Shared:
     def __init__(self, config: dict[str, Any]) -> None:
         if Shared.running is None:
             # The folder to spill to is the first engine's, and goes with it.
-            Shared.running = CONNECT(":memory:", config=config | {"temp_directory": ""})
+            # Most tables are small: several threads take longer to wake than to read them.
+            alone = {"temp_directory": "", "threads": 1}
+            Shared.running = CONNECT(":memory:", config=config | alone)
         self.name, self.open = f"shared{next(Shared.numbers)}", True
         self.cursor = Shared.running.cursor()
         self.cursor.execute(f"ATTACH ':memory:' AS {self.name}; USE {self.name}")

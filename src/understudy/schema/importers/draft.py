@@ -24,6 +24,7 @@ from understudy.schema.columns import (
 )
 from understudy.schema.columns.timestamp import RESOLUTIONS
 from understudy.schema.encoding import reading
+from understudy.schema.encoding.calendar import compile_format
 
 if TYPE_CHECKING:
     from understudy.schema.columns import Declaration
@@ -196,12 +197,19 @@ def _written(values: Array) -> str | None:
     iso = reading.seconds(some, None, NULLS)
     if _mostly(*iso):
         return None
-    tried = {None: iso} | {w: reading.seconds(some, w, NULLS) for w in (*WRITTEN, *numbers)}
+    # Most columns are none of date-times: a format that no text has need not be tried on them.
+    distinct = set(texts)
+    had = [w for w in (*WRITTEN, *numbers) if any(map(_pattern(w).fullmatch, distinct))]
+    tried = {None: iso} | {w: reading.seconds(some, w, NULLS) for w in had}
     # Few days of a table may be after the twelfth, and tell an American date from a British one.
     fits = (w for w in tried if _mostly(*tried[w]))
     whole = (w for w in fits if _mostly(*reading.seconds(values, w, NULLS)))
     most = max(tried, key=lambda w: int(np.isfinite(tried[w][0]).sum()))
     return next(whole, most)
+
+
+def _pattern(written: str) -> re.Pattern[str]:
+    return re.compile(compile_format(written).regex)
 
 
 def _mostly(read: Array, absent: Array) -> bool:
