@@ -59,20 +59,19 @@ def test_rows_are_given_to_people_by_what_public_people_keep_to() -> None:
     columns["c0"][0] = 3
     known = us.PublicTable.read(columns | {"who": who}, schema=schema(3), unit=us.Unit("who"))
     choice = us.auto(schema(3), unit=us.Unit("who"), public=known).mechanism
-    assert isinstance(choice, us.AdaGrid)
+    assert isinstance(choice, us.Pairs)
     assert choice.ids_by == ("c0",)
 
 
-def test_public_people_are_for_adagrid_and_public_rows_for_values_within_bins() -> None:
-    choice = us.auto(schema(3), unit=us.Unit("who"), public=public(3, people=True))
-    assert choice.mechanism == us.AdaGrid(within="public")
-    choice = us.auto(schema(3), unit=ROWS, public=public(3, people=False))
+@pytest.mark.parametrize("unit", [ROWS, us.Unit("who")], ids=str)
+def test_values_within_bins_are_public_ones(unit: us.Unit) -> None:
+    choice = us.auto(schema(3), unit=unit, public=public(3, people=not unit.is_row))
     assert choice.mechanism == us.Pairs(within="public")
 
 
 @pytest.mark.parametrize("said", ["own", "order"])
 def test_people_are_drawn_where_the_schema_knows_them_though_others_are_public(said: str) -> None:
-    """Rows by AdaGrid that are then dealt out to people have little to do with one another."""
+    """Rows that are drawn first and then dealt out to people have little to do with one another."""
     known = schema(3)
     if said == "own":
         (first, *_) = known.released_columns
@@ -131,19 +130,6 @@ def test_a_run_is_resumed_as_it_was_chosen(tmp_path: Path) -> None:
     assert all(again.columns[n].tolist() == first.columns[n].tolist() for n in first.columns)
     with closing(Ledger(tmp_path / "t.ledger")) as ledger:
         assert len(ledger.state().runs) == 1
-
-
-def test_what_a_public_table_suggests_is_not_chosen_where_it_is_too_large() -> None:
-    """Else the run would be refused, and again whenever it is resumed."""
-    size, made = 1_000, schema(24, 1_000)
-    codes = np.random.default_rng(0).integers(0, size, 400)
-    table: dict[str, Any] = {n: (codes + i) % size for i, n in enumerate(made.domain)}
-    unit = us.Unit("who")
-    known = us.PublicTable.read(table | {"who": np.arange(400)}, schema=made, unit=unit)
-    assert not us.AdaGrid(within="public").fits(known)
-    choice = us.auto(made, unit=unit, public=known)
-    assert choice.mechanism == us.Pairs(within="public")
-    assert "a model of them that is too large" in choice.why
 
 
 def test_a_table_that_is_too_wide_is_refused_with_its_number_before_anything_is_spent(
@@ -210,7 +196,7 @@ def test_public_people_stand_in_where_noise_would_cost_more_than_what_has_change
 
 def test_they_do_not_where_much_has_changed(tmp_path: Path) -> None:
     told = chosen(tmp_path, late=1.0, epsilon=1)
-    assert told["mechanism"]["chosen"]["name"] == "adagrid"
+    assert told["mechanism"]["chosen"]["name"] == "pairs"
     assert sum(c["share"] for c in told["charges"]) <= 1 + 1e-9
 
 
@@ -254,14 +240,14 @@ def paid(folder: Path, *, cash: float, people: int = 1000, whole: bool = True) -
 
 def test_they_do_not_where_a_column_has_changed_that_says_nothing_of_kinds(tmp_path: Path) -> None:
     assert paid(tmp_path, cash=0.1, whole=THOROUGH) == "archetypes"
-    assert paid(tmp_path, cash=0.9, whole=THOROUGH) == "adagrid"
+    assert paid(tmp_path, cash=0.9, whole=THOROUGH) == "pairs"
 
 
 def test_they_do_not_where_private_people_are_many_more(tmp_path: Path) -> None:
-    assert paid(tmp_path, cash=0.1, people=20_000, whole=THOROUGH) == "adagrid"
+    assert paid(tmp_path, cash=0.1, people=20_000, whole=THOROUGH) == "pairs"
 
 
 def test_nothing_is_asked_where_there_is_little_noise(tmp_path: Path) -> None:
     told = chosen(tmp_path, late=0.1, epsilon=19)
-    assert told["mechanism"]["chosen"]["name"] == "adagrid"
+    assert told["mechanism"]["chosen"]["name"] == "pairs"
     assert told["charges"][0]["share"] != pytest.approx(LOOK, rel=0.01)

@@ -2,9 +2,8 @@
 
 Public people stand in themselves where noise would cost more than what has changed since, as a look
 at the private table tells.  Elsewhere `Lives` draws people where the schema says what is a person's
-own or what orders their rows.  Where it does not, public people show, at no privacy cost, which
-columns are correlated and how large users' contributions are, and adaptive granularity makes the
-most of them; without them `Pairs` measures as much as the number of people allows (`docs/auto.md`).
+own or what orders their rows, and `Pairs` draws rows where it does not.  Either measures as much as
+the number of people allows, and begins from public rows where there are some (`docs/auto.md`).
 
 Privacy: the choice follows from the schema, the unit and the public table, and perhaps from noisy
 histograms of people, which the door charges.  Then the run is that of the mechanism that was
@@ -24,7 +23,6 @@ import numpy as np
 from understudy.budget import scale_upper, split
 from understudy.errors import QuestionError, UsageError
 from understudy.public import Shapes
-from understudy.synth.adagrid import AdaGrid
 from understudy.synth.archetypes import Archetypes
 from understudy.synth.archetypes.drift import drift
 from understudy.synth.lives import Lives
@@ -57,7 +55,7 @@ STEADY = 0.95
 class Choice:
     """A mechanism with its settings, and why it was chosen."""
 
-    mechanism: AdaGrid | Archetypes | Lives | Pairs
+    mechanism: Archetypes | Lives | Pairs
     why: str
 
     def to_dict(self) -> dict[str, Any]:
@@ -92,24 +90,18 @@ def auto(schema: Schema, *, unit: AnyUnit, public: PublicTable | None = None) ->
             why=f"{told}, and the schema says {known}: people are drawn first, then their rows "
             "(lives).",
         )
-    if not unit.is_row and public is not None and public.people is not None:
-        grid = AdaGrid(within="public", ids_by=steady(public))
-        if grid.fits(public):
-            return Choice(
-                mechanism=grid,
-                why=f"{told} and a public table of people, which shows at no privacy cost which "
-                "columns are correlated and which are constant within a person: adaptive "
-                "granularity makes the most of that (adagrid).",
-            )
-        told += ", and the public table suggests a model of them that is too large"
-    elif public is None:
-        told += " and no public table"
-    else:
-        told += ", and the public table does not show people with several rows"
+    if public is None:
+        return Choice(
+            mechanism=Pairs(within=within),
+            why=f"{told} and no public table: a tree of pairs is measured, and as many further "
+            "pairs as are worth their noise (pairs).",
+        )
+    people = not unit.is_row and public.people is not None
     return Choice(
-        mechanism=Pairs(within=within),
-        why=f"{told}: a tree of pairs is measured, and as many further pairs as are worth their "
-        "noise (pairs).",
+        mechanism=Pairs(within=within, ids_by=steady(public) if people else ()),
+        why=f"{told} and a public table{' of people' if people else ''}: pairs of columns are as "
+        "they are there, but for those that have changed by more than their noise, which are "
+        "measured (pairs).",
     )
 
 

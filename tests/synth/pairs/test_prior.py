@@ -1,0 +1,148 @@
+"""A prior: public rows help where they are alike, and do no harm where they are not."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import understudy as us
+from understudy.door import Measurement, Rows
+from understudy.graph import Domain
+from understudy.schema import Id, Integer, Schema
+from understudy.synth.pairs.prior import AS_PUBLIC, ONLY_COLUMNS, _adjusted, _change, averaged
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NAMES, CODES, PEOPLE, EACH = "abcd", 6, 600, 5
+SCHEMA = Schema(
+    "t", (Id(name="who"), *(Integer(name=n, min=0, max=CODES - 1, missing=False) for n in NAMES))
+)
+
+
+def table(seed: int, *, step: int = 1, people: int = PEOPLE) -> dict[str, Any]:
+    """Rows of people in which each column is mostly the one before, a step on."""
+    rng = np.random.default_rng(seed)
+    who = np.repeat(np.arange(people), EACH)
+    found: dict[str, Any] = {"who": who}
+    codes = rng.integers(0, CODES, len(who))
+    for name in NAMES:
+        found[name] = codes
+        anew = rng.random(len(who)) < 0.2
+        codes = np.where(anew, rng.integers(0, CODES, len(who)), (codes + step) % CODES)
+    return found
+
+
+def error(release: us.Release, real: dict[str, Any]) -> float:
+    """Give the mean total variation distance of pairs."""
+    away = []
+    for pair in combinations(NAMES, 2):
+        cells = (
+            np.bincount(np.asarray(t[pair[0]]) * CODES + np.asarray(t[pair[1]]), minlength=CODES**2)
+            for t in (release.columns, real)
+        )
+        left, right = (counts / counts.sum() for counts in cells)
+        away.append(float(np.abs(left - right).sum()) / 2)
+    return float(np.mean(away))
+
+
+def run(
+    folder: Path, public: dict[str, Any] | None, *, epsilon: float = 1.0, **other: Any
+) -> us.Release:
+    folder.mkdir()
+    given = {"private": table(1), "unit": us.Unit("who"), "bounding": us.Norm()}
+    return us.open(
+        public=public,
+        schema=SCHEMA,
+        budget=us.Budget(epsilon=epsilon, delta=1e-6),
+        ledger=folder / "t.ledger",
+        **{**given, **other},
+    ).run(us.Pairs())
+
+
+def without(rows: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: column for name, column in rows.items() if name not in names}
+
+
+def test_public_rows_that_are_alike_make_most_of_the_error_go(tmp_path: Path) -> None:
+    """Pairs without public rows are off by 0.10 to 0.13 in eight runs; with them by 0.04."""
+    real = table(1)
+    alone = error(run(tmp_path / "alone", None), real)
+    helped = error(run(tmp_path / "helped", table(2)), real)
+    assert helped < 0.6 * alone
+
+
+@pytest.mark.parametrize("unknown", [False, True], ids=["people", "rows of unknown people"])
+def test_what_has_changed_is_measured(tmp_path: Path, *, unknown: bool) -> None:
+    """Every tie between columns is another one in the public table; columns are alike.
+
+    Without it pairs are off by 0.03 to 0.04 in eight runs; with it by 0.02 to 0.04.
+    """
+    real, other = table(1), table(2, step=2)
+    public = without(other, "who") if unknown else other
+    alone = error(run(tmp_path / "alone", None, epsilon=10.0), real)
+    misled = error(run(tmp_path / "misled", public, epsilon=10.0), real)
+    assert misled < 2 * alone
+
+
+def test_public_rows_help_where_each_row_is_a_person(tmp_path: Path) -> None:
+    real = without(table(1), "who")
+    schema = Schema("t", SCHEMA.columns[1:])
+    found = []
+    for name, public in (("alone", None), ("helped", without(table(2), "who"))):
+        release = us.open(
+            private=real,
+            public=public,
+            schema=schema,
+            unit=us.Unit.each_row(),
+            bounding=us.Weights(1),
+            budget=us.Budget(epsilon=0.3, delta=1e-6),
+            ledger=tmp_path / f"{name}.ledger",
+        ).run(us.Pairs())
+        found.append(error(release, real))
+    assert found[1] < 0.6 * found[0]
+
+
+def test_where_nothing_can_be_measured_pairs_are_public_ones_and_a_note_says_so(
+    tmp_path: Path,
+) -> None:
+    release = run(tmp_path / "few", table(2), private=table(1, people=60), epsilon=0.3)
+    assert release.manifest["notes"][0] in {AS_PUBLIC, ONLY_COLUMNS}
+
+
+@given(st.integers(0, 999))
+def test_the_change_is_that_by_which_answers_differ(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    change = float(rng.uniform(0.05, 0.5))
+    expected = rng.uniform(50, 5000, 2000)
+    values = expected * (1 + change * rng.standard_normal(2000)) + 20 * rng.standard_normal(2000)
+    noise = np.full(2000, 400.0)
+    found = _change([(expected, np.zeros(2000), values, noise)])
+    assert found == pytest.approx(change, rel=0.2)
+
+
+@given(st.integers(0, 999), st.integers(1, 6), st.integers(1, 6))
+def test_an_adjusted_table_has_its_sums(seed: int, lines: int, columns: int) -> None:
+    rng = np.random.default_rng(seed)
+    wanted = rng.uniform(1, 9, (lines, columns))
+    found = _adjusted(rng.uniform(1, 2, wanted.shape), wanted.sum(axis=1), wanted.sum(axis=0))
+    np.testing.assert_allclose(found.sum(axis=0), wanted.sum(axis=0), rtol=1e-6)
+    np.testing.assert_allclose(found.sum(axis=1), wanted.sum(axis=1), rtol=1e-3)
+
+
+def test_answers_are_averaged_by_precision() -> None:
+    """One of them counts half of all rows, as those of people who were clipped do."""
+    every, cells = Rows(np.arange(3), np.arange(2)), np.array([30.0, 70.0])
+    weights = np.array([1, 0.5])
+    measured = [
+        Measurement(clique=("a",), values=cells / 2, scale=1.0, group="half"),
+        Measurement(clique=("a",), values=cells * weights, scale=2.0, rows=every, weights=weights),
+    ]
+    values, variance = averaged(Domain({"a": 2}), measured, 100.0)[("a",)]
+    assert values == pytest.approx(cells)
+    assert variance == pytest.approx([1 / (0.25 + 0.25), 1 / (0.25 + 0.0625)])
