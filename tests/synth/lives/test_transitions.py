@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -11,9 +11,13 @@ from hypothesis import strategies as st
 
 from tests.audit.effort import tried
 from tests.synth.lives.supports import support
+from understudy.budget import Unit
 from understudy.door import Measurement
+from understudy.graph import Domain
+from understudy.public import PublicTable
+from understudy.schema import Id, Integer, Schema
 from understudy.synth.lives.habits import Habit
-from understudy.synth.lives.transitions import CLOSER, OFTENER, Transitions
+from understudy.synth.lives.transitions import CLOSER, OFTENER, Transitions, public_steps
 
 PEOPLE, ROWS = 1000, 5000
 SIZES = np.full(PEOPLE, ROWS // PEOPLE)
@@ -31,7 +35,13 @@ def truth(codes: int, seed: int) -> Any:
 
 
 def settled(
-    table: Any, noise: float, *, ordered: bool = False, seed: int = 0, habit: Habit | None = None
+    table: Any,
+    noise: float,
+    *,
+    ordered: bool = False,
+    seed: int = 0,
+    habit: Habit | None = None,
+    public: Any = None,
 ) -> Any:
     codes, rng = table.shape[1], np.random.default_rng(seed)
     later = table[:-1] / table[:-1].sum()
@@ -41,7 +51,8 @@ def settled(
     guessed = Habit(1 - (1 - differ) ** (1 / OFTENER), far / CLOSER if ordered else None)
     values = table + noise * rng.standard_normal(table.shape)
     measured = Measurement(clique=("before", "x"), values=values.reshape(-1), scale=max(noise, 1))
-    found = Transitions({"x": measured}, {"x": noise}, {"x": support(codes)}, "t")
+    seen = {} if public is None else {"x": public}
+    found = Transitions({"x": measured}, {"x": noise}, {"x": support(codes)}, "t", seen)
     return found._table("x", table.sum(axis=0), habit or guessed, SIZES)
 
 
@@ -101,3 +112,39 @@ def test_a_wrong_guess_gives_way_to_the_answer(codes: int) -> None:
     habit = Habit(1 - 1 / codes, None, 0.02)
     for noise, far in ((1.0, 0.02), (20.0, 0.15)):
         assert apart(settled(table, noise, habit=habit), table) < far
+
+
+@pytest.mark.parametrize("codes", [3, 9])
+def test_it_begins_as_public_people_go_on(codes: int) -> None:
+    """The truth is that of a chain, and another chain that of public people, or the same one."""
+    table, other = truth(codes, codes), truth(codes, codes + 1)
+    assert apart(settled(table, 1e6, public=table / 2), table) < 0.1
+    assert apart(settled(table, 1e6, public=other), other) < apart(table, other)
+    assert apart(settled(table, 1.0, public=other), table) < 0.02
+
+
+def test_public_steps_are_those_of_each_person_in_order() -> None:
+    columns = (
+        Id(name="who"),
+        Integer(name="year", min=0, max=9, missing=False),
+        Integer(name="x", min=0, max=2, missing=False),
+    )
+    rows = {"who": [1, 0, 1, 0, 1], "year": [3, 5, 1, 4, 2], "x": [2, 1, 0, 1, 1]}
+    schema = Schema("t", columns, order_by=("year",))
+    public = PublicTable.read(
+        {name: np.array(each) for name, each in rows.items()}, schema=schema, unit=Unit("who")
+    )
+
+    class Columns:
+        domain = Domain({"x": 3})
+
+        def __init__(self, public: PublicTable | None) -> None:
+            self.public = public
+
+        def small_public(self) -> PublicTable | None:
+            return self.public
+
+    assert public_steps(cast("Any", Columns(None)), ["x"]) == {}
+    found = public_steps(cast("Any", Columns(public)), ["x"])["x"]
+    # Of 0, 1, 2 in three years, and 1 twice.
+    assert found.tolist() == [[0, 1, 0], [0, 1, 1], [0, 0, 0], [1, 1, 0]]

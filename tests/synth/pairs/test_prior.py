@@ -14,7 +14,7 @@ import understudy as us
 from understudy.door import Measurement, Rows
 from understudy.graph import Domain
 from understudy.schema import Id, Integer, Schema
-from understudy.synth.pairs.prior import AS_PUBLIC, ONLY_COLUMNS, _adjusted, _change, averaged
+from understudy.synth.pairs.prior import AS_PUBLIC, ONLY_COLUMNS, _change, adjusted, averaged
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -127,10 +127,10 @@ def test_the_change_is_that_by_which_answers_differ(seed: int) -> None:
 
 
 @given(st.integers(0, 999), st.integers(1, 6), st.integers(1, 6))
-def test_an_adjusted_table_has_its_sums(seed: int, lines: int, columns: int) -> None:
+def test_anadjusted_table_has_its_sums(seed: int, lines: int, columns: int) -> None:
     rng = np.random.default_rng(seed)
     wanted = rng.uniform(1, 9, (lines, columns))
-    found = _adjusted(rng.uniform(1, 2, wanted.shape), wanted.sum(axis=1), wanted.sum(axis=0))
+    found = adjusted(rng.uniform(1, 2, wanted.shape), wanted.sum(axis=1), wanted.sum(axis=0))
     np.testing.assert_allclose(found.sum(axis=0), wanted.sum(axis=0), rtol=1e-6)
     np.testing.assert_allclose(found.sum(axis=1), wanted.sum(axis=1), rtol=1e-3)
 

@@ -3,14 +3,15 @@
 The code of the previous row is a column like any other (`understudy.door.views`), so (previous,
 this) is a marginal of rows.  Most of it is known before: a code's own frequency, and from habits
 about how often it stays, and how far it moves.  So a table is begun as these and sums of the noisy
-answer say, and follows the answer itself only as far as that stands out of its noise.  Tied by
+answer say, and follows the answer itself only as far as that stands out of its noise.  Where public
+people are like private ones, it is begun as theirs, for codes as frequent as here.  Tied by
 ``tests/synth/lives/test_transitions.py``.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -18,15 +19,17 @@ import numpy as np
 from understudy.door import Derived, Merge, MergedDoor, View, ViewDoor
 from understudy.synth.measure.weighted_round import WeightedMarginal, weighted_round
 from understudy.synth.pairs.precision import pair_weight
+from understudy.synth.pairs.prior import adjusted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from numpy.typing import NDArray
 
     from understudy.door import Door, Measurement
     from understudy.graph import Model
     from understudy.synth.lives.habits import Habit, Habits
+    from understudy.synth.measure.compression import Compressed
     from understudy.synth.measure.support import Support
     from understudy.synth.pairs.looks import Looks
 
@@ -58,6 +61,8 @@ class Transitions:
     """The noise of each table's cells."""
     supports: Mapping[str, Support]
     time: str
+    public: Mapping[str, Floats] = field(default_factory=dict)
+    """The same tables of public people."""
 
     @classmethod
     def ask(cls, door: Door, looks: Looks, *, price: float) -> Transitions:
@@ -85,6 +90,7 @@ class Transitions:
             {n: door.currency.deviation(m.scale) for n, m in zip(events, found, strict=True)},
             supports,
             schema.ordering[0],
+            {} if looks.prior.doubted else public_steps(looks.columns, events),
         )
 
     def tables(self, model: Model, habits: Habits, *, sizes: Ints) -> dict[str, Floats]:
@@ -106,18 +112,22 @@ class Transitions:
         factor = rows / max(1.0, float(m.values.sum()))
         answer = factor * m.values.reshape(codes + 1, codes)
         told = Told(answer[:-1], factor * self.deviations[name], rows - people)
-        staying, far, step = None, None, 0.0
+        staying, far, step, seen = None, None, 0.0, self.public.get(name)
         if habit.apart is None or (self.supports[name].is_whole and name != self.time):
-            often = 1 - (1 - habit.differ) ** OFTENER
-            staying = 1 - told.closer(often, habit.noise, 1 - np.eye(codes))
+            often, error = 1 - (1 - habit.differ) ** OFTENER, habit.noise
+            if seen is not None:
+                often, error = 1 - float(np.trace(seen) / max(1.0, seen[:-1].sum())), 0.0
+            staying = 1 - told.closer(often, error, 1 - np.eye(codes))
         if habit.apart is not None:
             far = self._distances(name)
             step = told.closer(CLOSER * habit.apart, habit.apart_noise, far)
-        known = _known(shares, staying, far, step)
+        known, first = _known(shares, staying, far, step), shares
+        if seen is not None:
+            known, first = _as_public(seen, shares)
         if name == self.time:
             # Rows are in the order of time.
             known = np.triu(known) / np.triu(known).sum()
-        table = np.vstack([known * (rows - people), shares[None] * people])
+        table = np.vstack([known * (rows - people), first[None] * people])
         table += NEXT_TO_NOTHING * rows / table.size * (table > 0)
         _follow(table, answer, told.noise)
         return _raked(table, rows * shares, staying, people, longest=int(sizes.max(initial=1)))
@@ -184,6 +194,33 @@ def _follow(table: Floats, answer: Floats, noise: float) -> None:
         total, largest = table.sum(), max(float(np.abs(missing).max()), float(table.max()))
         table *= np.exp(STEP / largest * missing)
         table *= total / table.sum()
+
+
+def public_steps(columns: Compressed, names: Iterable[str]) -> dict[str, Floats]:
+    """Count (previous, this) merged codes of public people's rows, in order; none if unknown."""
+    public, merged = columns.public, columns.small_public()
+    if public is None or merged is None or public.people is None:
+        return {}
+    times = [public.codes[name] for name in reversed(public.schema.ordering)]
+    order = np.lexsort([*times, public.people])
+    first, found = np.diff(public.people[order], prepend=-1) != 0, {}
+    for name in names:
+        codes, size = merged.codes[name][order].astype(np.int64), columns.domain[name]
+        before = np.where(first, size, np.concatenate(([0], codes[:-1])))
+        counts = np.bincount(before * size + codes, minlength=(size + 1) * size)
+        found[name] = counts.reshape(size + 1, size).astype(np.float64)
+    return found
+
+
+def _as_public(seen: Floats, shares: Floats) -> tuple[Floats, Floats]:
+    """Return public shares of (previous, this) code, and of first rows, for codes of such shares.
+
+    What nobody there has done may be as likely as one row in all.
+    """
+    later = seen[:-1] + np.outer(shares, shares)
+    first = seen[-1] + shares
+    table = adjusted(later / later.sum(), shares, shares)
+    return table / table.sum(), first / first.sum()
 
 
 def _known(shares: Floats, staying: float | None, far: Floats | None, step: float) -> Floats:

@@ -113,8 +113,8 @@ class Looks:
         pairs = itertools.combinations(self._domain, 2)
         self._pairs = [pair for pair in pairs if self._domain.cells(pair) <= most_cells]
         limits = MODEL_LIMITS if model_limit is None else {model_limit: 0.0}
-        self._prior = Prior.of(columns, limit=min(limits))
-        self._limits = self._prior.beside(limits)
+        self.prior = Prior.of(columns, limit=min(limits))
+        self._limits = self.prior.beside(limits)
         self._model = self._fitted(None, LOOK_ITERATIONS)
 
     def ask(self, progress: Progress) -> None:
@@ -123,7 +123,7 @@ class Looks:
             return
         steps, expected = len(self._domain) - 1, self._expected()
         if not self._pairs or self._off(expected, steps) > DROWNED:
-            self.coarser = ONLY_COLUMNS if self._prior.doubted else AS_PUBLIC
+            self.coarser = ONLY_COLUMNS if self.prior.doubted else AS_PUBLIC
             self._ask_columns_again(1.0)
             return
         progress("choosing a tree of pairs", 0)
@@ -131,7 +131,7 @@ class Looks:
         self._choose(expected, steps, price=self._prices["choice"], tree=True)
         if self.chosen:
             progress("measuring the tree", 0)
-            self._prior.make_room(self.chosen, limit=min(self._limits))
+            self.prior.make_room(self.chosen, limit=min(self._limits))
             self._look(self.chosen, self._prices["tree"])
             expected = self._look_further(progress)
         progress("measuring columns again", 0)
@@ -156,7 +156,7 @@ class Looks:
     ) -> Model:
         measured = [*self._clipped.corrected(self.columns, start), *more]
         return fitted(
-            self.columns, self._ones, measured, self._prior, start, most=most, stalled=stalled
+            self.columns, self._ones, measured, self.prior, start, most=most, stalled=stalled
         )
 
     def _counted(self, pair: Clique, expected: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -353,7 +353,7 @@ class Looks:
     @property
     def _held(self) -> list[Clique]:
         """The pairs that the model has."""
-        return [*self.chosen, *self._prior.pairs]
+        return [*self.chosen, *self.prior.pairs]
 
     def _worth(
         self, expected: Expected, pairs: Iterable[Clique], count: int

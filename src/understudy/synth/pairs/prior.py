@@ -209,12 +209,12 @@ class Prior:
         for pair in (pair for pair in answers if len(pair) == 2 and pair in self._tables):
             plain, sampled = self._expected(pair, model.total)
             first, second = (np.maximum(model.marginal((name,)), 0.0) for name in pair)
-            adjusted = _adjusted(plain.reshape(len(first), len(second)), first, second).reshape(-1)
+            fitted = adjusted(plain.reshape(len(first), len(second)), first, second).reshape(-1)
             values, variance = answers[pair]
-            public += float(((values - adjusted) ** 2).sum())
+            public += float(((values - fitted) ** 2).sum())
             alone = np.outer(first, second).reshape(-1) / max(model.total, FAINT)
             independent += float(((values - alone) ** 2).sum())
-            said.append((pair, adjusted, sampled, values, variance))
+            said.append((pair, fitted, sampled, values, variance))
         if not said or public > independent:
             return None if said else []
         change = _change([each[1:] for each in said])
@@ -267,7 +267,7 @@ def _nothing(new: Sequence[Clique]) -> float:
     return 0.0
 
 
-def _adjusted(table: Floats, lines: Floats, columns: Floats) -> Floats:
+def adjusted(table: Floats, lines: Floats, columns: Floats) -> Floats:
     """Return a table with these sums of its lines and columns, by proportional fitting."""
     found: Floats = table + FAINT
     for _ in range(FITTED):
