@@ -109,7 +109,6 @@ def spark() -> Iterator[Any]:
         # Most queries are of a few rows: to write and compile Java for one takes far longer than
         # to run it.  Where a test starts a Spark of its own, and in an audit, it is compiled.
         settings["spark.sql.codegen.wholeStage"] = "false"
-        settings["spark.sql.codegen.factoryMode"] = "NO_CODEGEN"
     builder = SparkSession.builder.master("local[2]").config(map=dict(settings))
     with pytest.MonkeyPatch.context() as environment:
         # Workers look for modules where Java was told to as it started.

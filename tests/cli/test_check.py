@@ -162,7 +162,7 @@ def test_less_noise_is_less_error(city: Place) -> None:
 
 def test_the_mechanism_that_is_chosen_is_named(city: Place) -> None:
     facts = city.facts(*checking(city, public=city / "public.csv", mechanism=None, epsilon=20))
-    assert facts["mechanism"] == "adagrid"
+    assert facts["mechanism"] == "pairs"
 
 
 def test_it_says_how_well_people_will_be_known(place: Place) -> None:

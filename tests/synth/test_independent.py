@@ -14,8 +14,14 @@ from understudy.budget import Currency, split
 from understudy.demo import City
 from understudy.errors import BudgetError, UsageError
 from understudy.ledger import Ledger
-from understudy.schema import Schema
-from understudy.synth import MECHANISMS, NEEDS_PUBLIC, mechanism_from_dict, mechanism_to_dict
+from understudy.schema import Id, Integer, Schema
+from understudy.synth import (
+    MECHANISMS,
+    NEEDS_PUBLIC,
+    independent,
+    mechanism_from_dict,
+    mechanism_to_dict,
+)
 
 TRIPS = City(taxis=150, trips_per_year=6000).year(2020)
 SCHEMA = Schema.from_public(TRIPS, name="city", ids=("taxi_id",))
@@ -122,3 +128,22 @@ def test_splitting_leaves_nothing_worth_naming() -> None:
     whole = us.Budget(epsilon=1, delta=1e-9).grains
     prices = split(whole, Currency.GDP, [0.02, 0.02, 0.96])
     assert sum(p**2 for p in prices) == pytest.approx(whole / 2**80, rel=1e-12)
+
+
+def test_codes_that_nobody_has_get_no_rows_of_people_who_are_weighted_down(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Everybody has four rows, and is weighted down to about one."""
+    monkeypatch.setattr(independent, "typical_size", lambda *_, **__: 1)
+    table = {"who": np.repeat(np.arange(400), 4), "code": np.tile([0, 1, 1, 1], 400)}
+    columns = (Id(name="who"), Integer(name="code", min=0, max=9, missing=False))
+    release = us.open(
+        private=table,
+        schema=Schema("t", columns),
+        unit=us.Unit("who"),
+        bounding=us.Norm(),
+        budget=us.Budget(epsilon=10.0, delta=1e-6),
+        ledger=tmp_path / "t.ledger",
+    ).run(us.Independent())
+    shares = np.bincount(release.columns["code"], minlength=10) / len(release)
+    assert shares[:2] == pytest.approx([0.25, 0.75], abs=0.05)

@@ -82,7 +82,10 @@ class Independent:
 
         progress("drawing rows", 0)
         tree = junction_tree(door.schema.domain, [m.clique for m in measurements])
-        tables = {m.clique: simplex(m.values, total=rows) for m in measurements}
+        # Of people who are weighted down only a part of their rows is counted.
+        counted = float(np.mean([m.values.sum() for m in measurements]))
+        whole = rows / counted if counted > 0 else 1.0
+        tables = {m.clique: simplex(whole * m.values, total=rows) for m in measurements}
         model = Model(tree, tables)
         return Synthesis(
             batches=drawn(model.urn(rows, rng), rows, given, rng=rng),

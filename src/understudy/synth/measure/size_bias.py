@@ -72,7 +72,7 @@ def size_classes(sizes: Sizes) -> Derived | None:
 
     >>> from understudy.synth.measure.sizes import Sizes
     >>> size_classes(Sizes(np.array([8.0, 4.0, 0.0, 2.0, 0.0, 0.0, 0.0, 1.0]))).starts
-    (1, 3, 5)
+    (1, 2, 5)
     """
     rows = sizes.people * np.arange(1, len(sizes.people) + 1)
     ends = np.cumsum(rows) / rows.sum()

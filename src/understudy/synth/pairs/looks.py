@@ -113,7 +113,7 @@ class Looks:
         pairs = itertools.combinations(self._domain, 2)
         self._pairs = [pair for pair in pairs if self._domain.cells(pair) <= most_cells]
         limits = MODEL_LIMITS if model_limit is None else {model_limit: 0.0}
-        self.prior = Prior.of(columns, limit=min(limits))
+        self.prior = Prior.of(self._public, columns, limit=min(limits))
         self._limits = self.prior.beside(limits)
         self._model = self._fitted(None, LOOK_ITERATIONS)
 

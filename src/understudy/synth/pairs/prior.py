@@ -90,9 +90,8 @@ class Prior:
         """The model of public rows."""
 
     @classmethod
-    def of(cls, columns: Compressed, *, limit: int) -> Prior:
-        """Count a public table's pairs, and choose those of a model up to a limit of bytes."""
-        public = columns.small_public()
+    def of(cls, public: PublicTable | None, columns: Compressed, *, limit: int) -> Prior:
+        """Count the pairs of public merged codes; choose those of a model up to so many bytes."""
         if public is None:
             return cls(columns.domain, 0)
         found = cls(columns.domain, len(public))
