@@ -251,3 +251,20 @@ def test_nothing_is_asked_where_there_is_little_noise(tmp_path: Path) -> None:
     told = chosen(tmp_path, late=0.1, epsilon=19)
     assert told["mechanism"]["chosen"]["name"] == "pairs"
     assert told["charges"][0]["share"] != pytest.approx(LOOK, rel=0.01)
+
+
+@pytest.mark.parametrize("people", [1, 2, 6])
+def test_a_public_table_of_few_people_will_do(tmp_path: Path, people: int) -> None:
+    """An extract may be as small as a sample of rows in a manual."""
+    who = np.arange(300) // 3
+    table: dict[str, Any] = {f"c{i}": who * (i + 1) % 4 for i in range(3)} | {"who": who}
+    release = us.open(
+        private=table,
+        public={name: column[: 3 * people] for name, column in table.items()},
+        schema=Schema("t", (Id(name="who"), *schema(3).columns)),
+        unit=us.Unit("who"),
+        bounding=us.Norm(),
+        budget=us.Budget(epsilon=2.0, delta=1e-6),
+        ledger=tmp_path / "t.ledger",
+    ).run(us.Auto())
+    assert len(release) > 0

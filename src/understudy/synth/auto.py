@@ -129,7 +129,9 @@ def resembling(door: Door, public: PublicTable) -> Choice | None:
     column, since kinds say nothing of most.  None stands for the choice that was made before.
     Of two tables people may have no rows, as public people of this mechanism never do.
     """
-    if find_spec("sklearn") is None or door.unit.is_row or door.two_tables:
+    # Kinds of so few people would be the people.
+    few = len(public.sizes()) <= KINDS
+    if few or find_spec("sklearn") is None or door.unit.is_row or door.two_tables:
         return None
     kinds = Archetypes(attribute=next(iter(steady(public)), None))
     try:
@@ -146,7 +148,7 @@ def resembling(door: Door, public: PublicTable) -> Choice | None:
     price = split(door.grains, door.currency, [LOOK, 1 - LOOK])[0]
     scale = scale_upper(price, door.currency, bound=Fraction(1))
     deviation = door.currency.deviation(scale)
-    shapes = Shapes.of(public, features, min(KINDS, len(public.sizes())), deviation=deviation)
+    shapes = Shapes.of(public, features, KINDS, deviation=deviation)
     counts = door.unit_mode(features, scale=scale, labels=shapes.labels)
     counts = np.append(counts, np.zeros(shapes.count - len(counts)))
     people = max(float(counts.sum()), 1.0)

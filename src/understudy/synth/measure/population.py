@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from understudy.public import PublicTable
 
 
+AS_LONG = 1.5
+"""Public people show the norms of private ones that have up to so many times as many rows each, or
+as few."""
 ROWS_OFF = 0.02
 """The assumed relative error of a model's number of rows."""
 
@@ -145,6 +148,14 @@ class Crowd:
             return dealt(each, door.schema.own)
         return Donors(public, by, rng).given(each)
 
+    def resembles(self, public: PublicTable) -> bool:
+        """Whether public people have about as many rows each, so that they show people's norms."""
+        if public.people is None or self.sizes is None:
+            return public.people is not None
+        mean = self.sizes.rows / max(1.0, float(self.sizes.people.sum()))
+        ratio = mean * len(public.sizes()) / len(public)
+        return 1 / AS_LONG <= ratio <= AS_LONG
+
     def each(
         self, rows: int, door: Door, *, public: PublicTable | None, most: int | None
     ) -> NDArray[np.int64]:
@@ -220,10 +231,11 @@ def meet(
         )
     assert rows_price is not None  # noqa: S101  under Norm nothing else tells the number of rows
     cap, known = 1, public is not None and public.people is not None and not door.unit.is_row
-    if public is not None and known:
+    if classes is not None:
+        # Public people may be of another period, and have fewer rows each.
+        cap = _beside(classes, public).cap(rows_price)
+    elif public is not None and known:
         cap = best_cap(public, rows_price)
-    elif classes is not None:
-        cap = classes.cap(rows_price)
     scale = scale_upper(rows_price, door.currency, bound=Fraction(cap) ** 2)
     rows = Noisy(max(1.0, door.total(cap=cap, scale=scale)), door.currency.deviation(scale))
     sizes = None if classes is None else _beside(classes, public).sizes(rows, cap=cap)

@@ -66,7 +66,7 @@ def weighted_round(
     grids = [a.grid(door.schema.domain) for a in asked]
     weights = {a.clique: a.weight for a in asked}
     if isinstance(door.bounding, Norm):
-        known = public if public is not None and public.people is not None else None
+        known = public if public is not None and crowd.resembles(public) else None
         shares = {clique: weight**2 for clique, weight in weights.items()}
         scales = norm_scales(
             grids,

@@ -70,6 +70,8 @@ LEAST_GAIN = 0.01
 SAMPLED, WORK = 20_000, 200_000_000
 """About how many rows tell how rows of a person lie together; how many cells of rows are counted
 in all."""
+MOST_CELLS = 30_000_000
+"""The most cells of all pairs; the largest pairs are left out."""
 FITTED = 20
 """How often a table is adjusted to its lines and columns."""
 FAINT = 1e-6
@@ -102,11 +104,12 @@ class Prior:
 
     def _count(self, public: PublicTable) -> None:
         names: list[Clique] = [(name,) for name in self._domain]
-        pairs: list[Clique] = [
-            pair
-            for pair in itertools.combinations(self._domain, 2)
-            if self._domain.cells(pair) <= max(len(public), SAMPLED)
-        ]
+        pairs: list[Clique] = sorted(
+            itertools.combinations(self._domain, 2), key=self._domain.cells
+        )
+        cells = np.array([*map(self._domain.cells, pairs)], dtype=np.int64)
+        small = (cells <= max(len(public), SAMPLED)) & (np.cumsum(cells) <= MOST_CELLS)
+        pairs = pairs[: int(small.sum())]
         some = _every(public, max(1, len(pairs) * len(public) // WORK))
         sample = _every(some, max(1, len(some) // SAMPLED))
         for clique in (*names, *pairs):
