@@ -230,12 +230,8 @@ def meet(
             rows=None, sizes=sizes, typical=bounding.cap, bounding=bounding, classes=classes
         )
     assert rows_price is not None  # noqa: S101  under Norm nothing else tells the number of rows
-    cap, known = 1, public is not None and public.people is not None and not door.unit.is_row
-    if classes is not None:
-        # Public people may be of another period, and have fewer rows each.
-        cap = _beside(classes, public).cap(rows_price)
-    elif public is not None and known:
-        cap = best_cap(public, rows_price)
+    known = public is not None and public.people is not None and not door.unit.is_row
+    cap = _cap(classes, public if known else None, rows_price)
     scale = scale_upper(rows_price, door.currency, bound=Fraction(cap) ** 2)
     rows = Noisy(max(1.0, door.total(cap=cap, scale=scale)), door.currency.deviation(scale))
     sizes = None if classes is None else _beside(classes, public).sizes(rows, cap=cap)
@@ -260,6 +256,16 @@ def meet(
         # One standard error of people, each with as many rows again.
         beyond=0.0 if classes is None else classes.error * cap,
     )
+
+
+def _cap(classes: Classes | None, public: PublicTable | None, price: float) -> int:
+    """Choose how many rows of a person are counted.
+
+    Public people may be of another period, and have fewer rows each: then noisy classes know.
+    """
+    if classes is not None:
+        return _beside(classes, public).cap(price)
+    return 1 if public is None else best_cap(public, price)
 
 
 def _beside(classes: Classes, public: PublicTable | None) -> Classes:
