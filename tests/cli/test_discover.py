@@ -296,7 +296,7 @@ def test_init_without_public_data_points_to_it(place: Place) -> None:
 def test_discover_gives_a_schema_and_an_interrupted_one_is_continued(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    private, path = visits(tmp_path / "visits.csv", effort(60, 400)), tmp_path / "v.ledger"
+    private, path = visits(tmp_path / "visits.csv", effort(200, 400)), tmp_path / "v.ledger"
     asked: dict[str, Any] = {
         "private": private, "unit": us.Unit("patient"), "budget": BUDGET, "ledger": path,
         "name": "visits", "total": TOTAL,

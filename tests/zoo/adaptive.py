@@ -186,9 +186,9 @@ ADAPTIVE = (
         name="the most rows of a person, by which rows are counted, is looked up in the table",
         kind="an exact number is taken as public",
         file="synth/measure/population.py",
-        old="cap = best_cap(public, rows_price)",
+        old="cap = _cap(classes, public if known else None, rows_price)",
         new="""private = door._table.engine  # type: ignore[attr-defined]
-        cap = int(private.fetch("SELECT max(n) AS n FROM sizes")["n"][0])""",
+    cap = int(private.fetch("SELECT max(n) AS n FROM sizes")["n"][0])""",
         caught_by=f"{PEOPLE}"
         "::test_under_norm_rows_are_counted_with_the_cap_that_public_people_suggest",
     ),
