@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from understudy.budget import Currency, Weights, split
-from understudy.errors import BudgetError, QuestionError, UsageError
+from understudy.errors import BudgetError, UsageError
 from understudy.graph import estimate
 from understudy.public import Synthesis, Within
 from understudy.synth.generate.assignment import drawn
@@ -113,14 +113,6 @@ class AdaGrid(PopulationSettings):
         copies = {frozenset(c): times for c, times in self.copies}
         times = [copies.get(frozenset(c), 1) for c in cliques]
         return Weights(public_cap(public, grids, times=times, budget=budget))
-
-    def fits(self, public: PublicTable) -> bool:
-        """Return whether the cliques that a public table suggests make a small enough model."""
-        try:
-            self._cliques(public.schema.domain, public)
-        except QuestionError:
-            return False
-        return True
 
     def run(
         self,

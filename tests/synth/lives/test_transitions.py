@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +13,6 @@ from tests.audit.effort import tried
 from tests.synth.lives.supports import support
 from understudy.budget import Unit
 from understudy.door import Measurement
-from understudy.graph import Domain
 from understudy.public import PublicTable
 from understudy.schema import Id, Integer, Schema
 from understudy.synth.lives.habits import Habit
@@ -135,16 +134,7 @@ def test_public_steps_are_those_of_each_person_in_order() -> None:
         {name: np.array(each) for name, each in rows.items()}, schema=schema, unit=Unit("who")
     )
 
-    class Columns:
-        domain = Domain({"x": 3})
-
-        def __init__(self, public: PublicTable | None) -> None:
-            self.public = public
-
-        def small_public(self) -> PublicTable | None:
-            return self.public
-
-    assert public_steps(cast("Any", Columns(None)), ["x"]) == {}
-    found = public_steps(cast("Any", Columns(public)), ["x"])["x"]
+    assert public_steps(None, None, ["x"]) == {}
+    found = public_steps(public, public, ["x"])["x"]
     # Of 0, 1, 2 in three years, and 1 twice.
     assert found.tolist() == [[0, 1, 0], [0, 1, 1], [0, 0, 0], [1, 1, 0]]

@@ -130,7 +130,7 @@ def test_the_change_is_that_by_which_answers_differ(seed: int) -> None:
 
 
 @given(st.integers(0, 999), st.integers(1, 6), st.integers(1, 6))
-def test_anadjusted_table_has_its_sums(seed: int, lines: int, columns: int) -> None:
+def test_an_adjusted_table_has_its_sums(seed: int, lines: int, columns: int) -> None:
     rng = np.random.default_rng(seed)
     wanted = rng.uniform(1, 9, (lines, columns))
     found = adjusted(rng.uniform(1, 2, wanted.shape), wanted.sum(axis=1), wanted.sum(axis=0))

@@ -23,6 +23,7 @@ import numpy as np
 from understudy.synth.lives.habits import apart, differing
 from understudy.synth.lives.mending import SWEEPS, Kept, Mending, Rows, Wanted
 from understudy.synth.lives.walks import parts, shared_luck
+from understudy.synth.pairs.prior import adjusted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,8 +46,6 @@ MOST_ROWS, MANY_PEOPLE = 100_000, 2000
 are more: all people take a step at once, and steps of few people take as long."""
 TRIED_ROWS = 2_000_000
 """How many rows in all are drawn again or offered codes."""
-FITTED = 10
-"""How often a table is fitted to its lines and columns."""
 HELD = 0.3
 """Rows that are added to counts before they are compared: a cell of few rows says little."""
 MOST_STEP = 4.0
@@ -324,10 +323,9 @@ def _between(table: Floats, lines: NDArray[Any], columns: Floats) -> Floats:
     >>> _between(np.array([[9.0, 1.0], [0.0, 0.0]]), np.array([4, 6]), np.array([5.0, 5.0])).sum(1)
     array([4., 6.])
     """
-    found: Floats = np.where(table.sum(axis=1, keepdims=True) > 0, table, columns)
-    for _ in range(FITTED):
-        found *= columns / np.maximum(found.sum(axis=0), 1e-300)
-        found *= (lines / np.maximum(found.sum(axis=1), 1e-300))[:, None]
+    some = np.where(table.sum(axis=1, keepdims=True) > 0, table, columns)
+    # Lines come last, so that they are exact.
+    found: Floats = adjusted(some.T, columns, lines.astype(np.float64)).T
     return found
 
 

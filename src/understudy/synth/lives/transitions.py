@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from understudy.door import Door, Measurement
     from understudy.graph import Model
+    from understudy.public import PublicTable
     from understudy.synth.lives.habits import Habit, Habits
-    from understudy.synth.measure.compression import Compressed
     from understudy.synth.measure.support import Support
     from understudy.synth.pairs.looks import Looks
 
@@ -90,7 +90,9 @@ class Transitions:
             {n: door.currency.deviation(m.scale) for n, m in zip(events, found, strict=True)},
             supports,
             schema.ordering[0],
-            {} if looks.prior.doubted else public_steps(looks.columns, events),
+            {}
+            if looks.prior.doubted
+            else public_steps(looks.columns.public, looks.columns.small_public(), events),
         )
 
     def tables(self, model: Model, habits: Habits, *, sizes: Ints) -> dict[str, Floats]:
@@ -196,16 +198,17 @@ def _follow(table: Floats, answer: Floats, noise: float) -> None:
         table *= total / table.sum()
 
 
-def public_steps(columns: Compressed, names: Iterable[str]) -> dict[str, Floats]:
+def public_steps(
+    public: PublicTable | None, merged: PublicTable | None, names: Iterable[str]
+) -> dict[str, Floats]:
     """Count (previous, this) merged codes of public people's rows, in order; none if unknown."""
-    public, merged = columns.public, columns.small_public()
     if public is None or merged is None or public.people is None:
         return {}
     times = [public.codes[name] for name in reversed(public.schema.ordering)]
     order = np.lexsort([*times, public.people])
     first, found = np.diff(public.people[order], prepend=-1) != 0, {}
     for name in names:
-        codes, size = merged.codes[name][order].astype(np.int64), columns.domain[name]
+        codes, size = merged.codes[name][order].astype(np.int64), merged.schema.domain[name]
         before = np.where(first, size, np.concatenate(([0], codes[:-1])))
         counts = np.bincount(before * size + codes, minlength=(size + 1) * size)
         found[name] = counts.reshape(size + 1, size).astype(np.float64)
@@ -219,7 +222,8 @@ def _as_public(seen: Floats, shares: Floats) -> tuple[Floats, Floats]:
     """
     later = seen[:-1] + np.outer(shares, shares)
     first = seen[-1] + shares
-    table = adjusted(later / later.sum(), shares, shares)
+    wanted = shares * later.sum()
+    table = adjusted(later, wanted, wanted)
     return table / table.sum(), first / first.sum()
 
 

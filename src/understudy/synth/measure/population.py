@@ -237,7 +237,7 @@ def meet(
     sizes = None if classes is None else _beside(classes, public).sizes(rows, cap=cap)
     if sizes is None or known:
         return Crowd(
-            rows=rows.value,
+            rows=rows.value + (0.0 if sizes is None else sizes.above(cap)),
             sizes=sizes,
             typical=cap,
             bounding=Weights(cap),

@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from understudy.synth.measure.compression import Compressed
 
     Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
 
 CHANGES = np.geomspace(0.005, 3, 40)
 """The relative changes that are tried."""
