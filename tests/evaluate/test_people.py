@@ -37,7 +37,6 @@ from understudy.evaluate import (
 )
 from understudy.evaluate.people import PEOPLE, SizeClass, class_starts
 from understudy.schema import Categorical, Id, Integer, Schema
-from understudy.synth.measure import sizes as measured
 
 Row = obvious.Row
 CLOSE = 1e-12
@@ -60,7 +59,7 @@ def distance(left: Sequence[Any], right: Sequence[Any]) -> float:
 
 
 def size_class(size: int) -> int:
-    return max(start for start in map(int, measured.class_starts(10**6)) if start <= size)
+    return max(start for start in map(int, class_starts(10**6)) if start <= size)
 
 
 def mode(person: list[Row], name: str) -> int:
@@ -235,12 +234,6 @@ def test_a_table_in_which_nobody_has_two_rows_is_as_far_as_can_be_from_one_that_
     found = PEOPLE.summary(compare_people(alone, alone))
     assert found["repeats, mean error"] == found["transitions, mean"] == 0
     assert "–" in compare(several, alone).table()
-
-
-def test_classes_are_those_of_the_mechanisms() -> None:
-    for most in (1, 4, 30, 1000):
-        assert class_starts(most)[:-1] == measured.class_starts(most).tolist()
-        assert class_starts(most)[-1] > most
 
 
 def test_rows_that_change_hands_are_seen_by_this_metric_alone() -> None:

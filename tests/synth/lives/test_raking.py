@@ -9,9 +9,12 @@ import pytest
 
 from tests.audit.effort import few, one_in
 from tests.synth.lives.supports import support
+from understudy.door import Measurement
+from understudy.schema import Categorical
 from understudy.synth.lives import raking
 from understudy.synth.lives.habits import Habit, apart, differing
 from understudy.synth.lives.raking import Raked
+from understudy.synth.measure.support import Rule, find_support
 
 SIZES = np.full(2000, 5)
 PLACES = np.array([[0.6, 0.2, 0.2], [0.2, 0.2, 0.6]])
@@ -75,6 +78,30 @@ def test_what_follows_what_comes_out_with_the_pairs() -> None:
     got = np.zeros((3, 3))
     np.add.at(got, (codes[:, :-1].reshape(-1), codes[:, 1:].reshape(-1)), 1)
     assert np.abs(got / got.sum() - stationary[:, None] * follows).max() < 0.01
+
+
+def test_a_single_rare_code_leaves_the_others_as_they_are() -> None:
+    """No codes are merged then, but the rare one comes last among merged codes."""
+    listed = find_support(
+        Categorical(name="x", values=("a", "b", "c", "d"), missing=False, outside="drop"),
+        Measurement(clique=("x",), values=np.array([9e3, 0.0, 6e3, 3e3]), scale=9.0),
+        Rule(threshold=3.0, rare="other", most=100, bins=100),
+        None,
+    )
+    assert listed.is_whole
+    assert listed.codes.tolist() == [0, 3, 1, 2]
+    column = Raked(
+        table=listed.sums(np.array([9e3, 0.0, 6e3, 3e3]))[None],
+        shape=(),
+        steps=None,
+        habit=Habit(0.4),
+        support=listed,
+        size=4,
+    )
+    _, codes = column.draw(SIZES, [], np.random.default_rng(5))
+    assert np.bincount(codes, minlength=4) / len(codes) == pytest.approx(
+        [1 / 2, 0, 1 / 3, 1 / 6], abs=0.01
+    )
 
 
 def test_pairs_with_columns_that_nothing_is_drawn_given_come_out_too() -> None:

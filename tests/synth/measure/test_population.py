@@ -195,11 +195,11 @@ def test_under_norm_without_public_people_the_noisy_sizes_give_the_cap() -> None
 
 
 def test_the_number_of_rows_is_as_counted_where_sizes_lie_unevenly_within_their_class() -> None:
-    """Sizes 5 and 6 are one class, whose people would have 5.5 rows on average."""
-    panel: People = {f"p{i}": [(0, 0, 0)] * 5 for i in range(40)}
+    """Sizes from 25 to 32 are one class, whose people would have 28.5 rows on average."""
+    panel: People = {f"p{i}": [(0, 0, 0)] * 26 for i in range(40)}
     with door_to(panel, bounding=Norm()) as door:
         met = meet(door, None, rows_price=1e4, people_price=1e4)
-    assert met.rows == pytest.approx(200, abs=0.5)
+    assert met.rows == pytest.approx(1040, abs=0.5)
 
 
 def test_where_every_row_is_a_person_the_cap_is_one() -> None:

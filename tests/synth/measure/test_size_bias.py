@@ -30,7 +30,8 @@ from understudy.synth.measure.size_bias import (
     summed,
     with_left,
 )
-from understudy.synth.measure.sizes import Sizes, class_starts
+from understudy.synth.measure.size_borders import class_starts
+from understudy.synth.measure.sizes import Sizes
 from understudy.synth.measure.support import Rule, Support
 from understudy.synth.measure.weighted_round import WeightedMarginal
 

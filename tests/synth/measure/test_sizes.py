@@ -20,7 +20,8 @@ from understudy.budget import Budget, Currency, Weights
 from understudy.synth.measure.likeliest import Noisy
 from understudy.synth.measure.noise_levels import typical_size
 from understudy.synth.measure.population import Crowd
-from understudy.synth.measure.sizes import Classes, Sizes, class_starts
+from understudy.synth.measure.size_borders import class_starts
+from understudy.synth.measure.sizes import Classes, Sizes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -190,7 +191,7 @@ def test_noise_makes_up_no_size() -> None:
 def test_few_people_do_not_stand_out_and_say_so(currency: Currency) -> None:
     starts = class_starts(99)
     for people, seen in ((10.0, False), (200.0, False), (500.0, True)):
-        counts = np.where(starts == 21, people, 0.0)
+        counts = np.where(starts == 25, people, 0.0)
         classes = Classes(starts, counts, 37.0, Noisy(people, 60.0), currency)
         assert classes.stand_out is seen
         crowd = Crowd(
@@ -199,6 +200,28 @@ def test_few_people_do_not_stand_out_and_say_so(currency: Currency) -> None:
         assert crowd.to_dict()["crowd"].get("sizes_unseen", False) is not seen
         # Public people show how many rows they have.
         assert "sizes_unseen" not in replace(crowd, beyond=0.0).to_dict()["crowd"]
+
+
+def test_a_panel_without_gaps_is_one_size_and_rows_are_counted_by_it() -> None:
+    """545 people of 8 rows each: noise neither makes it 7 rows for some, nor 4,800 rows in all."""
+    rng, starts, off = np.random.default_rng(8), class_starts(99), []
+    for _ in range(50):
+        counts = np.where(starts == 8, 545.0, 0.0) + rng.normal(0, 35, len(starts))
+        people = Noisy(545 + rng.normal(0, 60), 60.0)
+        rows = Noisy(4360 + rng.normal(0, 365), 365.0)
+        classes = Classes(starts, counts, 35.0, people, Currency.GDP)
+        sizes = classes.sizes(rows)
+        assert sizes.people[7] > 0.85 * sizes.people.sum()
+        off.append([classes.rows(sizes, rows) - 4360, rows.value - 4360])
+    joint, counted = np.sqrt(np.mean(np.square(off), axis=0))
+    assert joint < 0.85 * counted
+
+
+def test_rows_are_as_counted_where_no_size_stands_out() -> None:
+    starts = class_starts(99)
+    counts = np.where(starts < 20, 100.0, 0.0)
+    classes, rows = Classes(starts, counts, 35.0, Noisy(1900, 60), Currency.GDP), Noisy(15e3, 365.0)
+    assert classes.rows(classes.sizes(rows), rows) == pytest.approx(15e3, rel=0.002)
 
 
 @given(st.integers(1, 10**6))

@@ -487,11 +487,11 @@ def test_a_merged_code_becomes_one_of_its_own_that_has_a_chance(case: Case, seed
 @given(cases())
 @tried(200)
 def test_codes_come_back_as_often_as_they_are_likely(case: Case) -> None:
-    """With draws that lie evenly the shares are exact, but for one of many."""
+    """The shares are exact, but for one of many."""
     support, many = found(case), 2000
     for merged in range(support.merge.size):
         own = support.codes == merged
-        drawn = support.spread(np.full(many, merged), Even())
+        drawn = support.spread(np.full(many, merged), np.random.default_rng(merged))
         counts = np.bincount(drawn, minlength=len(own))
         assert counts[own].sum() == many
         if own.sum() > 1:

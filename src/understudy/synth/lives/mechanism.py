@@ -101,13 +101,13 @@ class Lives(Pairs):
         door.close()
         looks, of_rows = told.looks, told.looks.columns
         model = looks.settle(progress)
-        count = check_rows(model.total)
-        if not count:
+        if not check_rows(model.total):
             return of_rows.synthesis(model, looks.measured, settings=self, rng=rng)
         progress("drawing people and their rows", 0)
         histories = Histories(looks, model, schema=door.schema, habits=told.habits)
         crowd = told.persons.counted(of_rows.crowd)
         most = min((m for m in (self.most_each, histories.most_each) if m), default=None)
+        count = check_rows(model.total if crowd.rows is None else max(1.0, crowd.rows))
         each = crowd.each(count, door, public=public, most=most)
         people = told.persons.draw(each, of_rows, rng, progress)
         follows = {}

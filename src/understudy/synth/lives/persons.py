@@ -11,7 +11,7 @@ import numpy as np
 from understudy.budget import price_grains
 from understudy.door import Derived, View, ViewDoor
 from understudy.synth.measure.likeliest import Noisy
-from understudy.synth.measure.sizes import LARGEST, RATIO, class_starts
+from understudy.synth.measure.size_borders import LARGEST, RATIO, class_starts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 ROWS, FIRST, LAST = "(number of rows)", "(first row)", "(last row)"
 SIZED, FEW = 8, 0.01
 """How often people's numbers of rows are adjusted; a code of few rows says little."""
+HALF = 0.5
+"""Nobody's number of rows, where logarithms are compared."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,8 +90,7 @@ class Persons:
     @staticmethod
     def derived(schema: Schema, *, distinct: bool, everyone: bool) -> tuple[Derived, ...]:
         """Return what the model has besides people's own columns."""
-        starts = (*((0,) if everyone else ()), *class_starts(LARGEST).tolist())
-        found = [Derived(name=ROWS, kind="rows", starts=starts)]
+        found = [Derived(name=ROWS, kind="rows", starts=_size_starts(everyone=everyone))]
         if schema.ordering:
             time = schema.ordering[0]
             found.append(Derived(name=FIRST, kind="first", column=time))
@@ -113,8 +114,7 @@ class Persons:
         rowless = _without_rows(model, supports[ROWS]) if self._everyone else 0
         merged = model.sample(rowless + len(sizes), rng)
         codes = {name: supports[name].spread(merged[name], rng) for name in merged}
-        # Ties within a class are broken at random.
-        places = codes[ROWS] + rng.random(rowless + len(sizes))
+        places = self._places(codes[ROWS], rng)
         by_class = np.argsort(places)
         nobody, some = by_class[:rowless], by_class[rowless:]
         given = np.empty(rowless + len(sizes), dtype=np.int64)
@@ -131,6 +131,14 @@ class Persons:
             None if last is None else last[some],
             {name: each[nobody] for name, each in own.items()},
         )
+
+    def _places(self, classes: Codes, rng: np.random.Generator) -> Floats:
+        """Place people by the logarithm of their size, at random within their class."""
+        starts = np.array(_size_starts(everyone=self._everyone), dtype=np.float64)
+        borders = np.log(np.maximum(HALF, np.append(starts, RATIO * starts[-1])))
+        inside = classes + rng.random(len(classes))
+        places: Floats = np.interp(inside, np.arange(len(borders)), borders)
+        return places
 
     def _times(self, codes: dict[str, Codes], some: Ints) -> tuple[Codes | None, Codes | None]:
         """Return the times of the first and the last row, as far as they are drawn.
@@ -156,8 +164,8 @@ class Persons:
     ) -> Ints:
         """Give the larger sizes to the larger places, so that own columns have their rows.
 
-        Whose code has too few rows moves up by as many classes as the rows are too few, as far as
-        what rows say is more precise than what people do.
+        Whose code has too few rows moves up by as much as the rows are too few, as far as what rows
+        say is more precise than what people do.
         """
         given, places = np.empty_like(sizes), places.copy()
         wanted = {name: self._both(name, of_rows) for name in own}
@@ -168,7 +176,7 @@ class Persons:
                 there = np.bincount(codes, weights=given, minlength=len(shares)) / given.sum()
                 trust = of_people / (of_people + variance)
                 few = np.maximum(shares, 0) + FEW
-                places += (trust * np.log(few / (there + FEW)) / (2 * math.log(RATIO)))[codes]
+                places += (trust * np.log(few / (there + FEW)) / 2)[codes]
         given[np.argsort(places)] = sizes
         return given
 
@@ -178,7 +186,7 @@ class Persons:
         return [_shares(each.joined()[name], mine.door.currency) for each in (of_rows, mine)]
 
     def counted(self, crowd: Crowd) -> Crowd:
-        """Return what is known of people's sizes, from the model of people too."""
+        """Return what is known of people's sizes and rows, from the model of people too."""
         if crowd.classes is None or crowd.rows is None:
             return crowd
         mine = self._looks.columns
@@ -187,8 +195,9 @@ class Persons:
         # People without rows are in none of its classes.
         values = found.values[1:] if self._everyone else found.values
         classes = crowd.classes.joined(values, error)
-        sizes = classes.sizes(Noisy(crowd.rows, crowd.error))
-        return replace(crowd, classes=classes, sizes=sizes)
+        rows = Noisy(crowd.rows, crowd.error)
+        sizes = classes.sizes(rows)
+        return replace(crowd, classes=classes, sizes=sizes, rows=classes.rows(sizes, rows))
 
     def _of_rows(self, of_rows: Compressed) -> list[Measurement]:
         """Return what was measured of own columns by rows, as far as people agree with it.
@@ -210,6 +219,11 @@ class Persons:
                     noisier = replace(m, scale=math.hypot(m.scale, bias), group=m.group or "rows")
                     found.append(supports[name].restated(noisier))
         return found
+
+
+def _size_starts(*, everyone: bool) -> tuple[int, ...]:
+    """Return where size classes begin, of people or of everyone, also of those without rows."""
+    return (*((0,) if everyone else ()), *class_starts(LARGEST).tolist())
 
 
 def _shares(measured: Measurement, currency: Currency) -> tuple[Floats, float]:

@@ -161,7 +161,8 @@ class Raked:
         ordered column as often as it takes for rows to agree as often as they should.
         """
         if self.support.is_whole:
-            return drawn.astype(np.int32)
+            # Merged codes may have another order: a single rare one comes last.
+            return self.middle(drawn)
         who = np.repeat(np.arange(len(walk.sizes)), walk.sizes)
         shares = rng.random((len(walk.sizes), self.support.size))[who, drawn]
         if self.same is not None:

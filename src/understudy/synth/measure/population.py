@@ -14,7 +14,8 @@ from understudy.errors import UsageError
 from understudy.synth.generate.assignment import EACH_ITS_OWN, Donors, Given, dealt
 from understudy.synth.measure.likeliest import Noisy
 from understudy.synth.measure.noise_levels import MEAN_SIZE, UNLIKE, typical_size
-from understudy.synth.measure.sizes import LARGEST, Classes, Sizes
+from understudy.synth.measure.size_borders import LARGEST
+from understudy.synth.measure.sizes import Classes, Sizes
 from understudy.synth.settings import check_at_least, check_word
 
 if TYPE_CHECKING:
@@ -235,6 +236,8 @@ def meet(
     scale = scale_upper(rows_price, door.currency, bound=Fraction(cap) ** 2)
     rows = Noisy(max(1.0, door.total(cap=cap, scale=scale)), door.currency.deviation(scale))
     sizes = None if classes is None else _beside(classes, public).sizes(rows, cap=cap)
+    if sizes is not None and classes is not None:
+        rows = replace(rows, value=max(1.0, classes.rows(sizes, rows, cap=cap)))
     if sizes is None or known:
         return Crowd(
             rows=rows.value + (0.0 if sizes is None else sizes.above(cap)),

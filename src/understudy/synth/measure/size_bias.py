@@ -27,7 +27,7 @@ import numpy as np
 
 from understudy.door import Derived
 from understudy.graph import Rows, totals
-from understudy.synth.measure.sizes import RATIO, class_starts
+from understudy.synth.measure.size_borders import EXACT, RATIO, apart, class_starts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -67,8 +67,8 @@ def size_classes(sizes: Sizes) -> Derived | None:
     """Return the column of size classes; None where all people would be in one.
 
     Borders are those of the classes that people were counted in: how many people of one of these
-    are above a size inside it is not known.  Every class has a fair part of the rows, since one of
-    nobody would seem to be clipped away.
+    are above a size inside it is not known.  Those too close to others say little of bounding.
+    Every class has a fair part of the rows, since one of nobody would seem to be clipped away.
 
     >>> from understudy.synth.measure.sizes import Sizes
     >>> size_classes(Sizes(np.array([8.0, 4.0, 0.0, 2.0, 0.0, 0.0, 0.0, 1.0]))).starts
@@ -76,7 +76,7 @@ def size_classes(sizes: Sizes) -> Derived | None:
     """
     rows = sizes.people * np.arange(1, len(sizes.people) + 1)
     ends = np.cumsum(rows) / rows.sum()
-    borders = class_starts(len(rows))[1:]
+    borders = apart(class_starts(len(rows)))[1:]
     starts, begun = [1], 0.0
     for part in range(1, CLASSES):
         if not len(borders):
@@ -148,8 +148,8 @@ class SizeBias:
         counted = np.tensordot(trust, [t.sum(axis=0) for t in tables], axes=1) / trust.sum()
         away = np.maximum(counted / (rows * expected), LEAST) - 1
         noise = (trust.sum() ** -0.5 / (rows * expected)) ** 2
-        # People were counted in classes that grow by a ratio.
-        width = np.maximum(1.0, (1 - 1 / RATIO) * each)
+        # Above some size people were counted in classes that grow by a ratio.
+        width = np.where(each > EXACT, (1 - 1 / RATIO) * each, 1.0)
         of_rows = error**2 * np.add.reduceat(each**2 / width * (sizes.people > 0), ends) / rows**2
         of_left = (UNSURE * np.maximum(1 - expected, 0.0)) ** 2
         whole = noise + of_rows + of_left

@@ -1,9 +1,9 @@
 """Sizes: how many rows people have, from noisy counts of people in geometric classes.
 
-People with 1, 2, 3, 4, 5–6, 7–9, … rows are counted (classes grow by about 1.3), the last class
-being open; each person is in one class, so that all counts together have sensitivity 1.  With them
-go a noisy number of people and a noisy number of rows, at most ``cap`` a person.  The estimate is
-the likeliest one: non-negative numbers n_k of people in each class that minimise
+People with 1, 2, … 24, 25–32, 33–42, … rows are counted (above 24 classes grow by about 1.3), the
+last one being open; each person is in one class, so that all counts together have sensitivity 1.
+With them go a noisy number of people and a noisy number of rows, at most ``cap`` a person.  The
+estimate is the likeliest one: non-negative numbers n_k of people in each class that minimise
 
     Σ (n_k − y_k)²/σ² + (Σ n_k − people)²/σ_p² + (Σ m_k·n_k − rows)²/σ_r²,
 
@@ -25,6 +25,7 @@ import numpy as np
 
 from understudy.budget import Currency, price_grains, scale_upper, split
 from understudy.synth.measure.likeliest import Noisy, likeliest
+from understudy.synth.measure.size_borders import LARGEST, class_starts, next_start
 from understudy.synth.measure.tails import ALONE, expected
 
 if TYPE_CHECKING:
@@ -36,14 +37,10 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
     Floats = NDArray[np.float64]
 
-RATIO = 1.3
-"""The ratio by which classes grow."""
-LARGEST = 2**20
-"""Without a cap, people with more rows than this are all in one class."""
 STANDS_OUT: dict[Currency, float] = {Currency.GDP: 5.5, Currency.PURE: 12.0}
-"""Noise alone reaches this many standard deviations once in a hundred thousand runs, among some two
-hundred sums that are looked at; Laplace noise has heavier tails than Gaussian noise."""
-NEIGHBOURS = (1, 2, 4, 8)
+"""Noise alone reaches this many standard deviations once in a hundred thousand runs, among some
+three hundred sums that are looked at; Laplace noise has heavier tails than Gaussian noise."""
+NEIGHBOURS = (1, 2, 4, 8, 16)
 """The numbers of adjacent classes that are summed."""
 NEARLY_ALL = 0.99
 """The share of people whose rows are all counted, where the cap is chosen from noisy sizes."""
@@ -272,6 +269,25 @@ class Classes:
             found[0] = 1.0
         return Sizes(_spread(found, self._ends()[: len(counts)]))
 
+    def rows(self, sizes: Sizes, counted: Noisy, *, cap: int = LARGEST) -> float:
+        """Return the likeliest number of capped rows, given what was counted, and people's sizes.
+
+        Sizes were fitted to the count too.  What they say of rows is as certain as they are: those
+        that stand out of their noise by themselves, such as that of all in a panel.
+
+        >>> eight = Classes(class_starts(8), np.eye(8)[7] * 500, 1.0, Noisy(500, 1), Currency.GDP)
+        >>> counted = Noisy(4200.0, 400.0)
+        >>> round(eight.rows(eight.sizes(counted), counted), -1)
+        4000.0
+        """
+        moved = sizes.rows - sizes.above(cap) - counted.value
+        alone = self.counts > STANDS_OUT[self.currency] * self.error
+        alone &= (self._ends() - self.starts == 1) & (self.starts <= len(sizes.people))
+        seen = self.starts[alone]
+        off = UNSURE * (sizes.rows - float(sizes.people[seen - 1] @ seen))
+        off += MEANS_OFF * counted.value
+        return counted.value + moved * counted.error**2 / (counted.error**2 + off**2)
+
     def _expected(
         self, rows: Noisy | None = None, cap: int = LARGEST, *, alone: float = ALONE
     ) -> Floats:
@@ -336,7 +352,7 @@ class Classes:
 
     def _ends(self) -> Ints:
         """Return the smallest size beyond each class; the open one is taken to end as others do."""
-        return np.append(self.starts[1:], max(_next(int(self.starts[-1])), 2))
+        return np.append(self.starts[1:], max(next_start(int(self.starts[-1])), 2))
 
     def _means(self, cap: int) -> Floats:
         """Return the mean size of each class, of sizes that are no larger than a cap."""
@@ -344,22 +360,6 @@ class Classes:
         above = np.clip(cap + 1, starts, ends)
         below = (starts + above - 1) * (above - starts) / 2
         return np.asarray((below + cap * (ends - above)) / (ends - starts), dtype=np.float64)
-
-
-def class_starts(most: int) -> Ints:
-    """Return the smallest size of each class, up to the largest size that is distinguished.
-
-    >>> class_starts(30).tolist()
-    [1, 2, 3, 4, 5, 7, 9, 12, 16, 21, 27]
-    """
-    starts = [1]
-    while (start := _next(starts[-1])) <= most:
-        starts.append(start)
-    return np.array(starts)
-
-
-def _next(start: int) -> int:
-    return max(start + 1, math.floor(start * RATIO + 0.5))
 
 
 def _spread(people: Floats, ends: Ints) -> Floats:

@@ -130,8 +130,8 @@ class Support:
         )
 
     def spread(self, merged: Codes, rng: np.random.Generator) -> Codes:
-        """Draw a code for every merged one."""
-        return self.placed(merged, rng.random(len(merged)))
+        """Draw a code for every merged one, in about the likely shares."""
+        return self.placed(merged, evenly(merged, rng))
 
     def placed(self, merged: Codes, shares: NDArray[np.float64]) -> Codes:
         """Return the code at a share, from 0 to 1, of every merged one's likely codes."""
@@ -146,6 +146,18 @@ class Support:
         places = np.clip(places, starts[merged], starts[merged + 1] - 1)
         drawn: Codes = order[places].astype(np.int32)
         return drawn
+
+
+def evenly(merged: Codes, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Draw numbers from 0 to 1 that lie evenly within each merged code, in random order.
+
+    So a part of that length has as many of them as it should, but for less than one.
+    """
+    order, sizes = np.lexsort((rng.random(len(merged)), merged)), np.bincount(merged)
+    nth = np.empty(len(merged))
+    nth[order] = np.arange(len(merged)) - (np.cumsum(sizes) - sizes)[merged[order]]
+    found: NDArray[np.float64] = (nth + rng.random(len(sizes))[merged]) / sizes[merged]
+    return found
 
 
 def find_support(

@@ -2,12 +2,13 @@
 
 People with many rows are few in each class, so that noise hides them, and have much of the rows.
 What is known of them comes from the shape of all classes together: the number of people with one
-row is free, and the others follow one of a few hundred shapes (lognormal, gamma, or even up to a
-largest size).  Each shape has a likelihood, given the noisy counts, the noisy number of people and,
-once it is asked, that of rows.  Before any count, a shape with a larger mean size is less likely,
-and nobody having several rows is much likelier than all shapes together: so noise alone makes up no
-people with many rows.  Of the shapes that remain, the middle half by the number of rows is
-averaged.  All here is post-processing; tied by ``tests/synth/measure/test_sizes.py``.
+row is free, and the others follow one of a few hundred shapes (lognormal, gamma, even up to a
+largest size, or all in one class, as in a panel).  Each shape has a likelihood, given the noisy
+counts, the noisy number of people and, once it is asked, that of rows.  Before any count, a shape
+with a larger mean size is less likely, and nobody having several rows is much likelier than all
+shapes together: so noise alone makes up no people with many rows.  Of the shapes that remain, the
+middle half by the number of rows is averaged.  All here is post-processing; tied by
+``tests/synth/measure/test_sizes.py``.
 """
 
 from __future__ import annotations
@@ -59,7 +60,8 @@ def shapes(starts: tuple[int, ...]) -> Floats:
         np.array(even).reshape(-1, len(edges)),
     ]
     several = np.diff(np.vstack(reached), axis=1)[:, 1:]
-    several = several[several.sum(axis=1) > FEWEST]
+    alike = np.eye(len(starts) - 1)
+    several = np.vstack([several[several.sum(axis=1) > FEWEST], alike])
     return np.asarray(several / several.sum(axis=1, keepdims=True), dtype=np.float64)
 
 
