@@ -42,9 +42,9 @@ LOOK = 0.03
 """The share of the budget for a look at how much has changed since the public table, by kinds of
 people; and for a second look, column by column, if they have not."""
 KINDS = 5
-SMALL_NOISE = 0.2
-"""Where noise alone makes less error than this, in total variation, marginals are measured; and
-where any column has changed by more than this."""
+SMALL_NOISE, CHANGED = 0.4, 0.2
+"""Where noise alone would make less error than this, in total variation, of 0.5 at most, marginals
+are measured, which begin from public ones; and where any column has changed by more than this."""
 UNCHANGED = "in no column do many more people have other values than public ones"
 UNSEEN = "there are too few people to see whether single columns have changed"
 STEADY = 0.95
@@ -159,7 +159,7 @@ def resembling(door: Door, public: PublicTable) -> Choice | None:
     if noise < SMALL_NOISE or changed >= noise:
         return None
     columns = drift(door, public, people=people, price=price)
-    if max(columns.values(), default=0.0) >= SMALL_NOISE:
+    if max(columns.values(), default=0.0) >= CHANGED:
         return None
     seen = UNCHANGED if columns else UNSEEN
     return Choice(

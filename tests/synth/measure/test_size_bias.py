@@ -193,7 +193,7 @@ def test_clipping_goes_by_how_much_people_differ(*, alike: bool, epsilon: float)
             prices={"rows": price / 4, "people": price / 4, "first": price},
             rule=lambda _: Rule(threshold=3.0, rare="other", most=250, bins=32),
             progress=silent,
-            by_size=True,
+            unbiased=True,
         )
     assert (columns.crowd.unlike < UNLIKE_CORRECTED[1]) == (alike and epsilon > 1)
     assert columns.crowd.unlike <= UNLIKE_CORRECTED[1]

@@ -15,7 +15,7 @@ from understudy.door import Measurement, Rows
 from understudy.graph import Domain
 from understudy.schema import Id, Integer, Schema
 from understudy.synth.pairs import looks
-from understudy.synth.pairs.prior import AS_PUBLIC, _change, adjusted, averaged
+from understudy.synth.pairs.prior import AS_PUBLIC, Seen, _changes, adjusted, averaged
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,10 +56,9 @@ def run(
     folder: Path, public: dict[str, Any] | None, *, epsilon: float = 1.0, **other: Any
 ) -> us.Release:
     folder.mkdir()
-    given = {"private": table(1), "unit": us.Unit("who"), "bounding": us.Norm()}
+    given = {"private": table(1), "schema": SCHEMA, "unit": us.Unit("who"), "bounding": us.Norm()}
     return us.open(
         public=public,
-        schema=SCHEMA,
         budget=us.Budget(epsilon=epsilon, delta=1e-6),
         ledger=folder / "t.ledger",
         **{**given, **other},
@@ -125,8 +124,32 @@ def test_the_change_is_that_by_which_answers_differ(seed: int) -> None:
     expected = rng.uniform(50, 5000, 2000)
     values = expected * (1 + change * rng.standard_normal(2000)) + 20 * rng.standard_normal(2000)
     noise = np.full(2000, 400.0)
-    found = _change([(expected, np.zeros(2000), values, noise)])
-    assert found == pytest.approx(change, rel=0.2)
+    same = expected + 20 * rng.standard_normal(2000)
+    seen = [Seen(expected, np.zeros(2000), each, noise) for each in (values, same)]
+    found, (alone,) = _changes(seen[:1])
+    assert found == alone == pytest.approx(change, rel=0.2)
+    # One marginal has changed, another has not.
+    together, (first, second) = _changes(seen)
+    assert second < together <= first
+
+
+def test_a_column_with_no_value_in_common_with_the_public_one_is_as_measured(
+    tmp_path: Path,
+) -> None:
+    """As is the year; what else is alike is still begun from."""
+    real, other = table(1), table(2)
+    years = [Integer(name="year", min=0, max=5, missing=False)]
+    rng = np.random.default_rng(3)
+    rows = len(real["who"])
+    release = run(
+        tmp_path / "years",
+        {**other, "year": rng.integers(0, 3, rows)},
+        epsilon=10.0,
+        private={**real, "year": rng.integers(3, 6, rows)},
+        schema=Schema("t", (*SCHEMA.columns, *years)),
+    )
+    assert (np.asarray(release.columns["year"]) < 3).mean() < 0.05
+    assert error(release, real) < 0.07
 
 
 @given(st.integers(0, 999), st.integers(1, 6), st.integers(1, 6))

@@ -19,8 +19,9 @@ from understudy.public import Synthesis, Within
 from understudy.synth.generate.assignment import drawn
 from understudy.synth.generate.rounding import check_rows, rescaled
 from understudy.synth.measure.impossible import zeros_of
-from understudy.synth.measure.noise_levels import UNLIKE_CORRECTED, UNLIKE_LEAST
+from understudy.synth.measure.noise_levels import BIASED, UNLIKE_CORRECTED, UNLIKE_LEAST
 from understudy.synth.measure.population import PopulationSettings, bound_notes, clipping_norm, meet
+from understudy.synth.measure.public_bias import PublicBias
 from understudy.synth.measure.size_bias import (
     SizeBias,
     by_size_class,
@@ -90,10 +91,10 @@ class Compressed:
     measured: tuple[Measurement, ...]
     """Every column's marginal as measured; once more for each time they were measured again."""
     supports: tuple[Support, ...]
-    bias: SizeBias | None = None
-    """What bounding leaves of people by their size, if that is corrected."""
+    bias: SizeBias | PublicBias | None = None
+    """What bounding leaves of people, by their size or as of public ones, if that is corrected."""
     left: tuple[Floats, ...] = ()
-    """What is left of each size class, for every measurement."""
+    """What is left of each size class or public person, for every measurement."""
 
     @classmethod
     def ask(
@@ -106,20 +107,24 @@ class Compressed:
         rule: Callable[[str], Rule],
         progress: Progress,
         sigma: float | None = None,
-        by_size: bool = False,
+        unbiased: bool = False,
     ) -> Compressed:
         """Measure people and columns, at the prices of ``rows``, ``people`` and ``first``.
 
-        With ``by_size`` columns are measured by people's size class, and the bias of contribution
-        bounding that this shows is corrected.
+        With ``unbiased`` the bias of contribution bounding is corrected, as public people show it;
+        or, where there are none, columns measured by people's size class.
         """
         progress("counting rows", 0)
         crowd = meet(door, public, rows_price=prices.get("rows"), people_price=prices.get("people"))
-        size = None
-        if by_size and crowd.rows is not None and crowd.sizes is not None:
-            size = size_classes(crowd.sizes)
+        size, like = None, public if public is not None and public.people is not None else None
+        if unbiased and crowd.rows is not None and crowd.sizes is not None:
+            size = size_classes(crowd.sizes) if like is None else None
+        else:
+            like = None
         progress("round 1, columns", 0)
         behind: Door = door
+        if like is not None:
+            crowd = replace(crowd, unlike=UNLIKE_CORRECTED[0], biased=BIASED)
         if size is not None:
             crowd = replace(crowd, unlike=UNLIKE_CORRECTED[0])
             behind = ViewDoor(door, View(derived=(size,)))
@@ -140,7 +145,23 @@ class Compressed:
             measured=tuple(measured),
             supports=supports,
         )
+        if like is not None:
+            return found._shown_by(like, price=price)
         return found if size is None else found._told_by(size.starts, answers, price=price)
+
+    def _shown_by(self, public: PublicTable, *, price: float) -> Compressed:
+        """Take public people to show what bounding leaves of private ones."""
+        assert self.crowd.sizes is not None  # noqa: S101  the caller has looked
+        sizes = self.crowd.sizes
+        mean = sizes.rows / max(1.0, float(sizes.people.sum()))
+        bias = PublicBias.of(merged_public(public, self.supports), mean=mean)
+        left = bias.clipped(self.measured, price=price, repeats=self.crowd.repeats)
+        return replace(
+            self,
+            bias=bias,
+            crowd=replace(self.crowd, unlike=UNLIKE_CORRECTED[1]),
+            left=(left,) * len(self.measured),
+        )
 
     def _told_by(
         self, starts: tuple[int, ...], answers: Sequence[Measurement], *, price: float
@@ -173,8 +194,8 @@ class Compressed:
         more = weighted_round(self.door, asked, price=price, crowd=self.crowd, public=self.public)
         measured, left = (*self.measured, *more), self.left
         if self.bias is not None:
-            length = clipping_norm(more, price=price)
-            left += (self.bias.left(length, self.crowd.repeats),) * len(more)
+            kept = self.bias.clipped(more, price=price, repeats=self.crowd.repeats)
+            left += (kept,) * len(more)
         found = replace(self, measured=measured, left=left)
         both = found.joined()
         supports = tuple(

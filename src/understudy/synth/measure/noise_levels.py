@@ -36,6 +36,8 @@ UNLIKE = 0.45
 """How much people of different sizes differ, from 0 to 1, where it is unknown."""
 UNLIKE_CORRECTED = (0.1, 0.25)
 """The same where the bias by size is corrected (`measure.size_bias`): for columns and for pairs."""
+BIASED = 0.3
+"""The share of the bias that remains where it is corrected as public people show it."""
 UNLIKE_LEAST = 0.05
 """The same for pairs, where people of different sizes are alike in every column."""
 DROWNED = 0.02
@@ -75,8 +77,13 @@ class Trial:
         """Return the squared L2 norm of every person on every grid, for noise of scale 1."""
         return np.stack([_squares(self.public, self.people, grid) for grid in self.grids])
 
-    def error(self, weights: Floats, scales: Floats, *, rows: float, shares: Floats) -> float:
-        """Estimate the error of all marginals, from people's weights and the grids' noise."""
+    def error(
+        self, weights: Floats, scales: Floats, *, rows: float, shares: Floats, biased: float = 1.0
+    ) -> float:
+        """Estimate the error of all marginals, from people's weights and the grids' noise.
+
+        A share ``biased`` of the bias remains.
+        """
         each = weights[self.people]
         kept = max(float(each.mean()), 1e-9)
         errors = []
@@ -89,7 +96,7 @@ class Trial:
                 float(np.minimum(shares, spread * math.sqrt(square)).sum())
                 for square, shares in self.shares[i]
             )
-            errors.append(bias + 0.5 * noise)
+            errors.append(biased * bias + 0.5 * noise)
         return float(np.dot(errors, shares) / shares.sum())
 
 
@@ -193,12 +200,13 @@ def norm_scales(
     sizes: Sizes | None = None,
     repeats: float = 1.0,
     unlike: float = UNLIKE,
+    biased: float = 1.0,
 ) -> dict[Clique, float]:
     """Choose every grid's noise under `Norm`, for a price.
 
     Without public people a person is taken to have ``cap`` rows, all in one cell: such a person
     is just not clipped.  Where people's sizes are known, that number is chosen to minimise the
-    error.
+    error.  Of the bias that public people show, a share ``biased`` is not corrected.
     """
     weight = np.array([shares[g.clique] for g in grids])
     counts = np.array([g.rows for g in grids], dtype=np.float64)
@@ -218,7 +226,13 @@ def norm_scales(
     quantiles = 1 - np.geomspace(1e-4, 1 - FEWEST, TRIED)
     levels = np.unique(np.quantile(lengths, [*quantiles, 1.0])) / price
     errors = [
-        trial.error(np.minimum(1, price * level / lengths), level * shape, rows=rows, shares=weight)
+        trial.error(
+            np.minimum(1, price * level / lengths),
+            level * shape,
+            rows=rows,
+            shares=weight,
+            biased=biased,
+        )
         for level in levels
     ]
     best = levels[int(np.argmin(errors))]

@@ -79,6 +79,8 @@ class Crowd:
     """The estimated probability that two rows of a person lie in the same cell."""
     unlike: float = UNLIKE
     """How much people of different sizes differ, once what is known of that is corrected."""
+    biased: float = 1.0
+    """The share of the bias of bounding, as public people show it, that is not corrected."""
 
     def noise(self, count: int, *, price: float, currency: Currency) -> float:
         """Return about the noise of a cell where ``count`` marginals are measured at a price."""
@@ -147,7 +149,9 @@ class Crowd:
         each = self.each(rows, door, public=public, most=most)
         if public is None or public.people is None:
             return dealt(each, door.schema.own)
-        return Donors(public, by, rng).given(each)
+        # What is a person's own is the same in all of their rows.
+        own = door.schema.own
+        return Donors(public, [*own, *(n for n in by if n not in own)], rng).given(each)
 
     def resembles(self, public: PublicTable) -> bool:
         """Whether public people have about as many rows each, so that they show people's norms."""

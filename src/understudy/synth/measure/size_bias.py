@@ -27,6 +27,7 @@ import numpy as np
 
 from understudy.door import Derived
 from understudy.graph import Rows, totals
+from understudy.synth.measure.population import clipping_norm
 from understudy.synth.measure.size_borders import EXACT, RATIO, apart, class_starts
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from understudy.door import Clique, Measurement
     from understudy.graph import Domain
     from understudy.synth.measure.population import Crowd
+    from understudy.synth.measure.public_bias import PublicBias
     from understudy.synth.measure.sizes import Sizes
     from understudy.synth.measure.support import Support
     from understudy.synth.measure.weighted_round import WeightedMarginal
@@ -177,6 +179,10 @@ class SizeBias:
         """Return the share of each class's rows that is left if norms are clipped to a length."""
         return np.maximum(self._kept(self.sizes.kept(length, repeats)) * self.off, LEAST)
 
+    def clipped(self, measured: Sequence[Measurement], *, price: float, repeats: float) -> Floats:
+        """Return the share of each class's rows that a round under `Norm` counts."""
+        return self.left(clipping_norm(measured, price=price), repeats)
+
     def capped(self, cap: int) -> Floats:
         """Return the share of each class's rows that is left if people count for ``cap`` rows."""
         return self._kept(self.sizes.kept(cap))
@@ -191,6 +197,16 @@ class SizeBias:
         found: Floats = (chance @ left).reshape(-1)
         mean = float(found @ expected) / max(float(expected.sum()), 1e-9)
         return found / mean if mean > 0 else np.ones_like(found)
+
+    def remains(self, clique: Clique) -> float:
+        """Return how biased a corrected cell may be, over how much what is left varies."""
+        corrected, plain = REMAINS[len(clique) - 1], REMAINS[-1]
+        unlike = math.hypot(*(self.unlike[name] for name in clique))
+        if len(clique) == 1:
+            # A pair may depend on sizes where no column of it does; a column is no more biased.
+            corrected = min(corrected, unlike)
+        plain = min(plain, max(corrected, unlike))
+        return self.certain * corrected + (1 - self.certain) * plain
 
     def _kept(self, by_size: Floats) -> Floats:
         """Return the share of each class's rows, from the rows that are kept of each size."""
@@ -250,16 +266,12 @@ def _unlike(away: Floats, variance: Floats, whole: Floats, left: Floats, mix: Fl
     return math.sqrt(float(mix @ (spread + DOUBT * error)))
 
 
-def with_left(m: Measurement, left: Floats, classes: Floats, bias: SizeBias) -> Measurement:
+def with_left(
+    m: Measurement, left: Floats, classes: Floats, bias: SizeBias | PublicBias
+) -> Measurement:
     """Return a measurement that says what bounding left of its cells, for a release."""
-    corrected, plain = REMAINS[len(m.clique) - 1], REMAINS[-1]
-    unlike = math.hypot(*(bias.unlike[name] for name in m.clique))
-    if len(m.clique) == 1:
-        # A pair may depend on sizes where neither of its columns does; a column is no more biased.
-        corrected = min(corrected, unlike)
-    plain = min(plain, max(corrected, unlike))
-    remains = bias.certain * corrected + (1 - bias.certain) * plain
-    return replace(m, group=None, left=left, bias=remains * spread(classes, bias.rows))
+    remains = bias.remains(m.clique) * spread(classes, bias.rows)
+    return replace(m, group=None, left=left, bias=remains)
 
 
 def with_unknown_bias(

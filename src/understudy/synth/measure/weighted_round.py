@@ -78,6 +78,7 @@ def weighted_round(
             sizes=crowd.sizes,
             repeats=crowd.repeats,
             unlike=crowd.unlike,
+            biased=crowd.biased,
         )
     else:
         level = door.currency.norm(weights.values())

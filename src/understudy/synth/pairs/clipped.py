@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from understudy.synth.measure.population import clipping_norm
 from understudy.synth.measure.size_bias import corrected, with_left, with_unknown_bias
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Clipped:
-    """Measurements of pairs, each with what is left of every size class, if that is known."""
+    """Measurements of pairs, each with what is left of people by classes, if that is known."""
 
     measured: tuple[Measurement, ...] = ()
     classes: tuple[Floats, ...] = ()
@@ -36,7 +35,7 @@ class Clipped:
         """Add a round's measurements."""
         classes = self.classes
         if columns.bias is not None:
-            left = columns.bias.left(clipping_norm(found, price=price), crowd.repeats)
+            left = columns.bias.clipped(found, price=price, repeats=crowd.repeats)
             classes += (left,) * len(found)
         return Clipped((*self.measured, *found), classes)
 

@@ -115,7 +115,7 @@ class Pairs(CompressionSettings):
             prices=prices,
             rule=self.rule,
             progress=progress,
-            by_size=public is None or public.people is None,
+            unbiased=True,
         )
         looks = Looks(
             columns, prices=prices, most_cells=self.most_cells, model_limit=self.model_limit

@@ -9,16 +9,19 @@ where it has changed since, rather than where it is dependent.
 **Trust.**  What public rows say of a marginal's cell, m rows, is evidence like a noisy count, with
 a variance of
 
-    m·(f + f²)·d + (τ·m)²,
+    m·(f + f²)·d + (τ·f·m)²,
 
 where f is the number of private rows for a public one.  The first part is sampling: people are a
 sample in both tables, and d is how many rows of a person fall into one cell.  The second is what
-has changed: τ, the same for all columns, and another one for the pairs that were measured, is that
-under which noisy counts are likeliest.  Before its cells are compared, a pair is adjusted to the
-columns.
+has changed: τ is that under which a column's noisy counts are likeliest, together with those of an
+average column; and likewise for the pairs that were measured.  A cell further away than that
+explains is as uncertain as it is away.  Before its cells are compared, a pair is adjusted to the
+columns; noisy counts are those without the bias of bounding (`measure.public_bias`).
 
-**Doubt.**  Where columns have changed beyond `MOST_CHANGED`, or measured pairs are further from
-what public rows say than from independence, nothing more is made of public rows.
+**Doubt.**  Where columns have changed beyond `MOST_CHANGED`, nothing more is made of public rows.
+Nor is it where measured pairs are further from what public rows say than from independence, by a
+share `MOST_WRONG` of what those say of all pairs.  It is of all of them, since pairs are chosen
+where public rows are wrong: a model has the others, and selections have found these less wrong.
 
 All of this follows from public rows and noisy answers, and costs nothing.  Tied by
 ``tests/synth/pairs/test_prior.py``.
@@ -28,13 +31,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from understudy.door import Measurement, Rows
 from understudy.graph import Zeros, estimate, model_bytes, totals
 from understudy.synth.measure.noise_levels import MEAN_SIZE
+from understudy.synth.measure.public_bias import SAMPLED, every, together
 from understudy.synth.pairs.gains import roomiest
 
 if TYPE_CHECKING:
@@ -54,6 +58,9 @@ CHANGES = np.geomspace(0.005, 3, 40)
 """The relative changes that are tried."""
 MOST_CHANGED = 0.5
 """Where columns have changed by more than this, in proportion, pairs are taken to have too."""
+MOST_WRONG = 1 / 3
+"""Where measured pairs are wrong by more than this share of what all pairs say, all are taken to be
+wrong."""
 ONLY_COLUMNS = (
     "Noise would exceed the signal in every pair of columns: each column is drawn independently, "
     "and no correlations are kept."
@@ -66,11 +73,12 @@ LOOKS, ITERATIONS, STALLED = 6, 100, 0.005
 """How often further pairs of public columns are chosen, and how long each model is fitted."""
 LEAST_GAIN = 0.01
 """The least share of rows by which a pair has to be dependent."""
-SAMPLED, WORK = 20_000, 200_000_000
-"""About how many rows tell how rows of a person lie together; how many cells of rows are counted
-in all."""
+WORK = 200_000_000
+"""How many cells of rows are counted in all."""
 MOST_CELLS = 30_000_000
 """The most cells of all pairs; the largest pairs are left out."""
+UNLIKELY = 3.0
+"""By how many standard deviations a cell has to differ to have changed by itself."""
 FITTED = 20
 """How often a table is adjusted to its lines and columns."""
 FAINT = 1e-6
@@ -109,11 +117,11 @@ class Prior:
         cells = np.array([*map(self._domain.cells, pairs)], dtype=np.int64)
         small = (cells <= max(len(public), SAMPLED)) & (np.cumsum(cells) <= MOST_CELLS)
         pairs = pairs[: int(small.sum())]
-        some = _every(public, max(1, len(pairs) * len(public) // WORK))
-        sample = _every(some, max(1, len(some) // SAMPLED))
+        some = every(public, len(pairs) * len(public) // WORK)
+        sample = every(some, len(some) // SAMPLED)
         for clique in (*names, *pairs):
             counts = some.marginal(clique).astype(np.float64) * (len(public) / len(some))
-            self._tables[clique] = counts, _together(sample, clique)
+            self._tables[clique] = counts, together(sample, clique)
 
     def _choose(self, columns: Compressed, limit: int) -> None:
         """Choose pairs, a few at a time, that the model so far gets wrong by more than chance."""
@@ -195,31 +203,37 @@ class Prior:
     def _of_columns(
         self, answers: Mapping[Clique, tuple[Floats, Floats]], total: float
     ) -> list[Measurement] | None:
-        said = [(clique, *self._expected(clique, total)) for clique in answers]
-        change = _change([(m, v, *answers[clique]) for clique, m, v in said])
+        seen = {
+            clique: Seen(*self._expected(clique, total), *answers[clique]) for clique in answers
+        }
+        change, each = _changes([*seen.values()])
         if change > MOST_CHANGED:
             return None
-        return [_said(clique, m, v + (change * m) ** 2) for clique, m, v in said]
+        return [_said(clique, seen[clique], own) for clique, own in zip(seen, each, strict=True)]
 
     def _of_pairs(
         self, answers: Mapping[Clique, tuple[Floats, Floats]], model: Model
     ) -> list[Measurement] | None:
-        """Return what public rows say of pairs; None if they are closer to independent columns."""
-        said: list[tuple[Clique, Floats, Floats, Floats, Floats]] = []
-        public, independent = 0.0, 0.0
-        for pair in (pair for pair in answers if len(pair) == 2 and pair in self._tables):
+        """Return what public rows say of pairs; None if too many are closer to independence."""
+        seen: dict[Clique, Seen] = {}
+        wrong, claimed = 0.0, 0.0
+        for pair in dict.fromkeys([*answers, *self.pairs]):
+            if len(pair) != 2 or pair not in self._tables:
+                continue
             plain, sampled = self._expected(pair, model.total)
             first, second = (np.maximum(model.marginal((name,)), 0.0) for name in pair)
             fitted = adjusted(plain.reshape(len(first), len(second)), first, second).reshape(-1)
-            values, variance = answers[pair]
-            public += float(((values - fitted) ** 2).sum())
             alone = np.outer(first, second).reshape(-1) / max(model.total, FAINT)
-            independent += float(((values - alone) ** 2).sum())
-            said.append((pair, fitted, sampled, values, variance))
-        if not said or public > independent:
-            return None if said else []
-        change = _change([each[1:] for each in said])
-        return [_said(pair, m, v + (change * m) ** 2) for pair, m, v, _, _ in said]
+            claimed += float(((fitted - alone) ** 2).sum())
+            if pair in answers:
+                values, variance = answers[pair]
+                # Noise has the same part in both.
+                wrong += float(((values - fitted) ** 2 - (values - alone) ** 2).sum())
+                seen[pair] = Seen(fitted, sampled, values, variance)
+        if wrong > MOST_WRONG * claimed:
+            return None
+        each = _changes([*seen.values()])[1] if seen else []
+        return [_said(pair, seen[pair], own) for pair, own in zip(seen, each, strict=True)]
 
     def _expected(self, clique: Clique, total: float) -> tuple[Floats, Floats]:
         """Return how many of so many rows public ones let expect in cells; the variance of that."""
@@ -248,21 +262,6 @@ def averaged(
     return {c: (sums / precisions, 1 / precisions) for c, (sums, precisions) in found.items()}
 
 
-def _every(public: PublicTable, step: int) -> PublicTable:
-    """Return every so many people, with all of their rows; or rows, where people are unknown."""
-    who = np.arange(len(public)) if public.people is None else public.people
-    return public if step == 1 else public.take(who % step == 0)
-
-
-def _together(public: PublicTable, clique: Clique) -> float:
-    """Return how many rows of a row's person are in its cell, on average."""
-    if public.people is None:
-        return 1.0
-    cells = public.people * public.schema.domain.cells(clique) + public.cells(clique)
-    _, counts = np.unique(cells, return_counts=True)
-    return float((counts.astype(np.float64) ** 2).sum() / counts.sum())
-
-
 def _nothing(new: Sequence[Clique]) -> float:
     del new
     return 0.0
@@ -277,27 +276,46 @@ def adjusted(table: Floats, lines: Floats, columns: Floats) -> Floats:
     return found
 
 
-def _change(seen: Sequence[tuple[Floats, Floats, Floats, Floats]]) -> float:
-    """Return the relative change under which noisy counts are likeliest.
+class Seen(NamedTuple):
+    """What public rows let expect in cells, with its variance as a sample; and what was seen."""
 
-    Each is what is expected and its variance, and a noisy count and its variance.
+    expected: Floats
+    sampled: Floats
+    values: Floats
+    noise: Floats
+    """The variance of the values."""
+
+
+def _changes(seen: Sequence[Seen]) -> tuple[float, list[float]]:
+    """Return the relative change under which noisy counts are likeliest, and that of each marginal.
+
+    One marginal is taken to be as likely to have changed as all of them on average, or differently:
+    the year may have changed altogether where nothing else has.
     """
-    expected, sampled, values, noise = (np.concatenate(each) for each in zip(*seen, strict=True))
+    unlikely = np.zeros((len(seen), len(CHANGES)))
+    for i, (expected, sampled, values, noise) in enumerate(seen):
+        for j, change in enumerate(CHANGES):
+            variance = sampled + noise + (change * expected) ** 2
+            unlikely[i, j] = ((values - expected) ** 2 / variance + np.log(variance)).sum()
+    mean = unlikely.mean(axis=0)
+    each = CHANGES[np.argmin(unlikely + mean, axis=1)]
+    return float(CHANGES[np.argmin(mean)]), each.tolist()
 
-    def unlikely(change: float) -> float:
-        variance = sampled + noise + (change * expected) ** 2
-        return float(((values - expected) ** 2 / variance + np.log(variance)).sum())
 
-    return float(min(CHANGES.tolist(), key=unlikely))
+def _said(clique: Clique, seen: Seen, change: float) -> Measurement:
+    """Return what public rows say of cells as a measurement, each with its variance.
 
-
-def _said(clique: Clique, values: Floats, variance: Floats) -> Measurement:
-    """Return a measurement of cells, each with its variance."""
+    A cell that noise and a change like that of others do not explain has changed by itself.
+    """
+    expected, sampled, values, noise = seen
+    variance = sampled + (change * expected) ** 2
+    away = (values - expected) ** 2
+    variance = np.where(away > UNLIKELY**2 * (variance + noise), away, variance)
     weights = 1 / np.sqrt(variance)
     each = np.arange(len(values))
     return Measurement(
         clique=clique,
-        values=values * weights,
+        values=expected * weights,
         scale=1.0,
         rows=Rows(np.append(each, len(each)), each),
         weights=weights,
