@@ -1,9 +1,10 @@
 """Auto: a mechanism and its settings, chosen by what there is; and why, in words.
 
-Public people stand in themselves where noise would cost more than what has changed since, as a look
-at the private table tells.  Elsewhere `Lives` draws people where the schema says what is a person's
-own or what orders their rows, and `Pairs` draws rows where it does not.  Either measures as much as
-the number of people allows, and begins from public rows where there are some (`docs/auto.md`).
+Public people stand in themselves where noise is large and would cost more than what has changed
+since, as a look at the private table tells.  Elsewhere `Lives` draws people where the schema says
+what is a person's own or what orders their rows, and `Pairs` draws rows where it does not.  Either
+measures as much as the number of people allows, and begins from public rows where there are some
+(`docs/auto.md`).
 
 Privacy: the choice follows from the schema, the unit and the public table, and perhaps from noisy
 histograms of people, which the door charges.  Then the run is that of the mechanism that was

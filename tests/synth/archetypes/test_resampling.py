@@ -189,6 +189,18 @@ def test_everyone_chosen_has_their_rows_as_often_as_these_weigh(seed: int) -> No
     assert not got
 
 
+def test_where_nobody_chosen_has_a_row_weights_stay_finite() -> None:
+    """As of last year's people, none of whom has a row of this year."""
+    public = random_crowd(rng(3), SIZES, 50)
+    assert public.people is not None
+    times = (np.bincount(public.people, public.codes["a"] == 0) == 0)[public.people] * 1.0
+    wanted = np.zeros(SIZES["a"])
+    wanted[0] = 500.0
+    each = weights(public, times, [measured(wanted, 1e-3, "a")] * 3, 500.0)
+    assert np.isfinite(each).all()
+    assert (each >= 0).all()
+
+
 def test_rows_of_weight_one_are_there_once_and_fractions_by_chance() -> None:
     public = random_crowd(rng(1), SIZES, 30)
     assert public.people is not None

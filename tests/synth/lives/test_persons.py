@@ -13,7 +13,10 @@ from tests.audit.effort import effort, few, one_in
 from tests.synth.lives.test_mechanism import CLINIC, NARROW, NOISES, VAST, clinic, mended_briefly
 from understudy.audit import replay
 from understudy.audit.neighbours import Pair
+from understudy.door import View, viewed_schema
 from understudy.schema import Schema
+from understudy.synth.lives.persons import FIRST, LAST, ROWS, Persons, public_people
+from understudy.synth.pairs import looks
 
 __all__ = ["mended_briefly"]
 
@@ -125,3 +128,47 @@ def test_given_the_same_answers_the_same_is_asked_without_a_person(
     found = replay(us.Lives(), pair)
     assert found.questions >= 6
     assert found.reach == pytest.approx(1)
+
+
+def flat(people: int, seed: int) -> dict[str, Any]:
+    """The clinic's rows; in some, a patient's sex and year of birth are written down wrongly."""
+    found, rng = clinic(people, seed), np.random.default_rng(seed)
+    for name in ("sex", "born"):
+        wrong = rng.random(len(found["who"])) < 0.1
+        found[name] = np.where(wrong, rng.permutation(found[name]), found[name])
+    return found
+
+
+def test_public_people_have_one_row_each_with_what_they_mostly_have() -> None:
+    public = us.PublicTable.read(flat(50, 1), schema=CLINIC, unit=us.Unit("who"))
+    derived = Persons.derived(CLINIC, distinct=False, everyone=False)
+    found = public_people(public, viewed_schema(CLINIC, View(derived=derived, people=True)))
+    assert public.people is not None
+    assert len(found) == 50
+    starts = np.array(derived[0].starts)
+    for person in range(50):
+        rows = public.people == person
+        own = {name: np.bincount(public.codes[name][rows]) for name in ("sex", "born")}
+        assert all(each[found.codes[name][person]] == each.max() for name, each in own.items())
+        assert found.codes[ROWS][person] == np.searchsorted(starts, rows.sum(), side="right") - 1
+        assert found.codes[FIRST][person] == public.codes["year"][rows].min()
+        assert found.codes[LAST][person] == public.codes["year"][rows].max()
+
+
+def test_what_is_their_own_is_begun_from_public_people(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where no pair is measured, ties are those of public people."""
+
+    def tied(seed: int) -> dict[str, Any]:
+        found = clinic(SOME, seed)
+        return found | {"sex": np.where(found["born"] < 5, "F", "M")}
+
+    monkeypatch.setattr(looks, "DROWNED", -1.0)
+    found = []
+    for name, public in (("alone", None), ("helped", tied(2))):
+        (tmp_path / name).mkdir()
+        people = run(tmp_path / name, private=tied(1), public=public).people
+        found.append(float(((people["born"] < 5) == (people["sex"] == "F")).mean()))
+    assert found[0] < 0.7
+    assert found[1] > 0.95

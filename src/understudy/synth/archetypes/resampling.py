@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 TINY = 1e-3
 """The count, in people, of a pair that no public person has."""
+SOME = 1e-9
+"""Fewer rows than this are none."""
 SWEEPS = 20
 MOST_WEIGHT = 8.0
 """The maximum weight of a public row."""
@@ -157,7 +159,8 @@ def weights(
     for _ in range(SWEEPS if found else 0):
         for cells, told in found:
             now = np.bincount(cells, times * each, minlength=len(told))
-            each *= (told / np.maximum(now, 1e-12))[cells]
+            # Where nobody who was chosen has a row, no weight helps.
+            each *= np.divide(told, now, out=np.ones_like(told), where=now > SOME)[cells]
     return np.asarray(np.minimum(each, MOST_WEIGHT))
 
 

@@ -137,7 +137,7 @@ class Lives(Pairs):
         progress("measuring habits", 0)
         habits = Habits.ask(door, price=prices["habits"])
         persons = Persons.ask(
-            door, rows, distinct=habits.distinct, price=prices["persons"], progress=progress
+            door, rows, public, distinct=habits.distinct, price=prices["persons"], progress=progress
         )
         transitions, kept = None, 0
         if door.schema.ordering:

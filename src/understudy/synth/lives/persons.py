@@ -10,6 +10,7 @@ import numpy as np
 
 from understudy.budget import price_grains
 from understudy.door import Derived, View, ViewDoor
+from understudy.public import PublicTable
 from understudy.synth.measure.likeliest import Noisy
 from understudy.synth.measure.size_borders import LARGEST, RATIO, class_starts
 
@@ -76,15 +77,28 @@ class Persons:
 
     @classmethod
     def ask(
-        cls, door: Door, rows: Pairs, *, distinct: bool, price: float, progress: Progress
+        cls,
+        door: Door,
+        rows: Pairs,
+        public: PublicTable | None,
+        *,
+        distinct: bool,
+        price: float,
+        progress: Progress,
     ) -> Persons:
-        """Measure a model of people at a price, as `Pairs` does of rows, each person once."""
+        """Measure a model of people at a price, as `Pairs` does of rows, each person once.
+
+        It begins from public people, unless there are people without rows: public ones all have.
+        """
         reserve = door.grains - price_grains(price, door.currency)
         everyone = door.two_tables
         derived = cls.derived(door.schema, distinct=distinct, everyone=everyone)
         view = View(derived=derived, people=True, everyone=everyone)
         pairs = replace(rows, ids_by=(), most_each=None, within="evenly")
-        looks = pairs.look(ViewDoor(door, view, reserve=reserve), None, progress)
+        viewed, known = ViewDoor(door, view, reserve=reserve), None
+        if public is not None and public.people is not None and not everyone:
+            known = public_people(public, viewed.schema)
+        looks = pairs.look(viewed, known, progress)
         return cls(looks, door.schema, everyone=everyone)
 
     @staticmethod
@@ -219,6 +233,28 @@ class Persons:
                     noisier = replace(m, scale=math.hypot(m.scale, bias), group=m.group or "rows")
                     found.append(supports[name].restated(noisier))
         return found
+
+
+def public_people(public: PublicTable, schema: Schema) -> PublicTable:
+    """Return the table of public people, one row each, in the schema of people that are asked."""
+    sizes, who = public.sizes(), public.known_people("what people have")
+    ends = np.cumsum(sizes)
+    found: dict[str, Any] = {
+        ROWS: np.searchsorted(_size_starts(everyone=False), sizes, "right") - 1
+    }
+    if public.schema.ordering:
+        times = public.codes[public.schema.ordering[0]]
+        found[FIRST] = np.minimum.reduceat(times, ends - sizes)
+        found[LAST] = np.maximum.reduceat(times, ends - sizes)
+    for name in (n for n in schema.domain if n not in found):
+        size = public.schema.domain[name]
+        pairs, counts = np.unique(who * size + public.codes[name], return_counts=True)
+        # Every person's most common code comes last.
+        order = np.lexsort((counts, pairs // size))
+        last = np.flatnonzero(np.diff(pairs[order] // size, append=-1))
+        found[name] = (pairs % size)[order][last]
+    codes = {name: found[name] for name in schema.domain}
+    return PublicTable(schema=schema, codes=codes, people=None, numbers={})
 
 
 def _size_starts(*, everyone: bool) -> tuple[int, ...]:
