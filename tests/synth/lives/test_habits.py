@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.audit.effort import tried
+from tests.synth.crowds import crowd
 from understudy.door.views import DIFFERENCES_OF
 from understudy.synth.lives.habits import (
     FEWER,
@@ -18,12 +19,15 @@ from understudy.synth.lives.habits import (
     SELDOM_SHARES,
     SHARES,
     Habit,
+    Habits,
     apart,
     differing,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
+
+    from understudy.public import PublicTable
 
 
 @given(st.lists(st.lists(st.integers(0, 5), min_size=1, max_size=7), min_size=1, max_size=6))
@@ -65,3 +69,42 @@ def test_merged_classes_say_about_how_often_rows_agree(people: list[int], seed: 
         assert Habit.of([counts]).differ == pytest.approx(1 - shares[several].mean(), abs=0.2)
     assert len(SHARES) == FEWER[-1]
     assert len(SELDOM_SHARES) == SELDOM[-1]
+
+
+@pytest.mark.parametrize(("noise", "alike"), [(1e-6, True), (0.3, True), (0.3, False)])
+def test_public_people_have_as_much_of_a_say_as_they_are_alike(
+    noise: float, *, alike: bool
+) -> None:
+    """Seven columns of codes that people have mostly; in another table, hardly ever."""
+    names = "abcdefg"
+
+    def people(seed: int, staying: float) -> tuple[PublicTable, Habits]:
+        draws = np.random.default_rng(seed)
+        who = np.repeat(np.arange(400), draws.integers(1, 9, 400))
+        codes, first, found = {}, np.diff(who, prepend=-1) != 0, {}
+        for name in names:
+            usual, other = draws.integers(0, 5, 400)[who], draws.integers(0, 5, len(who))
+            codes[name] = np.where(draws.random(len(who)) < staying, usual, other)
+            found[name] = Habit(differing(first, codes[name]), apart(first, codes[name]) / 4)
+        sizes = dict.fromkeys(names, 5)
+        return crowd(who, sizes, **codes), Habits(found, distinct=False)
+
+    public, _ = people(1, 0.8 if alike else 0.1)
+    _, true = people(2, 0.8)
+    draws = np.random.default_rng(3)
+    noisy = {
+        n: Habit(
+            h.differ + noise * draws.normal(), (h.apart or 0) + noise * draws.normal(), noise, noise
+        )
+        for n, h in true.columns.items()
+    }
+    found = Habits(noisy, distinct=False).beside(public, public.schema).columns
+
+    def off(habits: Mapping[str, Habit]) -> float:
+        return float(np.mean([abs(habits[n].differ - h.differ) for n, h in true.columns.items()]))
+
+    if noise < 0.1:
+        assert off(found) < 2 * noise
+    else:
+        assert off(found) < (0.3 if alike else 1.0) * off(noisy)
+    assert all(0 < found[n].noise <= noise for n in names)

@@ -7,7 +7,7 @@ hundred even where noise drowns rows.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from understudy.budget import Weights
 from understudy.door import Derived, Merge, MergedDoor, View, ViewDoor
 from understudy.door.views import DIFFERENCES_OF
 from understudy.synth.generate.rounding import rescaled
+from understudy.synth.measure.noise_levels import some_people
 from understudy.synth.measure.population import Crowd
 from understudy.synth.measure.weighted_round import WeightedMarginal, weighted_round
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from understudy.door import Door
     from understudy.door.views import OfPerson
+    from understudy.public import PublicTable
     from understudy.schema import Schema
 
     Floats = NDArray[np.float64]
@@ -38,6 +40,8 @@ SHARES = (0.0, 0.055, 0.145, 0.28, 0.51, 0.82, 1.0)
 """About how often rows agree in each.  Halves, thirds and quarters lie at the lower ends."""
 SELDOM, SELDOM_SHARES = np.array([0, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 3, 4]), (0.0, 0.15, 0.5, 1.0)
 """The same of agreement in time: whether times are distinct must be certain."""
+FAINT = 1e-8
+"""The least variance of what public people show."""
 NEVER, OFTEN, TIME_WEIGHT = 0.05, 0.6, 5.0
 """Rows that agree in time no more often than this are of distinct times, where more than often
 counts as often."""
@@ -143,9 +147,41 @@ class Habits:
         distinct = any(each @ often < NEVER * max(1.0, each.sum()) for each in agreed)
         return cls(found, distinct)
 
+    def beside(self, public: PublicTable | None, schema: Schema) -> Habits:
+        """Return the habits as public people have them too, as far as those are alike.
+
+        How far these are off beyond noise, in all columns together, is their standard error.
+        """
+        if public is None or public.people is None or not self.columns:
+            return self
+        some, found = some_people(public), dict(self.columns)
+        shown = {name: _shown(some, schema, name, habit) for name, habit in found.items()}
+        for told, error in (("differ", "noise"), ("apart", "apart_noise")):
+            names = [name for name, habit in found.items() if getattr(habit, told) is not None]
+            mine, theirs = (np.array([getattr(h[n], told) for n in names]) for h in (found, shown))
+            noise = np.array([getattr(found[n], error) for n in names]) ** 2
+            other = max(FAINT, float(np.mean((mine - theirs) ** 2 - noise)) if names else 0.0)
+            both = mine + (theirs - mine) * noise / (noise + other)
+            left = np.sqrt(noise * other / (noise + other))
+            for name, value, off in zip(names, both.tolist(), left.tolist(), strict=True):
+                found[name] = replace(found[name], **{told: value, error: off})
+        return replace(self, columns=found)
+
     def to_dict(self) -> dict[str, Any]:
         """Return them as plain data."""
         return {name: habit.to_dict() for name, habit in self.columns.items()}
+
+
+def _shown(public: PublicTable, schema: Schema, name: str, habit: Habit) -> Habit:
+    """Return the habit of public people."""
+    codes, people = public.codes[name], public.known_people("what habits people have")
+    found = Habit(differing(np.diff(people, prepend=-1) != 0, codes))
+    if habit.apart is None:
+        return found
+    count = schema[name].ordered_count
+    ordered = codes < count
+    first = np.diff(people[ordered], prepend=-1) != 0
+    return replace(found, apart=apart(first, codes[ordered]) / max(1, count - 1))
 
 
 def is_ordered(schema: Schema, name: str) -> bool:

@@ -135,7 +135,7 @@ class Lives(Pairs):
         """Ask for habits, people, rows and, where rows have an order, what follows what."""
         prices = self._prices_of_people(door)
         progress("measuring habits", 0)
-        habits = Habits.ask(door, price=prices["habits"])
+        habits = Habits.ask(door, price=prices["habits"]).beside(public, door.schema)
         persons = Persons.ask(
             door, rows, public, distinct=habits.distinct, price=prices["persons"], progress=progress
         )
