@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from _figures import FIGURES, apart, figure, show
 from _panels import PANELS, Panel
+from _people import chicago, planes
 from lives import panel
 
 import understudy as us
 from understudy.evaluate import read_private
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
@@ -34,7 +35,11 @@ REGRESSIONS = int(os.environ.get("UNDERSTUDY_BENCH_REGRESSIONS", "10"))
 REPLICATES = 50
 PANELS_REPLICATED, FEWEST = int(os.environ.get("UNDERSTUDY_BENCH_REPLICATED", "3")), 20
 EPSILONS = (1.0, 10.0)
-TABLES = ("planes", "chicago", "adult", "clinic")
+PUBLIC: dict[str, Callable[[], Any]] = {
+    "planes with public": lambda: planes(weeks=False).public,
+    "chicago with public": lambda: chicago().public,
+}
+TABLES = ("planes", "chicago", "adult", "clinic", *PUBLIC)
 LEAST, MOST = 0.93, 0.98
 LONGEST = 1.5
 REGRESSED = 0.9
@@ -45,12 +50,13 @@ NAMED = us.AIM(workload=tuple((p, 1.0) for p in itertools.combinations((*FEATURE
 
 
 def released(
-    panel: Panel, epsilon: float, mechanism: Mechanism | None = None
+    panel: Panel, epsilon: float, mechanism: Mechanism | None = None, public: Any = None
 ) -> tuple[us.Release, Coded]:
-    """Make a release of a table without a public one, and give the real table too."""
+    """Make a release of a table, without a public one or with it, and give the real table too."""
     with tempfile.TemporaryDirectory() as folder:
         release = us.open(
             private=panel.data,
+            public=public,
             schema=panel.schema,
             unit=panel.unit,
             bounding=us.Weights(1) if panel.unit.is_row else us.Norm(),
@@ -83,9 +89,12 @@ def covered(name: str, epsilon: float) -> list[dict[str, Any]]:
     """Give how many intervals of one-way and two-way counts hold, over all runs."""
     hits: dict[int, list[bool]] = {1: [], 2: []}
     lengths: list[float] = []
-    table = PANELS[name]()
+    table = PANELS[name.split(maxsplit=1)[0]]()
+    public = PUBLIC[name]() if name in PUBLIC else None
     for _ in range(REPEATS):
-        release, real = released(table, epsilon)
+        # `Auto` may have public people stand in, of whom nothing else is measured.
+        mechanism = us.Auto() if public is None else us.Pairs()
+        release, real = released(table, epsilon, mechanism, public)
         for clique in {m.clique for m in release.measurements}:
             found = release.estimate(*clique)
             true = truth(found, real, table.schema)

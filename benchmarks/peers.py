@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import tempfile
 from multiprocessing import TimeoutError as Late
@@ -106,17 +107,17 @@ def _by_rows(folder: Path, table: str, mechanism: str, maker: str) -> Cell:
 
 def person_level() -> Iterator[Cell]:
     """Run ours on people with many rows: no peer holds a person to a bound."""
-    for name in ours.PEOPLE:
+    for mechanism, name in itertools.product(("AdaGrid", "Auto"), ours.PEOPLE):
         for epsilon in (1.0, 10.0):
-            yield _by_people(name, epsilon)
+            yield _by_people(mechanism, name, epsilon)
 
 
-def _by_people(name: str, epsilon: float) -> Cell:
+def _by_people(mechanism: str, name: str, epsilon: float) -> Cell:
     def once(seed: int) -> tuple[Took, Errors]:
         del seed
-        return limited(ours.people, name, epsilon)
+        return limited(ours.people, mechanism, name, epsilon)
 
-    return _measured(name, f"AdaGrid, ε = {epsilon:g}", OURS, once)
+    return _measured(name, f"{mechanism}, ε = {epsilon:g}", OURS, once)
 
 
 def _measured(

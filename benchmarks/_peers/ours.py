@@ -19,6 +19,7 @@ from understudy.schema import Categorical, Integer, Schema
 from understudy.session import open_session
 from understudy.synth import MECHANISMS
 from understudy.synth.adagrid import AdaGrid
+from understudy.synth.auto import Auto
 
 if TYPE_CHECKING:
     from understudy.release import Release
@@ -55,11 +56,11 @@ def declared(name: str, size: int) -> Integer | Categorical:
     return Categorical(name=name, values=tuple(range(size)), outside="drop", missing=False)
 
 
-def people(name: str, epsilon: float) -> tuple[Took, Errors]:
+def people(mechanism: str, name: str, epsilon: float) -> tuple[Took, Errors]:
     """Make a release of people with many rows; hold it against all rows of the private half."""
     case = planes(weeks=PEOPLE[name])
     release, took = released(
-        AdaGrid(**case.settings),
+        AdaGrid(**case.settings) if mechanism == "AdaGrid" else Auto(),
         private=case.private,
         public=case.public,
         schema=case.schema,

@@ -71,40 +71,72 @@ def test_merged_classes_say_about_how_often_rows_agree(people: list[int], seed: 
     assert len(SELDOM_SHARES) == SELDOM[-1]
 
 
-@pytest.mark.parametrize(("noise", "alike"), [(1e-6, True), (0.3, True), (0.3, False)])
+NAMES = "abcdefg"
+
+
+def people(seed: int, staying: float, *, rows: int = 9) -> tuple[PublicTable, dict[str, Habit]]:
+    """Rows of 400 people, some of whom stay with their usual code; and their habits."""
+    draws = np.random.default_rng(seed)
+    who = np.repeat(np.arange(400), draws.integers(1, rows, 400))
+    codes, first, found = {}, np.diff(who, prepend=-1) != 0, {}
+    for name in NAMES:
+        usual, other = draws.integers(0, 5, 400)[who], draws.integers(0, 5, len(who))
+        codes[name] = np.where(draws.random(len(who)) < staying, usual, other)
+        found[name] = Habit(differing(first, codes[name]), apart(first, codes[name]) / 4)
+    return crowd(who, dict.fromkeys(NAMES, 5), **codes), found
+
+
+def noisy(true: Mapping[str, Habit], noise: Mapping[str, float], seed: int) -> Habits:
+    draws = np.random.default_rng(seed)
+    found = {}
+    for name, habit in true.items():
+        off, far = noise[name] * draws.normal(size=2)
+        found[name] = Habit(habit.differ + off, (habit.apart or 0) + far, noise[name], noise[name])
+    return Habits(found, distinct=False)
+
+
+def off(habits: Mapping[str, Habit], true: Mapping[str, Habit]) -> float:
+    return float(np.mean([abs(habits[n].differ - h.differ) for n, h in true.items()]))
+
+
+@pytest.mark.parametrize(("noise", "alike"), [(1e-4, False), (0.3, True), (0.3, False)])
 def test_public_people_have_as_much_of_a_say_as_they_are_alike(
     noise: float, *, alike: bool
 ) -> None:
     """Seven columns of codes that people have mostly; in another table, hardly ever."""
-    names = "abcdefg"
-
-    def people(seed: int, staying: float) -> tuple[PublicTable, Habits]:
-        draws = np.random.default_rng(seed)
-        who = np.repeat(np.arange(400), draws.integers(1, 9, 400))
-        codes, first, found = {}, np.diff(who, prepend=-1) != 0, {}
-        for name in names:
-            usual, other = draws.integers(0, 5, 400)[who], draws.integers(0, 5, len(who))
-            codes[name] = np.where(draws.random(len(who)) < staying, usual, other)
-            found[name] = Habit(differing(first, codes[name]), apart(first, codes[name]) / 4)
-        sizes = dict.fromkeys(names, 5)
-        return crowd(who, sizes, **codes), Habits(found, distinct=False)
-
     public, _ = people(1, 0.8 if alike else 0.1)
     _, true = people(2, 0.8)
-    draws = np.random.default_rng(3)
-    noisy = {
-        n: Habit(
-            h.differ + noise * draws.normal(), (h.apart or 0) + noise * draws.normal(), noise, noise
-        )
-        for n, h in true.columns.items()
-    }
-    found = Habits(noisy, distinct=False).beside(public, public.schema).columns
-
-    def off(habits: Mapping[str, Habit]) -> float:
-        return float(np.mean([abs(habits[n].differ - h.differ) for n, h in true.columns.items()]))
-
+    told = noisy(true, dict.fromkeys(NAMES, noise), 3)
+    found = told.beside(public, public.schema).columns
     if noise < 0.1:
-        assert off(found) < 2 * noise
+        assert off(found, true) < 2 * noise
     else:
-        assert off(found) < (0.3 if alike else 1.0) * off(noisy)
-    assert all(0 < found[n].noise <= noise for n in names)
+        assert off(found, true) < (0.3 if alike else 1.0) * off(told.columns, true)
+    assert all(0 < found[n].noise <= noise for n in NAMES)
+
+
+def test_a_column_that_noise_drowns_hides_no_change_of_others() -> None:
+    public, _ = people(1, 0.1)
+    _, true = people(2, 0.8)
+    told = noisy(true, dict.fromkeys(NAMES, 0.02) | {"c": 3.0}, 3)
+    found = told.beside(public, public.schema).columns
+    for name in set(NAMES) - {"c"}:
+        assert found[name].differ == pytest.approx(told.columns[name].differ, abs=0.02)
+    assert 0 < found["c"].differ < 1.5
+
+
+def test_public_people_of_one_row_each_say_nothing_of_habits() -> None:
+    public, _ = people(1, 0.8, rows=2)
+    _, true = people(2, 0.8)
+    told = noisy(true, dict.fromkeys(NAMES, 0.3), 3)
+    assert told.beside(public, public.schema).columns == told.columns
+
+
+def test_a_single_public_person_says_little() -> None:
+    public, _ = people(1, 1.0)
+    one = public.take(np.flatnonzero(public.people == 0))
+    _, true = people(2, 0.1)
+    told = noisy(true, dict.fromkeys(NAMES, 0.02), 3)
+    found = told.beside(one, public.schema).columns
+    assert off(found, told.columns) < 0.02
+    assert all(h.noise > 0.01 for h in found.values())

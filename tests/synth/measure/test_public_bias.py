@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +14,16 @@ from hypothesis import strategies as st
 
 import understudy as us
 from tests.synth.crowds import crowd, random_crowd
+from tests.synth.planted import listening, silent
+from understudy.budget import Weights
 from understudy.door import Measurement
 from understudy.schema import Categorical, Id, Integer, Schema
 from understudy.synth.measure import public_bias
+from understudy.synth.measure.compression import Compressed
+from understudy.synth.measure.population import Crowd
 from understudy.synth.measure.public_bias import PublicBias
+from understudy.synth.measure.support import Rule
+from understudy.synth.measure.weighted_round import WeightedMarginal
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,18 +44,24 @@ def off(found: NDArray[Any], true: NDArray[Any]) -> float:
     return 0.5 * float(np.abs(found / found.sum() - true / true.sum()).sum())
 
 
+NOBODY = Crowd(rows=None, sizes=None, typical=1, bounding=Weights(1))
+
+
+def alike(public: PublicTable, factor: float = 1.0) -> PublicBias:
+    return PublicBias(public=public, merged=public, factor=factor, crowd=NOBODY)
+
+
 @given(st.integers(0, 999), st.floats(0.01, 30), st.floats(0.3, 3))
 def test_people_are_clipped_by_the_norm_of_all_their_answers(
     seed: int, price: float, factor: float
 ) -> None:
     public = random_crowd(np.random.default_rng(seed), SIZES, 8)
-    bias = PublicBias(public=public, factor=factor)
     scales = dict(zip(CLIQUES, (1.0, 2.0, 5.0), strict=True))
     asked = [
         Measurement(clique=c, values=np.zeros(public.schema.domain.cells(c)), scale=s)
         for c, s in scales.items()
     ]
-    found = bias.clipped(asked, price=price, repeats=0.5)
+    found = alike(public, factor).clipped(asked, price=price, repeats=0.5)
     for person in range(8):
         alone = np.arange(8) == person
         answers = [counted(public, c, alone.astype(float)) / s for c, s in scales.items()]
@@ -62,7 +75,7 @@ def test_what_a_cap_leaves_of_public_people_themselves_is_corrected_exactly(
 ) -> None:
     """It is where no cell is taken for one of few people."""
     public = random_crowd(np.random.default_rng(seed), SIZES, 30)
-    bias = PublicBias(public=public, factor=1.0)
+    bias = alike(public)
     left = bias.capped(cap)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(public_bias, "FEW", 1e-9)
@@ -82,10 +95,53 @@ def test_a_cell_of_few_people_is_taken_to_be_more_like_all() -> None:
     people = np.concatenate([np.repeat(np.arange(20), 40), np.arange(20, 60)])
     a = np.concatenate([np.zeros(800, int), np.ones(39, int), [2]])
     public = crowd(people, SIZES, a=a.tolist(), b=(a % 2).tolist())
-    bias = PublicBias(public=public, factor=1.0)
+    bias = alike(public)
     over = bias.over(("a",), bias.capped(4), public.marginal(("a",)).astype(float))
     assert over[0] < over[2] < over[1]
     assert over[2] / over[0] < 0.5 * over[1] / over[0]
+
+
+def test_of_people_like_public_ones_the_vault_counts_what_these_let_expect() -> None:
+    """Codes are merged after the first round, which clips by all of them."""
+    draws = np.random.default_rng(1)
+    sizes = np.minimum(1 + draws.pareto(1.0, 2000).astype(np.int64), 60)
+    who = np.repeat(np.arange(2000), sizes)
+    codes = {"day": draws.integers(0, 400, len(who)), "kind": draws.integers(0, 3, len(who))}
+    budget = us.Budget(epsilon=4, delta=1e-6)
+    with listening(codes, people=who, bounding=us.Norm(), budget=budget) as door:
+        sizes_of = {name: door.schema.domain[name] for name in codes}
+        public = replace(crowd(who, sizes_of, **codes), schema=door.schema)
+        columns = Compressed.ask(
+            door,
+            public,
+            [WeightedMarginal(clique=(name,)) for name in codes],
+            prices=dict.fromkeys(("rows", "people", "first"), budget.price / 2),
+            rule=lambda _: Rule(threshold=3.0, rare="neighbours", most=250, bins=32),
+            progress=silent,
+            unbiased=True,
+        )
+    assert isinstance(columns.bias, PublicBias)
+    assert columns.domain["day"] < 100
+    expected = float(columns.left[0] @ sizes)
+    assert expected < 0.8 * len(who)
+    kind = next(m for m in columns.measured if m.clique == ("kind",))
+    assert kind.values.sum() == pytest.approx(expected, rel=0.05)
+
+
+@pytest.mark.parametrize("kept", ["first rows", "thirty", "short"])
+def test_public_people_who_are_few_or_unlike_show_nothing(kept: str) -> None:
+    """Where they have one row each, nobody of them is clipped, but private people are."""
+    public, private = people(2), people(1)
+    _, first = np.unique(public["who"], return_index=True)
+    nth = np.arange(len(public["who"])) - first[public["who"]]
+    some = {"first rows": nth == 0, "thirty": public["who"] < 30, "short": nth < 2}[kept]
+    found = release({name: column[some] for name, column in public.items()}, private)
+    told = found.estimate("a")
+    true = cells(private, "a")[:4]
+    assert (np.abs(told.estimate[:4] - true) < 5 * told.standard_error[:4]).all()
+    stated = [m.bias for m in found.measurements if m.clique == ("a",)]
+    assert stated
+    assert min(stated) > 0.01
 
 
 def people(seed: int, count: int = 3000) -> dict[str, NDArray[Any]]:
@@ -141,4 +197,6 @@ def test_a_release_has_rows_of_people_who_have_many_and_keeps_what_is_their_own(
     assert off(cells(made, "kind", "b"), cells(private, "kind", "b")) < 0.06
     _, first = np.unique(made["who"], return_index=True)
     assert (np.asarray(made["kind"])[first][np.asarray(made["who"]) - 1] == made["kind"]).all()
-    assert all(m.bias > 0 for m in found.measurements if m.counted == "rows" and m.rows is None)
+    stated = [m.bias for m in found.measurements if m.clique == ("a",)]
+    assert stated
+    assert min(stated) > 0.01

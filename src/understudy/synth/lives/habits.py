@@ -40,8 +40,10 @@ SHARES = (0.0, 0.055, 0.145, 0.28, 0.51, 0.82, 1.0)
 """About how often rows agree in each.  Halves, thirds and quarters lie at the lower ends."""
 SELDOM, SELDOM_SHARES = np.array([0, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 3, 4]), (0.0, 0.15, 0.5, 1.0)
 """The same of agreement in time: whether times are distinct must be certain."""
-FAINT = 1e-8
-"""The least variance of what public people show."""
+CHANGES = np.geomspace(1e-6, 1, 40)
+"""The variances of changes since the public table that are tried, each as likely beforehand."""
+ROUGH = 0.01
+"""What classes of habits are off by."""
 NEVER, OFTEN, TIME_WEIGHT = 0.05, 0.6, 5.0
 """Rows that agree in time no more often than this are of distinct times, where more than often
 counts as often."""
@@ -150,21 +152,27 @@ class Habits:
     def beside(self, public: PublicTable | None, schema: Schema) -> Habits:
         """Return the habits as public people have them too, as far as those are alike.
 
-        How far these are off beyond noise, in all columns together, is their standard error.
+        How far these are off beyond noise and sampling is as likely as noisy habits make it, of all
+        columns together.
         """
-        if public is None or public.people is None or not self.columns:
+        if public is None or public.people is None:
             return self
         some, found = some_people(public), dict(self.columns)
         shown = {name: _shown(some, schema, name, habit) for name, habit in found.items()}
         for told, error in (("differ", "noise"), ("apart", "apart_noise")):
-            names = [name for name, habit in found.items() if getattr(habit, told) is not None]
+            names = [n for n, h in shown.items() if math.isfinite(getattr(h, error))]
+            names = [n for n in names if getattr(found[n], told) is not None]
+            if not names:
+                continue
             mine, theirs = (np.array([getattr(h[n], told) for n in names]) for h in (found, shown))
-            noise = np.array([getattr(found[n], error) for n in names]) ** 2
-            other = max(FAINT, float(np.mean((mine - theirs) ** 2 - noise)) if names else 0.0)
-            both = mine + (theirs - mine) * noise / (noise + other)
-            left = np.sqrt(noise * other / (noise + other))
-            for name, value, off in zip(names, both.tolist(), left.tolist(), strict=True):
-                found[name] = replace(found[name], **{told: value, error: off})
+            noise, sampled = (
+                np.array([getattr(h[n], error) for n in names]) ** 2 for h in (found, shown)
+            )
+            off = sampled + _changed(mine - theirs, noise + sampled)
+            both = mine + (theirs - mine) * noise / (noise + off)
+            left = np.sqrt(noise * off / (noise + off))
+            for name, value, still in zip(names, both.tolist(), left.tolist(), strict=True):
+                found[name] = replace(found[name], **{told: value, error: still})
         return replace(self, columns=found)
 
     def to_dict(self) -> dict[str, Any]:
@@ -173,15 +181,38 @@ class Habits:
 
 
 def _shown(public: PublicTable, schema: Schema, name: str, habit: Habit) -> Habit:
-    """Return the habit of public people."""
+    """Return the habit of public people, with a sample's error: infinite where none show it."""
     codes, people = public.codes[name], public.known_people("what habits people have")
-    found = Habit(differing(np.diff(people, prepend=-1) != 0, codes))
+    found = Habit(differing(_begins(people), codes), noise=math.inf, apart_noise=math.inf)
+    found = replace(found, noise=_sampling(found.differ, people))
     if habit.apart is None:
         return found
     count = schema[name].ordered_count
-    ordered = codes < count
-    first = np.diff(people[ordered], prepend=-1) != 0
-    return replace(found, apart=apart(first, codes[ordered]) / max(1, count - 1))
+    people, codes = people[codes < count], codes[codes < count]
+    far = apart(_begins(people), codes) / max(1, count - 1)
+    return replace(found, apart=far, apart_noise=_sampling(far, people))
+
+
+def _begins(people: NDArray[np.int64]) -> Bools:
+    found: Bools = np.diff(people, prepend=-1) != 0
+    return found
+
+
+def _sampling(share: float, people: NDArray[np.int64]) -> float:
+    """Return about the most that a mean share of people with several rows is off."""
+    several = int((np.unique(people, return_counts=True)[1] > 1).sum())
+    if not several:
+        return math.inf
+    share = (share * several + 1) / (several + 2)
+    return math.hypot(ROUGH, math.sqrt(share * (1 - share) / several))
+
+
+def _changed(away: Floats, variance: Floats) -> float:
+    """Return the expected variance of changes, given noisy differences and their variances."""
+    whole = variance + CHANGES[:, None]
+    likely = -0.5 * (away**2 / whole + np.log(whole)).sum(axis=1)
+    weights = np.exp(likely - likely.max())
+    return float(weights @ CHANGES / weights.sum())
 
 
 def is_ordered(schema: Schema, name: str) -> bool:

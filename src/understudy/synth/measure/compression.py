@@ -112,18 +112,17 @@ class Compressed:
         """Measure people and columns, at the prices of ``rows``, ``people`` and ``first``.
 
         With ``unbiased`` the bias of contribution bounding is corrected, as public people show it;
-        or, where there are none, columns measured by people's size class.
+        or, where these are too few or unlike, columns measured by people's size class.
         """
         progress("counting rows", 0)
         crowd = meet(door, public, rows_price=prices.get("rows"), people_price=prices.get("people"))
-        size, like = None, public if public is not None and public.people is not None else None
+        size, shown = None, False
         if unbiased and crowd.rows is not None and crowd.sizes is not None:
-            size = size_classes(crowd.sizes) if like is None else None
-        else:
-            like = None
+            shown = PublicBias.shown(public, crowd)
+            size = None if shown else size_classes(crowd.sizes)
         progress("round 1, columns", 0)
         behind: Door = door
-        if like is not None:
+        if shown:
             crowd = replace(crowd, unlike=UNLIKE_CORRECTED[0], biased=BIASED)
         if size is not None:
             crowd = replace(crowd, unlike=UNLIKE_CORRECTED[0])
@@ -131,7 +130,12 @@ class Compressed:
             asked = [*asked, *by_size_class(asked, size)]
         price = prices["first"]
         answers = weighted_round(
-            behind, asked, price=price, crowd=crowd, public=public, sigma=sigma
+            behind,
+            asked,
+            price=price,
+            crowd=crowd,
+            public=public if size is None else None,
+            sigma=sigma,
         )
         measured = answers[: len(door.schema.modelled)]
         supports = tuple(
@@ -145,16 +149,13 @@ class Compressed:
             measured=tuple(measured),
             supports=supports,
         )
-        if like is not None:
-            return found._shown_by(like, price=price)
+        if shown and public is not None:
+            return found._shown_by(public, price=price)
         return found if size is None else found._told_by(size.starts, answers, price=price)
 
     def _shown_by(self, public: PublicTable, *, price: float) -> Compressed:
         """Take public people to show what bounding leaves of private ones."""
-        assert self.crowd.sizes is not None  # noqa: S101  the caller has looked
-        sizes = self.crowd.sizes
-        mean = sizes.rows / max(1.0, float(sizes.people.sum()))
-        bias = PublicBias.of(merged_public(public, self.supports), mean=mean)
+        bias = PublicBias.of(public, merged_public(public, self.supports), self.crowd)
         left = bias.clipped(self.measured, price=price, repeats=self.crowd.repeats)
         return replace(
             self,

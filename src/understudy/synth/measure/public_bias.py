@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from understudy.synth.measure.noise_levels import some_people
+from understudy.synth.measure.size_bias import spread, spread_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     from understudy.door import Clique, Measurement
     from understudy.public import PublicTable
+    from understudy.synth.measure.population import Crowd
 
     Floats = NDArray[np.float64]
 
@@ -40,6 +42,8 @@ REMAINS = (0.1, 0.2)
 """The bias that remains of a column's cell and of a pair's: a relative standard deviation, over how
 much what is left of people varies.  Of planes, taxis, customers and women, half of each public,
 clipped at four levels each, they are 0.03 to 0.24, 0.09 to 0.33."""
+ENOUGH = 100
+"""Fewer public people show little."""
 FEW = 4.0
 """A cell of so many public people tells half of what is left of it."""
 SAMPLED = 20_000
@@ -50,18 +54,32 @@ LEAST = 1e-3
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PublicBias:
-    """Public people over merged codes, and what is left of each of them."""
+    """Public people, and what is left of each of them."""
 
     public: PublicTable
     """Some of the people, with all of their rows."""
+    merged: PublicTable
+    """The same rows over merged codes."""
     factor: float
     """How many times as many rows as public people private ones have, on average."""
+    crowd: Crowd
+    """The private people."""
 
     @classmethod
-    def of(cls, public: PublicTable, *, mean: float) -> PublicBias:
-        """Take public people to be like private ones, who have so many rows each on average."""
-        some = some_people(public)
-        return cls(public=some, factor=mean * len(some.sizes()) / len(some))
+    def of(cls, public: PublicTable, merged: PublicTable, crowd: Crowd) -> PublicBias:
+        """Take public people to be like private ones, but for how many rows these have."""
+        some, sizes, factor = some_people(public), crowd.sizes, 1.0
+        if sizes is not None:
+            mean = sizes.rows / max(1.0, float(sizes.people.sum()))
+            factor = mean * len(some.sizes()) / len(some)
+        return cls(public=some, merged=some_people(merged), factor=factor, crowd=crowd)
+
+    @staticmethod
+    def shown(public: PublicTable | None, crowd: Crowd) -> bool:
+        """Whether public people show how private ones are clipped: they are enough, and alike."""
+        if public is None or public.people is None:
+            return False
+        return len(public.sizes()) >= ENOUGH and crowd.resembles(public)
 
     @cached_property
     def rows(self) -> Floats:
@@ -70,18 +88,19 @@ class PublicBias:
 
     @cached_property
     def _sample(self) -> PublicTable:
-        return every(self.public, len(self.public) // SAMPLED)
+        return every(self.merged, len(self.merged) // SAMPLED)
 
     def clipped(self, measured: Sequence[Measurement], *, price: float, repeats: float) -> Floats:
         """Return the share of each person's rows that a round under `Norm` counts."""
         del repeats  # People show how often their rows agree.
         squares = np.zeros(len(self.rows))
-        people, domain = self.public.known_people("how they are clipped"), self.public.schema.domain
+        people = self.public.known_people("how they are clipped")
         for m in measured:
-            size = domain.cells(m.clique)
-            held, counts = np.unique(
-                people * size + self.public.cells(m.clique), return_counts=True
-            )
+            # A first round is over codes that are not merged yet.
+            asked = self.public, self.merged
+            table = next(t for t in asked if t.schema.domain.cells(m.clique) == len(m.values))
+            size = len(m.values)
+            held, counts = np.unique(people * size + table.cells(m.clique), return_counts=True)
             squares += np.bincount(held // size, weights=(counts / m.scale) ** 2)
         return np.minimum(1.0, price / (self.factor * np.sqrt(squares)))
 
@@ -92,7 +111,7 @@ class PublicBias:
     def over(self, clique: Clique, left: Floats, expected: Floats) -> Floats:
         """Return what is left of each cell over what is left of all, for a table as expected."""
         people = self.public.known_people("how they are clipped")
-        cells, size = self.public.cells(clique), self.public.schema.domain.cells(clique)
+        cells, size = self.merged.cells(clique), self.merged.schema.domain.cells(clique)
         rows = np.bincount(cells, minlength=size)
         kept = np.bincount(cells, weights=left[people], minlength=size)
         few = FEW * together(self._sample, clique)
@@ -100,9 +119,14 @@ class PublicBias:
         mean = float(found @ expected) / max(float(expected.sum()), 1e-9)
         return np.maximum(found / mean, LEAST) if mean > 0 else np.ones_like(found)
 
-    def remains(self, clique: Clique) -> float:
-        """Return how biased a corrected cell may be, over how much what is left varies."""
-        return REMAINS[len(clique) - 1]
+    def remains(self, clique: Clique, left: Floats) -> float:
+        """Return how biased a corrected cell may be.
+
+        What is left of private people may vary more than what is left of public ones.
+        """
+        counted = float(left @ self.rows) / float(self.rows.sum())
+        private = 0.0 if self.crowd.sizes is None else spread_of(counted, self.crowd)
+        return REMAINS[len(clique) - 1] * max(spread(left, self.rows), private)
 
 
 def every(public: PublicTable, step: int) -> PublicTable:

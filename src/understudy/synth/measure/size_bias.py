@@ -10,8 +10,8 @@ is left, the rows being those of the noisy distribution of sizes (`measure.sizes
 is the mean of w_S over its rows: ρ_a = Σ_S P(S|a)·w_S for a column's code a, and for a pair, where
 only columns were measured with S, that of P(S|a,b) ∝ P(S|a)·P(S|b)/P(S), as if a and b depended on
 each other through S alone.  A later round, measured without S, has weights of its own: by the
-clipping norm, the sizes, and how often rows of a person agree.  Dividing counts by ρ removes two
-thirds of the bias or more; what is left is due to people of one class who differ.
+clipping norm, the sizes, and how often rows of a person agree.  Dividing counts by ρ removes
+one half to four fifths of the bias; what is left is due to people of one class who differ.
 
 P(S|a) is shrunk towards P(S), as far as its noise asks (`_learned`).  Tied by
 ``tests/synth/measure/test_size_bias.py``.
@@ -198,15 +198,16 @@ class SizeBias:
         mean = float(found @ expected) / max(float(expected.sum()), 1e-9)
         return found / mean if mean > 0 else np.ones_like(found)
 
-    def remains(self, clique: Clique) -> float:
-        """Return how biased a corrected cell may be, over how much what is left varies."""
+    def remains(self, clique: Clique, left: Floats) -> float:
+        """Return how biased a corrected cell may be, by how much what is left of classes varies."""
         corrected, plain = REMAINS[len(clique) - 1], REMAINS[-1]
         unlike = math.hypot(*(self.unlike[name] for name in clique))
         if len(clique) == 1:
             # A pair may depend on sizes where no column of it does; a column is no more biased.
             corrected = min(corrected, unlike)
         plain = min(plain, max(corrected, unlike))
-        return self.certain * corrected + (1 - self.certain) * plain
+        remains = self.certain * corrected + (1 - self.certain) * plain
+        return remains * spread(left, self.rows)
 
     def _kept(self, by_size: Floats) -> Floats:
         """Return the share of each class's rows, from the rows that are kept of each size."""
@@ -270,8 +271,7 @@ def with_left(
     m: Measurement, left: Floats, classes: Floats, bias: SizeBias | PublicBias
 ) -> Measurement:
     """Return a measurement that says what bounding left of its cells, for a release."""
-    remains = bias.remains(m.clique) * spread(classes, bias.rows)
-    return replace(m, group=None, left=left, bias=remains)
+    return replace(m, group=None, left=left, bias=bias.remains(m.clique, classes))
 
 
 def with_unknown_bias(
@@ -284,16 +284,17 @@ def with_unknown_bias(
     if crowd.sizes is None or crowd.rows is None:
         return list(measured)
     read = totals(domain, [m for m in measured if m.group is not None and not m.bias])
-    remains = {group: REMAINS[-1] * _spread_of(counted, crowd) for group, counted in read.items()}
+    whole = max(1.0, crowd.rows)
+    remains = {group: REMAINS[-1] * spread_of(rows / whole, crowd) for group, rows in read.items()}
     return [replace(m, bias=m.bias or remains.get(m.group, 0.0)) for m in measured]
 
 
-def _spread_of(counted: float, crowd: Crowd) -> float:
-    """Return how much what is left of people varies, given how many rows are left."""
+def spread_of(share: float, crowd: Crowd) -> float:
+    """Return how much what is left of people varies, given the share of rows that is left."""
     assert crowd.sizes is not None  # noqa: S101  the caller has looked
     lengths = crowd.sizes.lengths(crowd.repeats)
     rows = crowd.sizes.people * np.arange(1, len(lengths) + 1)
-    share = min(1.0, max(LEAST, counted / max(1.0, crowd.rows or 1.0)))
+    share = min(1.0, max(LEAST, share))
     low, high = LEAST, float(lengths[-1])
     for _ in range(STEPS):
         middle = (low * high) ** 0.5
