@@ -138,7 +138,7 @@ def test_people_who_are_alike_are_known_to_be_and_others_are_not_taken_for_it() 
 def stated(bias: SizeBias, *names: str) -> float:
     """Return the bias that a release states of a marginal of columns, at a cap of 3."""
     m = Measurement(clique=names, values=np.ones(CODES ** len(names)), scale=1.0)
-    return with_left(m, np.ones(len(m.values)), bias.left(3.0, 1.0), bias).bias
+    return with_left(m, np.ones(len(m.values)), bias.remains(names, bias.left(3.0, 1.0))).bias
 
 
 def actual(bias: SizeBias, crowd: Crowd, *names: str) -> float:

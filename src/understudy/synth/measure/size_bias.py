@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from understudy.door import Clique, Measurement
     from understudy.graph import Domain
     from understudy.synth.measure.population import Crowd
-    from understudy.synth.measure.public_bias import PublicBias
     from understudy.synth.measure.sizes import Sizes
     from understudy.synth.measure.support import Support
     from understudy.synth.measure.weighted_round import WeightedMarginal
@@ -267,11 +266,9 @@ def _unlike(away: Floats, variance: Floats, whole: Floats, left: Floats, mix: Fl
     return math.sqrt(float(mix @ (spread + DOUBT * error)))
 
 
-def with_left(
-    m: Measurement, left: Floats, classes: Floats, bias: SizeBias | PublicBias
-) -> Measurement:
+def with_left(m: Measurement, left: Floats, remains: float) -> Measurement:
     """Return a measurement that says what bounding left of its cells, for a release."""
-    return replace(m, group=None, left=left, bias=bias.remains(m.clique, classes))
+    return replace(m, group=None, left=left, bias=remains)
 
 
 def with_unknown_bias(
