@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 import understudy as us
 from understudy.door import Measurement, Rows
-from understudy.graph import Domain
+from understudy.graph import Domain, estimate
 from understudy.schema import Id, Integer, Schema
 from understudy.synth.pairs import looks
-from understudy.synth.pairs.prior import AS_PUBLIC, Seen, _changes, adjusted, averaged
+from understudy.synth.pairs.prior import AS_PUBLIC, Prior, Seen, _changes, adjusted, averaged
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -172,3 +172,18 @@ def test_answers_are_averaged_by_precision() -> None:
     values, variance = averaged(Domain({"a": 2}), measured, 100.0)[("a",)]
     assert values == pytest.approx(cells)
     assert variance == pytest.approx([1 / (0.25 + 0.25), 1 / (0.25 + 0.0625)])
+
+
+@pytest.mark.parametrize("wrong", [1, 6])
+def test_one_pair_that_has_changed_throws_no_doubt_on_all_others(wrong: int) -> None:
+    """Pairs are measured where public rows are wrong: the others that they tell of are not."""
+    domain, pairs = Domain(dict.fromkeys(NAMES, 4)), [*combinations(NAMES, 2)]
+    tied = 1000 * np.eye(4).reshape(-1) + 10
+    prior = Prior(domain, int(tied.sum()))
+    prior.pairs, prior.doubted = [*pairs], False
+    prior._tables = dict.fromkeys(pairs, (tied, 1.0))
+    ones = [Measurement(clique=(n,), values=np.full(4, tied.sum() / 4), scale=1.0) for n in NAMES]
+    model = estimate(domain, ones).model
+    other = np.roll(tied.reshape(4, 4), 1, axis=1).reshape(-1)
+    answers: dict[Any, Any] = dict.fromkeys(pairs[:wrong], (other, np.ones(16)))
+    assert (prior._of_pairs(answers, model) is None) == (wrong == 6)

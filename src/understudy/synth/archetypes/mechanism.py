@@ -36,7 +36,6 @@ from understudy.synth.archetypes.resampling import (
     cast,
     consistent,
     drawn_by_kind,
-    most_common,
     raked,
     rows_of,
     weights,
@@ -175,7 +174,7 @@ class Archetypes:
         """Describe the archetypes, and the noisy counts of people beside the public ones."""
         own = None
         if self.attribute is not None:
-            values, size = most_common(public, self.attribute), door.schema.domain[self.attribute]
+            values, size = public.most_common(self.attribute), door.schema.domain[self.attribute]
             own = self.attribute, np.bincount(values, minlength=size).astype(np.int64)
         deviations = [door.currency.deviation(scale) for scale in asked.scales]
         return described(shapes, door.schema, asked, deviations=deviations, attribute=own)
@@ -319,7 +318,7 @@ class Archetypes:
             values, table = np.zeros(len(kinds), dtype=np.int64), wanted[:, None]
         else:
             down, across = consistent([asked.kinds, asked.values], asked.scales)
-            values = most_common(public, self.attribute)
+            values = public.most_common(self.attribute)
             table = np.zeros((len(down), len(across)))
             np.add.at(table, (kinds, values), 1.0)
             table = raked(table, down, across)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from understudy.door import Measurement, Rows
-from understudy.public.shapes import kinds
 from understudy.synth.generate.rounding import simplex
 
 if TYPE_CHECKING:
@@ -89,12 +88,6 @@ def raked(table: Floats, down: Floats, across: Floats) -> Floats:
         table = table * (down / np.maximum(table.sum(axis=1), 1e-300))[:, None]
         table = table * (across / np.maximum(table.sum(axis=0), 1e-300))
     return table
-
-
-def most_common(public: PublicTable, column: str) -> Ints:
-    """Return every public person's most common value of a column."""
-    size = public.schema.domain[column]
-    return kinds(public, (column,), np.arange(size), size)
 
 
 def cast(sorts: Ints, values: Ints, wanted: Floats, rng: np.random.Generator) -> tuple[Ints, Ints]:

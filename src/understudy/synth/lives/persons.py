@@ -237,7 +237,7 @@ class Persons:
 
 def public_people(public: PublicTable, schema: Schema) -> PublicTable:
     """Return the table of public people, one row each, in the schema of people that are asked."""
-    sizes, who = public.sizes(), public.known_people("what people have")
+    sizes = public.sizes()
     ends = np.cumsum(sizes)
     found: dict[str, Any] = {
         ROWS: np.searchsorted(_size_starts(everyone=False), sizes, "right") - 1
@@ -247,12 +247,7 @@ def public_people(public: PublicTable, schema: Schema) -> PublicTable:
         found[FIRST] = np.minimum.reduceat(times, ends - sizes)
         found[LAST] = np.maximum.reduceat(times, ends - sizes)
     for name in (n for n in schema.domain if n not in found):
-        size = public.schema.domain[name]
-        pairs, counts = np.unique(who * size + public.codes[name], return_counts=True)
-        # Every person's most common code comes last.
-        order = np.lexsort((counts, pairs // size))
-        last = np.flatnonzero(np.diff(pairs[order] // size, append=-1))
-        found[name] = (pairs % size)[order][last]
+        found[name] = public.most_common(name)
     codes = {name: found[name] for name in schema.domain}
     return PublicTable(schema=schema, codes=codes, people=None, numbers={})
 

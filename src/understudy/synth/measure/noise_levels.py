@@ -75,7 +75,7 @@ class Trial:
 
     def squares(self) -> Floats:
         """Return the squared L2 norm of every person on every grid, for noise of scale 1."""
-        return np.stack([_squares(self.public, self.people, grid) for grid in self.grids])
+        return np.stack([squares(self.public, self.people, grid) for grid in self.grids])
 
     def error(
         self, weights: Floats, scales: Floats, *, rows: float, shares: Floats, biased: float = 1.0
@@ -100,7 +100,8 @@ class Trial:
         return float(np.dot(errors, shares) / shares.sum())
 
 
-def _squares(public: PublicTable, people: NDArray[np.int64], grid: Grid) -> Floats:
+def squares(public: PublicTable, people: NDArray[np.int64], grid: Grid) -> Floats:
+    """Return the squared L2 norm of every person on a grid, for noise of scale 1."""
     cells, size = public.cells(grid.clique), int(people[-1]) + 1
     total = np.zeros(size)
     for family in grid.families:

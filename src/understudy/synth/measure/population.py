@@ -40,7 +40,7 @@ class PopulationSettings:
     """The settings of a mechanism for synthetic people, and their share of the budget."""
 
     ids_by: tuple[str, ...] = ()
-    """The columns by which rows are assigned to public people."""
+    """The columns by which rows are assigned to public people, after what is a person's own."""
     most_each: int | None = None
     """The maximum number of rows of a synthetic person; if None, the bounding's cap."""
     within: Literal["evenly", "public"] = "evenly"

@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from understudy.synth.measure.noise_levels import some_people
+from understudy.synth.measure.granularity import Grid
+from understudy.synth.measure.noise_levels import some_people, squares
 from understudy.synth.measure.size_bias import spread, spread_of
 
 if TYPE_CHECKING:
@@ -93,16 +94,15 @@ class PublicBias:
     def clipped(self, measured: Sequence[Measurement], *, price: float, repeats: float) -> Floats:
         """Return the share of each person's rows that a round under `Norm` counts."""
         del repeats  # People show how often their rows agree.
-        squares = np.zeros(len(self.rows))
+        lengths = np.zeros(len(self.rows))
         people = self.public.known_people("how they are clipped")
         for m in measured:
             # A first round is over codes that are not merged yet.
             asked = self.public, self.merged
             table = next(t for t in asked if t.schema.domain.cells(m.clique) == len(m.values))
-            size = len(m.values)
-            held, counts = np.unique(people * size + table.cells(m.clique), return_counts=True)
-            squares += np.bincount(held // size, weights=(counts / m.scale) ** 2)
-        return np.minimum(1.0, price / (self.factor * np.sqrt(squares)))
+            grid = Grid.of(m.clique, table.schema.domain.shape(m.clique), [])
+            lengths += squares(table, people, grid) / m.scale**2
+        return np.minimum(1.0, price / (self.factor * np.sqrt(lengths)))
 
     def capped(self, cap: int) -> Floats:
         """Return the share of each person's rows that is left if people count for ``cap`` rows."""
