@@ -27,7 +27,7 @@ from understudy.budget.bounding import FRACTION_BITS
 from understudy.door import CYCLES, KINDS_OF_VALUE, MOST_LENGTH, MOST_OF_CODE
 from understudy.noise import draw, steps_per_unit
 from understudy.schema.encoding.dialect import literal
-from understudy.schema.encoding.expressions import bin_of, number_of, prefix_of, seconds_of
+from understudy.schema.encoding.expressions import bin_of, number_of, prefix_of, seconds_written
 from understudy.schema.encoding.reading import FALSE, TRUE, text
 
 if TYPE_CHECKING:
@@ -184,7 +184,7 @@ def _declared(column: str, table: PrivateTable) -> Text:
 
 def _seconds(column: str, table: PrivateTable) -> str:
     """Compose a value's reading as a date-time, in the column's declared format or ISO 8601."""
-    return seconds_of("value", "text", _declared(column, table).format, table.engine.dialect)
+    return seconds_written("value", _declared(column, table).format, table.engine.dialect)
 
 
 def told(

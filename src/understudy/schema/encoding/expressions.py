@@ -52,10 +52,9 @@ def _plain_text(x: str) -> str:
     t = _trimmed(x)
     # Most texts have no decimal point, and need no more work.
     return (
-        f"CASE WHEN {t} = '-0' THEN '0' WHEN instr({t}, '.') = 0 THEN {t} "
-        f"WHEN regexp_extract({t}, '^-0[.]0+{END}', 0) <> '' THEN '0' "
-        f"WHEN regexp_extract({t}, '^(?:{WHOLE}){END}', 0) <> '' "
-        f"THEN substr({t}, 1, instr({t}, '.') - 1) ELSE {t} END"
+        f"CASE WHEN instr({t}, '.') = 0 AND {t} <> '-0' THEN {t} "
+        f"WHEN regexp_extract({t}, '^-0([.]0+)?{END}', 0) <> '' THEN '0' "
+        f"ELSE coalesce(nullif(regexp_extract({t}, '^{WHOLE}{END}', 1), ''), {t}) END"
     )
 
 
@@ -126,13 +125,15 @@ def number_of(x: str, t: str, kind: Kind, dialect: Dialect) -> str:
 
 
 def seconds_of(x: str, kind: Kind, written: str | None, dialect: Dialect) -> str:
-    """Read a value as whole seconds since 1970, NULL where it is not a date-time.
-
-    A text is read in the format ``written``, or else as ISO 8601.
-    """
+    """Read a value as whole seconds since 1970, NULL where it is not a date-time."""
     if kind in STAMPED:
         return seconds_at(x, dialect)
-    t, read = text_of(x, kind, dialect), []
+    return seconds_written(text_of(x, kind, dialect), written, dialect)
+
+
+def seconds_written(t: str, written: str | None, dialect: Dialect) -> str:
+    """Read a text as whole seconds since 1970, in the format ``written`` or else as ISO 8601."""
+    read = []
     for form in dict.fromkeys((written, None)):
         compiled = compile_format(form)
         groups = [group(t, compiled, n) for n in range(len(compiled.fields) + 1)]

@@ -29,7 +29,7 @@ Codes = NDArray[np.int32]
 NUMBER = (
     "[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?|[+-]?[iI][nN][fF]([iI][nN][iI][tT][yY])?"
 )
-WHOLE = "-?[0-9]+[.]0+"
+WHOLE = "(-?[0-9]+)[.]0+"
 WRITTEN_OUT = 10**16
 """Whole floats below this are written with all digits, others with an exponent."""
 FIRST, LAST = -62135596800, 253402300799
@@ -127,7 +127,8 @@ def _of_bytes(value: bytes) -> str:
 
 def _whole(plain: str) -> str:
     trimmed = plain.strip(" ")
-    whole = trimmed.split(".")[0] if re.fullmatch(WHOLE, trimmed) else trimmed
+    found = re.fullmatch(WHOLE, trimmed)
+    whole = trimmed if found is None else found[1]
     return "0" if whole == "-0" else whole
 
 
