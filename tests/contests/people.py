@@ -41,7 +41,8 @@ def write_table(path: Path, table: Mapping[str, Column]) -> Path:
 
 def drawn(rng: np.random.Generator, values: list[Any] | range, rows: int) -> Column:
     """Draw from a list; what comes first is the more common."""
-    return np.array(values)[(len(values) * rng.random(rows) ** 2).astype(np.int64)]
+    places = (len(values) * rng.random(rows) ** 2).astype(np.int64)
+    return np.array([values[place] for place in places.tolist()])
 
 
 def census(

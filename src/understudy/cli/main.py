@@ -282,7 +282,7 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
 
 
 def parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
-    """Build the parser of all commands; where the words begin with one, with its options only."""
+    """Build the parser of all commands; where the words begin with one, of that one alone."""
     top = _Parser(
         prog="understudy",
         description="Synthetic tables that stand in for private ones, "
@@ -292,10 +292,9 @@ def parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"understudy {__version__}")
     commands = top.add_subparsers(dest="command", required=True, parser_class=_Parser)
     one = words[0] if words and words[0] in COMMANDS else None
-    for name, (said, add) in COMMANDS.items():
-        command = commands.add_parser(name, help=said)
-        if one in (None, name):
-            add(command)
+    for name in COMMANDS if one is None else (one,):
+        said, add = COMMANDS[name]
+        add(commands.add_parser(name, help=said))
     # Metrics are imported only where they are needed, so that help is quick.
     if one == "evaluate" and not _HELP & {*words}:
         import_module("understudy.cli.metrics").add_options(commands.choices[one])
