@@ -35,6 +35,7 @@ from understudy.evaluate import (
     resample,
     resample_people,
 )
+from understudy.evaluate.histories import Histories
 from understudy.evaluate.people import PEOPLE, SizeClass, class_starts
 from understudy.schema import Categorical, Id, Integer, Schema
 
@@ -44,12 +45,13 @@ OWN, ORDERING = ("place", "company"), ("time", "fare")
 
 
 def persons(table: Coded) -> list[list[Row]]:
-    """Return each person's rows, in their order."""
-    found = defaultdict(list)
-    for person, row in zip(np.asarray(table.people).tolist(), obvious.rows_of(table), strict=True):
-        found[person].append(row)
+    """Return each person's rows, in their order; rows that have none as they are shuffled."""
+    found, rows = defaultdict(list), list(obvious.rows_of(table))
+    people = np.asarray(table.people).tolist()
+    for at in Histories.of(table, table.ordering).order.tolist():
+        found[people[at]].append(rows[at])
     key = table.ordering
-    return [sorted(rows, key=lambda row: [row[name] for name in key]) for rows in found.values()]
+    return [sorted(each, key=lambda row: [row[name] for name in key]) for each in found.values()]
 
 
 def distance(left: Sequence[Any], right: Sequence[Any]) -> float:
@@ -163,8 +165,7 @@ def test_the_same_people_are_at_distance_0_whatever_their_numbers(
 ) -> None:
     real = replace(random_table(seed, rows=rows, people=people), own=OWN, ordering=("time",))
     assert real.people is not None
-    # Others come first, but each person's rows stay in their order.
-    moved = replace(real.take(np.argsort(-real.people, kind="stable")))
+    moved = real.take(np.random.default_rng(seed).permutation(rows))
     assert moved.people is not None
     renamed = replace(moved, people=1000 - moved.people)
     found = PEOPLE.summary(compare_people(real, renamed))
@@ -217,11 +218,19 @@ def test_a_tie_goes_to_the_lowest_code() -> None:
     assert compare_people(one, low).own == {("sex",): 0.0}
 
 
-def test_ties_in_the_order_keep_the_rows_as_they_are() -> None:
-    real = table([1, 1, 1], sex=[0, 0, 0], drug=[2, 0, 1], day=[5, 5, 5])
-    other = table([1, 1, 1], sex=[0, 0, 0], drug=[2, 1, 0], day=[5, 5, 5])
-    assert compare_people(real, real).transitions["drug"] == 0
-    assert compare_people(real, other).transitions["drug"] == 1
+def test_rows_that_are_equal_in_the_order_come_as_if_shuffled() -> None:
+    """Neither as they were read nor sorted: each drug follows each as often as by chance."""
+    people = np.repeat(np.arange(4000), 3)
+    days, sexes = np.full(12_000, 5), np.zeros(12_000, np.int64)
+    rng = np.random.default_rng(0)
+    drugs = np.sort(rng.integers(0, 3, (4000, 3)), axis=1).reshape(-1)
+    own = table([], sex=[], drug=[], day=[])
+    real = replace(own, codes={"sex": sexes, "drug": drugs, "day": days}, people=people)
+    other = real.take(rng.permutation(12_000))
+    assert compare_people(real, other).transitions["drug"] == 0
+    found = Histories.of(real, ("day",)).steps("drug").histogram(["previous", "this"])
+    # 8,000 steps, each of nine as likely: five standard deviations.
+    assert abs(found - 1 / 9).max() < 5 * np.sqrt(1 / 9 / 8000)
 
 
 def test_a_table_in_which_nobody_has_two_rows_is_as_far_as_can_be_from_one_that_has_some() -> None:

@@ -1,8 +1,10 @@
 """Histories: a table's rows person by person, each person's in their order.
 
-A person's rows are ordered by the codes of the declared columns; ties keep the order in which they
-were read, which is that of all their codes.  Everything is sorted and counted over rows, never over
-people by codes: the work grows with the number of rows, whatever people and codes there are.
+A person's rows are ordered by the codes of the declared columns.  Rows that are equal in these have
+no order, and come as if shuffled: in an order that depends on nothing but what the person's rows
+hold.  Sorted by their other codes, one would seem to lead to the next.  Everything is sorted and
+counted over rows, never over people by codes: the work grows with the number of rows, whatever
+people and codes there are.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from understudy.evaluate.matching import runs
 from understudy.evaluate.table import Coded, Counts
@@ -18,8 +21,12 @@ from understudy.evaluate.table import Coded, Counts
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+Luck = NDArray[np.uint64]
+
 LARGEST_GAP = 32
 """Larger differences between consecutive rows all count as this one."""
+STEP, MIXERS = 0x9E3779B97F4A7C15, ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
+"""The constants of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), a generator of random numbers."""
 
 
 class Tally(NamedTuple):
@@ -56,6 +63,8 @@ class Histories:
         """Order a table's rows by person, and within a person by the codes of these columns."""
         people = np.arange(table.rows) if table.people is None else table.people
         order = np.argsort(people, kind="stable")
+        if ordering:
+            order = np.lexsort((_luck(table, people, order), people))
         _, sizes = runs(people[order])
         found = cls(table, order, _starts(sizes), sizes)
         for name in reversed(ordering):
@@ -133,6 +142,40 @@ class Histories:
             most = np.maximum(most, distinct)
         sizes = {name: self.table.sizes[name] for name in names}
         return Coded(codes=codes, sizes=sizes, people=None), most
+
+
+def _luck(table: Coded, people: Counts, order: Counts) -> Luck:
+    """Return a number for each row that looks random, and follows from what people's rows hold.
+
+    ``order`` has the rows of one person after another.  Whoever has the same rows as others, and
+    whatever rows are equal, has another number: which of them has which makes no difference.
+    """
+    each = np.zeros(table.rows, np.uint64)
+    for name in sorted(table.codes):
+        each = _mixed(each + table.codes[name].astype(np.uint64))
+    if table.rows:
+        _, sizes = runs(people[order])
+        whole = _told_apart(np.add.reduceat(each[order], _starts(sizes)))
+        each[order] ^= np.repeat(whole, sizes)
+    return _told_apart(each)
+
+
+def _told_apart(numbers: Luck) -> Luck:
+    """Scramble numbers, equal ones each to another one."""
+    order = np.argsort(numbers, kind="stable")
+    _, alike = runs(numbers[order].view(np.int64))
+    nth = np.arange(len(numbers)) - np.repeat(_starts(alike), alike)
+    found = np.empty_like(numbers)
+    found[order] = _mixed(_mixed(numbers[order]) + nth.astype(np.uint64))
+    return found
+
+
+def _mixed(numbers: Luck) -> Luck:
+    """Scramble numbers, each to one of its own."""
+    numbers = numbers + np.uint64(STEP)
+    for shift, factor in MIXERS:
+        numbers = (numbers ^ (numbers >> np.uint64(shift))) * np.uint64(factor)
+    return numbers ^ (numbers >> np.uint64(31))
 
 
 def _starts(lengths: Counts) -> Counts:
