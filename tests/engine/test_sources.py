@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import understudy as us
-from understudy.engine.sources import Database, lasting, source
+from understudy.engine.sources import Database, SparkTable, is_same, lasting, source
 from understudy.errors import UnderstudyError, UsageError
 
 SECRET = "SECRET9b2d40"  # noqa: S105
@@ -107,6 +108,14 @@ def test_a_password_is_refused_and_not_repeated(address: str) -> None:
 )
 def test_an_address_that_cannot_be_read_is_refused(address: str) -> None:
     assert "invalid database address" in refused(f"{address}#trips")
+
+
+@pytest.mark.parametrize("table", [Database("sqlite:city.db", "t"), SparkTable("t")])
+def test_a_table_in_memory_is_none_of_a_database(table: object) -> None:
+    frame = pd.DataFrame({"t": [1]})
+    assert not is_same(table, frame)
+    assert not is_same(frame, table)
+    assert is_same(table, table)
 
 
 @pytest.mark.parametrize("table", ["", " ", "a#b", "a\nb", "\0"])

@@ -132,6 +132,11 @@ def test_a_column_of_one_value_is_no_obstacle() -> None:
     assert shapes.people.sum() == 3
 
 
+def test_a_table_of_one_row_is_one_person_of_one_kind() -> None:
+    shapes = Shapes.of(crowd([0], {"a": 4, "b": 2}, a=[3], b=[1]), FEATURES, None)
+    assert (shapes.count, shapes.people.tolist()) == (1, [1])
+
+
 # Their number
 
 

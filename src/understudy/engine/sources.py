@@ -166,7 +166,8 @@ def is_same(one: object, other: object) -> bool:
             return one.samefile(other)
         return os.path.realpath(one) == os.path.realpath(other)
     if isinstance(one, (Database, SparkTable)):
-        return one == other
+        # A data frame would compare itself with it, cell by cell.
+        return type(one) is type(other) and one == other
     return one is other
 
 

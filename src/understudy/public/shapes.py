@@ -79,6 +79,8 @@ class Mixture:
             raise MissingPackageError(
                 "archetypes need scikit-learn", hint="pip install 'understudy[archetypes]'"
             ) from None
+        # The library refuses a single row.
+        features = np.repeat(features, 2, axis=0) if len(features) == 1 else features
         mean, deviation = features.mean(axis=0), features.std(axis=0)
         firsts = np.cumsum([0, *widths])[:-1] if widths else np.arange(len(deviation))
         deviation = np.repeat(deviation[firsts], widths or 1)

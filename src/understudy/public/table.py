@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
     Cells = NDArray[np.int64]
 
+DENSE = 1 << 27
+"""More cells of people and codes than this are counted by sorting."""
+
 
 def read_public(
     data: object, *, delimiter: str = ",", quote: str = '"', encoding: str = "utf-8"
@@ -132,6 +135,18 @@ class PublicTable:
     def marginal(self, clique: Clique) -> Cells:
         """Count the rows of every cell."""
         return np.bincount(self.cells(clique), minlength=self.schema.domain.cells(clique))
+
+    def people_with(self, column: str) -> Cells:
+        """Count the people who have each code of a column; rows, where people are unknown."""
+        if self.people is None:
+            return self.marginal((column,))
+        size, count = self.schema.domain[column], int(self.people.max(initial=-1)) + 1
+        held = self.people * size + self.codes[column]
+        if count * size <= DENSE:
+            have = np.zeros(count * size, dtype=np.bool_)
+            have[held] = True
+            return have.reshape(count, size).sum(axis=0)
+        return np.bincount(np.unique(held) % size, minlength=size)
 
     def sizes(self) -> Cells:
         """Count the rows of every person."""

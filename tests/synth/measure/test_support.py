@@ -587,11 +587,42 @@ def test_rare_codes_share_by_what_noise_has_left_of_their_counts(
 
 
 def test_rare_codes_share_by_public_frequency() -> None:
-    public = public_of(LETTERS, [500, 3, 0, 1, 40, 40])
+    public = public_of(LETTERS, [50_000, 300, 0, 100, 4000, 4000])
     found_ = supported(LETTERS, [50.0, 1, 0, -1, 2, 2], public=public)
-    assert shares(found_) == [0, 0.75, 0, 0.25, 0, 0]
+    assert shares(found_) == pytest.approx([0, 0.75, 0, 0.25, 0, 0], abs=0.01)
     # What is supported comes back by its noisy count, whatever public rows say.
     assert found_.likely[0] == 50.0
+
+
+def test_few_public_people_say_little_of_rare_codes_whatever_rows_they_have() -> None:
+    """Five of forty values are all that five people have; forty people who differ say no more."""
+    column = Integer(name="x", min=0, max=39, missing=False)
+    for people, rows in ((5, 1), (5, 1000), (40, 3)):
+        codes = np.repeat(np.arange(people) * 7 % 40, rows)
+        who = np.repeat(np.arange(people), rows)
+        public = replace(public_of(column, np.bincount(codes, minlength=40).tolist()), people=who)
+        public = replace(public, codes={"x": codes})
+        found = supported(column, np.ones(40), scale=9.0, public=public)
+        assert found.size == 1
+        assert found.likely == pytest.approx(found.likely[0])
+    # Where a thousand people have the same five, others are rare.
+    codes = np.arange(1000) % 5 * 7
+    many = replace(public_of(column, np.bincount(codes, minlength=40).tolist()), codes={"x": codes})
+    likely = supported(column, np.ones(40), scale=9.0, public=many).likely
+    assert likely[::7][:5].sum() > 0.99 * likely.sum()
+
+
+def test_what_few_public_people_have_is_not_supported_by_them_however_often() -> None:
+    column = Integer(name="x", min=0, max=39, missing=False)
+    codes = np.repeat(np.arange(21) % 2, 100)
+    public = replace(
+        public_of(column, np.bincount(codes, minlength=40).tolist()), codes={"x": codes}
+    )
+    by = replace(rule(), seen=0.0005)
+    alike = replace(public, people=np.repeat(np.arange(21), 100))
+    assert not supported(column, np.ones(40), scale=9.0, by=by, public=alike).supported.any()
+    apart = replace(public, people=np.arange(2100))
+    assert supported(column, np.ones(40), scale=9.0, by=by, public=apart).supported[:2].all()
 
 
 def test_rare_codes_share_evenly_where_the_rule_says_so() -> None:
@@ -610,8 +641,9 @@ def test_what_is_no_value_gets_nothing_where_there_are_values_and_all_where_ther
     age = Integer(name="x", min=0, max=3, missing=True, outside="other")
     few = [-1.0, 0, 0, -1, 1, 1]
     assert shares(supported(age, few)) == [0, 0, 0, 0, 0.5, 0.5]
-    public = public_of(age, [1, 1, 1, 1, 3, 1])
-    assert shares(supported(age, few, public=public)) == [0, 0, 0, 0, 0.75, 0.25]
+    public = public_of(age, [1000, 1000, 1000, 1000, 3000, 1000])
+    found = shares(supported(age, few, public=public))
+    assert found == pytest.approx([0, 0, 0, 0, 0.75, 0.25], abs=0.01)
 
 
 @pytest.mark.parametrize("counts", [None, [1, 1, 1, 1, 3, 1]], ids=["alone", "public"])

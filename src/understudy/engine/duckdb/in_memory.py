@@ -207,6 +207,8 @@ def _numpy(column: Array) -> Cells:
     kind = values.dtype.kind
     if values.ndim != 1:
         return Cells(values)  # and so rejected
+    # DuckDB cannot read backwards, as a reversed data frame is held.
+    values, absent = _forwards(values), None if absent is None else _forwards(absent)
     if kind in "iub":
         return Cells(values.astype(values.dtype.newbyteorder("="), copy=False), absent)
     if kind == "f":
@@ -220,6 +222,10 @@ def _numpy(column: Array) -> Cells:
         return Cells(taken)
     nothing = {"f": np.nan, "M": np.datetime64("NaT")}.get(taken.dtype.kind)
     return Cells(np.where(absent, np.array(nothing).astype(taken.dtype), taken))
+
+
+def _forwards(values: Array) -> Array:
+    return values.copy() if values.strides[0] < 0 else values
 
 
 def _moments(column: Array) -> Array:

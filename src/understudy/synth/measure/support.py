@@ -41,7 +41,7 @@ Rare = Literal["neighbours", "other"]
 MOST_VALUES = 250
 """The default for the maximum number of supported codes of a column."""
 FEWEST_SEEN = 20
-"""Fewer public rows show nothing."""
+"""What no more public people have, one of them may have often, and others not at all."""
 FAINT = 1e-6
 """The minimum count of a supported code, in rows: one supported for its group may be empty."""
 TINY = 1e-200
@@ -177,8 +177,9 @@ def find_support(
         )
     stands_out = noisy >= rule.threshold * measured.scale
     if public is not None:
-        counts = public.marginal((column.name,))
-        stands_out |= counts > max(FEWEST_SEEN, rule.seen * len(public))
+        often = public.marginal((column.name,)) > rule.seen * len(public)
+        if often.any():
+            stands_out |= often & (public.people_with(column.name) > FEWEST_SEEN)
     supported = _largest(noisy, stands_out, rule.most)
     if column.groups:
         supported = _by_group(column, noisy, supported)
@@ -202,14 +203,36 @@ def reconsidered(
 ) -> Support:
     """Keep the merge, and update how codes share it by an answer and public frequency."""
     codes, noisy, supported = support.codes, measured.values, support.supported
-    if public is None:
-        rare = ~supported & _values(column)
-        known = rare_codes(noisy, codes, rare, scale=measured.scale, currency=currency)
-        frequency = known.counts
-    else:
-        known, frequency = None, public.marginal((column.name,)).astype(np.float64)
+    rare = ~supported & _values(column)
+    known = rare_codes(noisy, codes, rare, scale=measured.scale, currency=currency)
+    frequency = known.counts
+    if public is not None:
+        # Where none of a merged code's are values, those that are not count too.
+        alone = (np.bincount(codes, weights=_values(column)) == 0)[codes]
+        rare |= ~supported & alone
+        frequency = _seen(frequency, codes, rare, public, column.name)
     likely = _likely(column, codes, noisy, supported, frequency)
-    return replace(support, likely=likely, rare=known)
+    return replace(support, likely=likely, rare=None if public is not None else known)
+
+
+def _seen(noisy: Floats, codes: Ints, rare: Mask, public: PublicTable, column: str) -> Floats:
+    """Return the frequency of rare codes by public people, as far as there are enough of them.
+
+    Within each merged code, public counts are spread around what noisy counts say as Gamma-Poisson
+    variables; how much the rates vary is seen from how far counts are apart beyond chance.  So few
+    people change little, and many decide.  A person's rows count as one for each of their codes.
+    """
+    if not rare.any():
+        return noisy
+    rows, people = public.marginal((column,)), public.people_with(column)
+    counts = np.where(rare, rows * (people.sum() / max(1, len(public))), 0.0)
+    shares = np.where(rare, noisy + TINY, 0.0)
+    shares /= np.maximum(np.bincount(codes, weights=shares), TINY)[codes]
+    means = shares * np.bincount(codes, weights=counts)[codes]
+    beyond = float(((counts - means) ** 2 - counts).sum())
+    vary = max(0.0, beyond) / max(TINY, float((means**2).sum()))
+    found: Floats = means * (1 + vary * counts) / (1 + vary * means)
+    return found
 
 
 def _values(column: Column) -> Mask:
