@@ -145,7 +145,8 @@ class PublicTable:
         if count * size <= DENSE:
             have = np.zeros(count * size, dtype=np.bool_)
             have[held] = True
-            return have.reshape(count, size).sum(axis=0)
+            found: Cells = have.reshape(count, size).sum(axis=0)
+            return found
         return np.bincount(np.unique(held) % size, minlength=size)
 
     def sizes(self) -> Cells:

@@ -22,6 +22,7 @@ from understudy.synth.measure import public_bias
 from understudy.synth.measure.compression import Compressed
 from understudy.synth.measure.population import Crowd
 from understudy.synth.measure.public_bias import PublicBias
+from understudy.synth.measure.size_bias import SizeBias
 from understudy.synth.measure.support import Rule
 from understudy.synth.measure.weighted_round import WeightedMarginal
 
@@ -200,3 +201,24 @@ def test_a_release_has_rows_of_people_who_have_many_and_keeps_what_is_their_own(
     stated = [m.bias for m in found.measurements if m.clique == ("a",)]
     assert stated
     assert min(stated) > 0.01
+
+
+def test_where_noise_is_small_size_classes_show_the_bias_better_than_public_people() -> None:
+    """Even where public people are the private ones themselves: classes need no such luck."""
+    private = people(1, count=20_000)
+    for epsilon, by in ((0.3, PublicBias), (60.0, SizeBias)):
+        budget, codes = us.Budget(epsilon=epsilon, delta=1e-6), dict(private)
+        who = codes.pop("who")
+        sizes = {name: int(each.max()) + 1 for name, each in codes.items()}
+        with listening(codes, people=who, bounding=us.Norm(), budget=budget) as door:
+            public = replace(crowd(who, sizes, **codes), schema=door.schema)
+            columns = Compressed.ask(
+                door,
+                public,
+                [WeightedMarginal(clique=(name,)) for name in codes],
+                prices=dict.fromkeys(("rows", "people", "first"), budget.price / 2),
+                rule=lambda _: Rule(threshold=3.0, rare="neighbours", most=250, bins=32),
+                progress=silent,
+                unbiased=True,
+            )
+        assert type(columns.bias) is by

@@ -26,6 +26,7 @@ from understudy.synth.measure.size_bias import (
     SizeBias,
     by_size_class,
     corrected,
+    is_precise,
     size_classes,
     summed,
     with_left,
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from understudy.door import Clique, Door
+    from understudy.door import Clique, Derived, Door
     from understudy.graph import Model, Zeros
     from understudy.public import Progress, PublicTable
     from understudy.schema import Codes
@@ -112,23 +113,21 @@ class Compressed:
         """Measure people and columns, at the prices of ``rows``, ``people`` and ``first``.
 
         With ``unbiased`` the bias of contribution bounding is corrected, as public people show it;
-        or, where these are too few or unlike, columns measured by people's size class.
+        or, where these are too few or unlike, or noise is small, columns measured by people's size
+        class.
         """
         progress("counting rows", 0)
         crowd = meet(door, public, rows_price=prices.get("rows"), people_price=prices.get("people"))
-        size, shown = None, False
-        if unbiased and crowd.rows is not None and crowd.sizes is not None:
-            shown = PublicBias.shown(public, crowd)
-            size = None if shown else size_classes(crowd.sizes)
         progress("round 1, columns", 0)
-        behind: Door = door
+        price, behind, size, shown = prices["first"], door, None, False
+        if unbiased:
+            size, shown = _corrected_by(door, public, crowd, price=price)
         if shown:
             crowd = replace(crowd, unlike=UNLIKE_CORRECTED[0], biased=BIASED)
         if size is not None:
             crowd = replace(crowd, unlike=UNLIKE_CORRECTED[0])
             behind = ViewDoor(door, View(derived=(size,)))
             asked = [*asked, *by_size_class(asked, size)]
-        price = prices["first"]
         answers = weighted_round(
             behind,
             asked,
@@ -359,3 +358,17 @@ def joined(domain: Domain, measured: Sequence[Measurement]) -> dict[str, Measure
 def _told(measured: Sequence[Measurement]) -> list[dict[str, Any]]:
     """Describe the measurements, as plain data."""
     return [{"clique": list(m.clique), "scale": m.scale, "rows": len(m.values)} for m in measured]
+
+
+def _corrected_by(
+    door: Door, public: PublicTable | None, crowd: Crowd, *, price: float
+) -> tuple[Derived | None, bool]:
+    """Return the size classes by which the bias is corrected, or that public people show it."""
+    if crowd.rows is None or crowd.sizes is None:
+        return None, False
+    size = size_classes(crowd.sizes)
+    if PublicBias.shown(public, crowd) and not is_precise(
+        crowd, size, door.schema.domain, price=price
+    ):
+        return None, True
+    return size, False
