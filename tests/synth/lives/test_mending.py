@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.audit.effort import one_in
 from understudy.synth.lives.habits import differing
-from understudy.synth.lives.mending import Kept, Mending, Rows, Wanted
+from understudy.synth.lives.mending import SWEEPS, Kept, Mending, Rows, Wanted
 from understudy.synth.lives.walks import Walk
 
 CODES, PLACES, TIMES = 4, 3, 5
@@ -92,6 +92,28 @@ def test_counts_come_closer(ordered: bool, steps: bool) -> None:
         # With steps, what is wanted of pairs and of consecutive rows cannot both be.
         assert np.abs(now).sum() < (0.7 if steps else 0.05) * np.abs(was).sum()
     assert steps or apart == pytest.approx([each.apart for each in wanted.habits], abs=0.005)
+
+
+def test_rows_that_are_as_wanted_are_hardly_offered_codes(monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted, rows, drawn = column(5, np.full(4000, 5), ordered=False, steps=False)
+    got = np.bincount(rows.given[0] * CODES + drawn, minlength=wanted.pairs[0].size)
+    made, real = [], Mending._offer
+
+    def counted_offer(self: Mending, some: Any, *others: Any) -> None:
+        made.append(len(some))
+        real(self, some, *others)
+
+    monkeypatch.setattr(Mending, "_offer", counted_offer)
+    offers = []
+    for pairs in ([got.reshape(wanted.pairs[0].shape).astype(float)], wanted.pairs[:1]):
+        made.clear()
+        alike = Wanted(pairs=pairs, steps=None, habits=[])
+        few = Rows(rows.walk, rows.given[:1], rows.own, None)
+        Mending(alike, few, drawn).run(np.random.default_rng(6))
+        offers.append(sum(made) / len(drawn))
+    # An offer or two for each row, to see that none helps.
+    assert offers[0] < 2
+    assert offers[0] < offers[1] <= SWEEPS
 
 
 def test_a_code_that_cannot_be_is_never_taken() -> None:

@@ -8,7 +8,8 @@ closer to what is wanted: of pairs with the columns drawn before, of consecutive
 apart rows of a person are.
 
 Rows that are offered codes at once do not know of each other, so a cell counts for less the more of
-them could set it right; they become fewer with time, until each decides nearly alone.
+them could set it right; they become fewer with time, until each decides nearly alone, and sooner
+where counts come no closer.
 
 Only noisy answers enter.  Tied by ``tests/synth/lives/test_mending.py``.
 """
@@ -32,7 +33,11 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 SWEEPS = 8.0
-"""How often a row is offered another code, on average."""
+"""How often a row is offered another code on average, at most."""
+FEWEST_PARTS, STALLED = 8, 0.001
+"""Offers are made in parts, four for each row or as many in all.  After one in which counts came
+closer by less than this share of rows, half as many are offered codes at once; after two of the
+fewest, none."""
 FIRST, LAST = 0.02, 0.002
 """The share of rows that are offered a code at once, at first and at last."""
 LEAST, FEWEST = 300, 20
@@ -115,18 +120,40 @@ class Mending:
 
     def run(self, rng: np.random.Generator, *, sweeps: float = SWEEPS) -> Ints:
         """Offer rows other codes; return what they have in the end."""
-        offers, made = sweeps * len(self.codes), 0
-        first = min(0.5, max(FIRST, FEWEST / max(1, len(self.codes))))
-        last = min(first, max(LAST, LEAST / max(1, len(self.codes))))
+        count = max(1, len(self.codes))
+        first = share = min(0.5, max(FIRST, FEWEST / count))
+        last, parts = min(first, max(LAST, LEAST / count)), max(FEWEST_PARTS, math.ceil(4 * sweeps))
+        off, stalled = self._off(), False
+        for part in range(1, parts + 1):
+            self._offer_some(sweeps * len(self.codes) / parts, share, rng)
+            before, off = off, self._off()
+            if before - off >= STALLED * count:
+                stalled = False
+            elif share > last:
+                share /= 2
+            elif stalled:
+                break
+            else:
+                stalled = True
+            share = max(last, min(share, first * (last / first) ** (part / parts)))
+        return self.codes
+
+    def _off(self) -> float:
+        """Return by how much counts are off, in rows, as far as offers look at them."""
+        off = self._pairs.total / math.sqrt(self._lines.shape[1])
+        for habit, apart in zip(self._wanted.habits, self._apart, strict=True):
+            off += 2 * len(self.codes) * abs(apart - habit.apart)
+        return off if self._steps is None else off + self._steps.total
+
+    def _offer_some(self, offers: float, share: float, rng: np.random.Generator) -> None:
+        """Make so many offers, to a share of rows at a time."""
+        made = 0
         while made < offers:
-            share = first * (last / first) ** (made / offers)
             for rows in self._turns:
                 size = math.ceil(share * len(rows))
                 if size:
-                    some = np.unique(rows[rng.integers(len(rows), size=size)])
-                    self._offer(some, share, rng)
+                    self._offer(np.unique(rows[rng.integers(len(rows), size=size)]), share, rng)
                 made += size
-        return self.codes
 
     def _offer(self, some: Ints, share: float, rng: np.random.Generator) -> None:
         new = self._offers(some, rng)
@@ -263,6 +290,11 @@ class Cells:
         more = (self._over[came] + 0.5) / (0.5 + share * self._wanted[came])
         found: Floats = np.clip(more, -1, 1) - np.clip(less, -1, 1)
         return found
+
+    @property
+    def total(self) -> float:
+        """By how much all cells are too many or too few."""
+        return float(np.abs(self._over).sum())
 
     def off(self, distances: Floats) -> float:
         """Return by how much lines and codes are too far from each other, averaged over rows."""
