@@ -15,6 +15,7 @@ from tests.synth.crowds import crowd, random_crowd
 from understudy.door import Measurement
 from understudy.synth.archetypes.resampling import (
     MOST_WEIGHT,
+    ArchetypeCounts,
     cast,
     consistent,
     raked,
@@ -210,3 +211,13 @@ def test_rows_of_weight_one_are_there_once_and_fractions_by_chance() -> None:
     many = np.tile(np.arange(30), 200)
     place, _ = rows_of(public, many, np.full(len(public), 0.3), rng(2))
     assert len(place) == pytest.approx(0.3 * 200 * len(public), rel=0.05)
+
+
+def test_a_release_says_if_other_than_as_many_people_came_out_as_were_counted() -> None:
+    asked = ArchetypeCounts(kinds=np.array([60.0, 45.0, -5.0]), values=None, scales=(2.0,))
+    for made in (80, 100, 120):
+        (usual,) = asked.notes(made)
+        assert usual.endswith("the number of people of each kind follows the private table.")
+    for made in (0, 70, 140):
+        (other,) = asked.notes(made)
+        assert f"{made:,} people came out where about 100 were counted" in other

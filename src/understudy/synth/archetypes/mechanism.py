@@ -158,7 +158,7 @@ class Archetypes:
         return Synthesis(
             batches=Batches.held(codes, given, values=rows.numbers()),
             measurements=(*asked.people(shapes, self.attribute), *asked.measurements),
-            notes=_NOTES,
+            notes=asked.notes(len(np.unique(people))),
             within=Within(known),
             details={
                 "archetypes": shapes.count,
@@ -389,9 +389,3 @@ def _published_scales(budget: Budget) -> list[float]:
         for share in PUBLISHED_SHARES
     ]
     return [RULES["classical"](part, 1) for part in parts]
-
-
-_NOTES = (
-    "Kinds of people, and the columns of their rows that were not measured, come from a public "
-    "table; the number of people of each kind follows the private table.",
-)

@@ -30,6 +30,12 @@ SOME = 1e-9
 SWEEPS = 20
 MOST_WEIGHT = 8.0
 """The maximum weight of a public row."""
+FEWER, NOISES = 0.15, 3.0
+"""As many people as were counted come out, but for this share and so many deviations of noise."""
+FROM_PUBLIC = (
+    "Kinds of people, and the columns of their rows that were not measured, come from a public "
+    "table; the number of people of each kind follows the private table."
+)
 DRIFT = 0.5
 """The expected relative difference of a private count from the public one."""
 
@@ -47,6 +53,18 @@ class ArchetypeCounts:
     """Noisy marginals of rows."""
     rows: float | None = None
     """The number of rows, if marginals were measured."""
+
+    def notes(self, made: int) -> tuple[str, ...]:
+        """Say what comes from where, and if not as many people were made as were counted."""
+        count = max(0.0, float(self.kinds.sum()))
+        noise = NOISES * self.scales[0] * len(self.kinds) ** 0.5
+        if abs(made - count) <= FEWER * count + noise:
+            return (FROM_PUBLIC,)
+        return (
+            f"Rows of public people are unlike what was measured of private ones: {made:,} people "
+            f"came out where about {count:,.0f} were counted. Choose another public table, or a "
+            "mechanism that needs none.",
+        )
 
     def people(self, shapes: Shapes, attribute: str | None) -> Iterator[Measurement]:
         """Yield the counts of people as measurements, by archetype and by the attribute."""
