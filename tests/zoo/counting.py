@@ -216,8 +216,8 @@ COUNTING = (
         name='1, "1" and 1.0 are three people',
         kind="one person is counted as several",
         file="schema/encoding/expressions.py",
-        old="THEN substr({t}, 1, instr({t}, '.') - 1) ELSE {t} END",
-        new="THEN {t} ELSE {t} END",
+        old="ELSE coalesce(nullif(regexp_extract({t}, '^{WHOLE}{END}', 1), ''), {t}) END",
+        new="ELSE {t} END",
         caught_by=f"{ENGINE}::test_a_number_and_its_texts_are_one_person",
     ),
     Bug(

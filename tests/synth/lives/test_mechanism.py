@@ -182,7 +182,7 @@ def test_whatever_the_noise_people_are_constant_and_in_order(
 def test_a_value_within_a_bin_is_one_value_of_a_person(tmp_path: Path) -> None:
     """A weight of a few kilograms more or less, and a day of birth."""
     schema = CLINIC.with_columns(Numeric(name="born", edges=(0, 5, 10), missing=False, of="person"))
-    release = session(tmp_path, schema=schema, budget=USUAL, private=clinic(effort(100, 1500))).run(
+    release = session(tmp_path, schema=schema, budget=USUAL, private=clinic(effort(400, 1500))).run(
         us.Lives()
     )
     pairs = set(
