@@ -189,6 +189,38 @@ def clinic(*, people: int = 20_000) -> Panel:
     return Panel(name="clinic", data=codes, schema=Schema("clinic", columns), unit=Unit("patient"))
 
 
+def appointments(*, people: int = 4000) -> Panel:
+    """Give made-up appointments: patients who come every week, two or four, on a weekday of theirs.
+
+    Some stay away now and then, and some have two on a day.
+    """
+    rng = np.random.default_rng(11)
+    every = rng.choice([7, 14, 28], people, p=[0.2, 0.3, 0.5])
+    begins = rng.integers(0, 364 - 56, people)
+    begins -= begins % 7 - rng.choice(5, people, p=[0.3, 0.2, 0.2, 0.2, 0.1])
+    count = 1 + rng.geometric(0.12, people)
+    who = np.repeat(np.arange(people), count)
+    nth = np.arange(len(who)) - (np.cumsum(count) - count)[who]
+    day = begins[who] + nth * every[who]
+    came = (day < 364) & ((rng.random(len(who)) < 0.9) | (nth == 0))
+    twice = 1 + (rng.random(int(came.sum())) < 0.1)
+    who, day = np.repeat(who[came], twice), np.repeat(day[came], twice)
+    codes = {
+        "patient": who,
+        "plan": np.searchsorted([14, 28], every, side="right")[who],
+        "day": day,
+        "result": rng.binomial(4, 0.2 + 0.2 * (every[who] == 7)),
+    }
+    columns = (
+        Id(name="patient"),
+        Integer(name="plan", min=0, max=2, missing=False),
+        Integer(name="day", min=0, max=363, missing=False),
+        Integer(name="result", min=0, max=4, missing=False),
+    )
+    schema = Schema("appointments", columns)
+    return Panel(name="appointments", data=codes, schema=schema, unit=Unit("patient"))
+
+
 def city(*, people: int = 1_000_000) -> Panel:
     """Give a made-up city: a million people and their trips, by area, hour and fare."""
     rng = np.random.default_rng(3)

@@ -14,8 +14,9 @@ from tests.synth.lives.test_mechanism import CLINIC, NARROW, NOISES, VAST, clini
 from understudy.audit import replay
 from understudy.audit.neighbours import Pair
 from understudy.door import View, viewed_schema
+from understudy.door.views import DIFFERENCES_OF
 from understudy.schema import Schema
-from understudy.synth.lives.persons import FIRST, LAST, ROWS, Persons, public_people
+from understudy.synth.lives.persons import FIRST, ROWS, SPREAD, Persons, public_people
 from understudy.synth.pairs import looks
 
 __all__ = ["mended_briefly"]
@@ -152,7 +153,15 @@ def test_public_people_have_one_row_each_with_what_they_mostly_have() -> None:
         assert all(each[found.codes[name][person]] == each.max() for name, each in own.items())
         assert found.codes[ROWS][person] == np.searchsorted(starts, rows.sum(), side="right") - 1
         assert found.codes[FIRST][person] == public.codes["year"][rows].min()
-        assert found.codes[LAST][person] == public.codes["year"][rows].max()
+        years = public.codes["year"][rows].astype(float)
+        apart = np.abs(years[:, None] - years)[np.triu_indices(len(years), 1)]
+        if not len(apart):
+            assert found.codes[SPREAD][person] == len(DIFFERENCES_OF)
+        elif not apart.any():
+            assert found.codes[SPREAD][person] == 0
+        else:
+            nearest = np.abs(np.log(apart.mean() / 11) - np.log(DIFFERENCES_OF[1:])).argmin() + 1
+            assert found.codes[SPREAD][person] == nearest
 
 
 def test_what_is_their_own_is_begun_from_public_people(

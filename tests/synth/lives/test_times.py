@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from tests.audit.effort import tried
 from tests.synth.lives.supports import support
 from understudy.synth.lives import times as module
+from understudy.synth.lives.gaps import Gaps, gap_classes
 from understudy.synth.lives.persons import People
 from understudy.synth.lives.times import Periods
 
@@ -92,3 +94,74 @@ def test_years_between_two_waves_have_no_rows(waves: bool) -> None:
     counts = np.array([100.0, 5.0, 100.0, 5.0, 100.0])
     held = Periods.of(counts, support(5), waves=waves).held.tolist()
     assert held == ([0, 2, 4] if waves else [0, 1, 2, 3, 4])
+
+
+def weekly(count: int, rng: np.random.Generator) -> tuple[People, Any, Any]:
+    """Visits a week apart, seldom two a day: people, the truth's times, and counts of gaps."""
+    sizes = rng.integers(2, 7, count)
+    first = rng.integers(0, 20, count)
+    steps = rng.choice([0, 7], int(sizes.sum()), p=[0.2, 0.8])
+    starts = np.cumsum(sizes) - sizes
+    steps[starts] = first
+    times = np.cumsum(steps)
+    times -= np.repeat(times[starts] - first, sizes)
+    gaps = Gaps(gap_classes(64), np.zeros(64), 1.0)
+    return people(sizes, first, times[starts + sizes - 1]), times, gaps
+
+
+@pytest.mark.parametrize("most", [1000, 4])
+def test_gaps_come_out_as_wanted_and_periods_have_their_rows(
+    most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever has more rows than are bridged has times as they come."""
+    monkeypatch.setattr(module, "most_rows", lambda _: most)
+    who, truth, gaps = weekly(3000, np.random.default_rng(2))
+    there = np.bincount(truth, minlength=64)
+    periods = Periods.of(there.astype(np.float64), support(64), waves=False)
+    gaps = replace(gaps, values=gaps.counts(truth, who.sizes))
+    times = periods.between(who, np.random.default_rng(3), gaps)
+    ends = np.cumsum(who.sizes)
+    assert (np.diff(times)[np.setdiff1d(np.arange(len(times) - 1), ends - 1)] >= 0).all()
+    assert who.first is not None
+    assert who.last is not None
+    half = (who.last - who.first) / (who.sizes - 1) / 2
+    assert (np.abs(times[ends - who.sizes] - who.first) <= half).all()
+    assert (np.abs(times[ends - 1] - who.last) <= half).all()
+    few = who.only(who.sizes <= most)
+    mine = np.repeat(who.sizes <= most, who.sizes)
+    made, real = (gaps.counts(t[mine], few.sizes) for t in (times.astype(np.int64), truth))
+    assert np.abs(made - real).sum() / real.sum() < (0.06 if most > 6 else 0.3)
+    shares = np.bincount(times, minlength=64) / len(times)
+    assert np.abs(shares - there / there.sum()).sum() / 2 < 0.06
+
+
+def test_too_many_rows_and_periods_have_gaps_as_they_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    who, truth, gaps = weekly(300, np.random.default_rng(2))
+    there = np.bincount(truth, minlength=64).astype(np.float64)
+    periods = Periods.of(there, support(64), waves=False)
+    gaps = replace(gaps, values=gaps.counts(truth, who.sizes))
+    monkeypatch.setattr(module, "MOST_CELLS", 0)
+    as_they_come, asked = (
+        periods.between(who, np.random.default_rng(3), told) for told in (None, gaps)
+    )
+    assert (as_they_come == asked).all()
+
+
+def test_distinct_times_have_gaps_as_wanted() -> None:
+    who, truth, gaps = weekly(3000, np.random.default_rng(2))
+    # Two a day become two days running.
+    first = np.cumsum(who.sizes) - who.sizes
+    steps = np.diff(truth, prepend=0)
+    steps[steps == 0] = 1
+    steps[first] = who.first
+    truth = np.cumsum(steps)
+    truth -= np.repeat(truth[first] - who.first, who.sizes)
+    there = np.bincount(truth, minlength=64).astype(np.float64)
+    periods = Periods.of(there, support(64), waves=False)
+    gaps = replace(gaps, values=gaps.counts(truth, who.sizes))
+    follows = np.triu(np.ones((65, 64)))
+    times = periods.one_each(who, follows, np.random.default_rng(3), gaps).astype(np.int64)
+    made, real = (gaps.counts(t, who.sizes) for t in (times, truth))
+    assert np.abs(made - real).sum() / real.sum() < 0.1
+    without = periods.one_each(who, follows, np.random.default_rng(3)).astype(np.int64)
+    assert np.abs(gaps.counts(without, who.sizes) - real).sum() / real.sum() > 1

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from understudy.graph import Model
     from understudy.schema import Codes, Schema
+    from understudy.synth.lives.gaps import Gaps
     from understudy.synth.lives.habits import Habits
     from understudy.synth.lives.persons import People
     from understudy.synth.pairs.looks import Looks
@@ -67,19 +68,24 @@ class Histories:
         return len(self._periods.held)
 
     def draw(
-        self, people: People, follows: Mapping[str, Floats], rng: np.random.Generator
+        self,
+        people: People,
+        follows: Mapping[str, Floats],
+        gaps: Gaps | None,
+        rng: np.random.Generator,
     ) -> tuple[dict[str, Codes], Ints]:
         """Draw the rows of people; return their codes, and each row's person, in order.
 
-        ``follows`` are the counts of (previous, this) code, where rows have an order.
+        ``follows`` are the counts of (previous, this) code, where rows have an order, and ``gaps``
+        how far their times are apart.
         """
         who = np.repeat(np.arange(len(people.sizes)), people.sizes)
         codes = {name: own[who] for name, own in people.own.items()}
         if self._time is not None and self._periods is not None:
             codes[self._time] = (
-                self._periods.one_each(people, follows[self._time], rng)
+                self._periods.one_each(people, follows[self._time], rng, gaps)
                 if self._habits.distinct
-                else self._periods.between(people, rng)
+                else self._periods.between(people, rng, gaps)
             )
         seen = {n: self._supports[n].codes[codes[n]].astype(np.int32) for n in codes}
         domain = self._model.tree.domain

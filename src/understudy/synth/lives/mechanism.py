@@ -110,10 +110,11 @@ class Lives(Pairs):
         count = check_rows(model.total if crowd.rows is None else max(1.0, crowd.rows))
         each = crowd.each(count, door, public=public, most=most)
         people = told.persons.draw(each, of_rows, rng, progress)
-        follows = {}
+        follows, gaps = {}, None
         if told.transitions is not None:
             follows = told.transitions.tables(model, told.habits, sizes=people.sizes)
-        codes, who = histories.draw(people, follows, rng)
+            gaps = told.transitions.gaps
+        codes, who = histories.draw(people, follows, gaps, rng)
         return Synthesis(
             batches=Batches.held(codes, who),
             people=people.everyone or None,
@@ -145,7 +146,8 @@ class Lives(Pairs):
         looks = rows.look(ViewDoor(door, View(), reserve=kept), public, progress)
         if door.schema.ordering:
             progress("measuring what follows what", 0)
-            transitions = Transitions.ask(door, looks, price=prices["transitions"])
+            price = prices["transitions"]
+            transitions = Transitions.ask(door, looks, price=price, distinct=habits.distinct)
         return Told(habits, persons, looks, transitions)
 
     def _prices_of_people(self, door: Door) -> dict[str, float]:

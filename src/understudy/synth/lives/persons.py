@@ -10,6 +10,7 @@ import numpy as np
 
 from understudy.budget import price_grains
 from understudy.door import Derived, View, ViewDoor
+from understudy.door.views import BORDERS, DIFFERENCES_OF
 from understudy.public import PublicTable
 from understudy.synth.measure.likeliest import Noisy
 from understudy.synth.measure.size_borders import LARGEST, RATIO, class_starts
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-ROWS, FIRST, LAST = "(number of rows)", "(first row)", "(last row)"
+ROWS, FIRST, SPREAD = "(number of rows)", "(first row)", "(spread of rows)"
 SIZED, FEW = 8, 0.01
 """How often people's numbers of rows are adjusted; a code of few rows says little."""
 HALF = 0.5
@@ -59,11 +60,15 @@ class People:
     def begun(self, rows: int) -> People:
         """Return the first people, with about as many rows."""
         count = max(1, int(np.searchsorted(np.cumsum(self.sizes), rows, side="right")))
+        return self.only(slice(count))
+
+    def only(self, some: slice | NDArray[np.bool_]) -> People:
+        """Return some of the people who have rows."""
         return People(
-            self.sizes[:count],
-            {name: codes[:count] for name, codes in self.own.items()},
-            None if self.first is None else self.first[:count],
-            None if self.last is None else self.last[:count],
+            self.sizes[some],
+            {name: codes[some] for name, codes in self.own.items()},
+            None if self.first is None else self.first[some],
+            None if self.last is None else self.last[some],
             self.rowless,
         )
 
@@ -109,7 +114,7 @@ class Persons:
             time = schema.ordering[0]
             found.append(Derived(name=FIRST, kind="first", column=time))
             if not distinct:
-                found.append(Derived(name=LAST, kind="last", column=time))
+                found.append(Derived(name=SPREAD, kind="spread", column=time))
         return tuple(found)
 
     def to_dict(self) -> dict[str, Any]:
@@ -131,18 +136,17 @@ class Persons:
         places = self._places(codes[ROWS], rng)
         by_class = np.argsort(places)
         nobody, some = by_class[:rowless], by_class[rowless:]
-        given = np.empty(rowless + len(sizes), dtype=np.int64)
-        own_of_some = {name: codes[name][some] for name in self._schema.own}
-        given[some] = self._sized(np.sort(sizes), places[some], own_of_some, of_rows)
-        first, last = self._times(codes, some)
-        # As they were drawn, so that nobody's number tells how many rows they have.
-        some = np.sort(some)
         own = {name: codes[name] for name in self._schema.own}
+        own_of_some = {name: each[some] for name, each in own.items()}
+        given = self._sized(np.sort(sizes), places[some], own_of_some, of_rows)
+        first, last = self._times(codes, some, given, rng)
+        # As they were drawn, so that nobody's number tells how many rows they have.
+        order = np.argsort(some)
         return People(
-            given[some],
-            {name: each[some] for name, each in own.items()},
-            None if first is None else first[some],
-            None if last is None else last[some],
+            given[order],
+            {name: each[order] for name, each in own_of_some.items()},
+            None if first is None else first[order],
+            None if last is None else last[order],
             {name: each[nobody] for name, each in own.items()},
         )
 
@@ -154,24 +158,28 @@ class Persons:
         places: Floats = np.interp(inside, np.arange(len(borders)), borders)
         return places
 
-    def _times(self, codes: dict[str, Codes], some: Ints) -> tuple[Codes | None, Codes | None]:
-        """Return the times of the first and the last row, as far as they are drawn.
+    def _times(
+        self, codes: dict[str, Codes], some: Ints, sizes: Ints, rng: np.random.Generator
+    ) -> tuple[Codes | None, Codes | None]:
+        """Return the times of the first and the last row of some people, of these sizes.
 
-        Of those who have rows, in the order of their class, who by noise has no such time has those
-        of the person before.
+        The people come in the order of their class: who by noise has no such time, or several rows
+        that are not apart, has those of the person before.  Rows that are evenly spaced are apart,
+        on average, by a third of the way from the first to the last, and by more if they are few.
         """
-        times = [codes[name] for name in (FIRST, LAST) if name in codes]
-        if times and self._everyone:
-            size = self._schema.domain[self._schema.ordering[0]]
-            sound = np.logical_and.reduce([each[some] < size for each in times])
-            before = np.maximum.accumulate(np.where(sound, np.arange(len(some)), -1))
-            source = some[np.where(before >= 0, before, np.argmax(sound))]
-            for each in times:
-                each[some] = np.minimum(each[source], size - 1)
-        if len(times) == 2:
-            # Noise may put the last row before the first one.
-            return np.minimum(*times), np.maximum(*times)
-        return (times[0] if times else None), None
+        if FIRST not in codes:
+            return None, None
+        size = self._schema.domain[self._schema.ordering[0]]
+        first = _as_before(codes[FIRST][some], codes[FIRST][some] < size)
+        if SPREAD not in codes:
+            return first, None
+        spread = codes[SPREAD][some]
+        spread = _as_before(spread, (spread < len(DIFFERENCES_OF)) | (sizes < 2))
+        known = np.append(DIFFERENCES_OF, 0.0)[spread] * (size - 1)
+        known *= 2.0 ** ((rng.random(len(known)) - HALF) / 2)
+        apart = 3 * known * (sizes - 1) / (sizes + 1)
+        last = np.minimum(first + np.rint(apart).astype(first.dtype), size - 1)
+        return first, last
 
     def _sized(
         self, sizes: Ints, places: Floats, own: dict[str, Codes], of_rows: Compressed
@@ -245,7 +253,9 @@ def public_people(public: PublicTable, schema: Schema) -> PublicTable:
     if public.schema.ordering:
         times = public.codes[public.schema.ordering[0]]
         found[FIRST] = np.minimum.reduceat(times, ends - sizes)
-        found[LAST] = np.maximum.reduceat(times, ends - sizes)
+        found[SPREAD] = _spread_classes(
+            times, ends - sizes, public.schema.domain[public.schema.ordering[0]]
+        )
     for name in (n for n in schema.domain if n not in found):
         found[name] = public.most_common(name)
     codes = {name: found[name] for name in schema.domain}
@@ -269,3 +279,24 @@ def _without_rows(model: Model, support: Support) -> int:
     whole = max(float(support.likely[there].sum()), 1e-300)
     people = float(model.marginal((ROWS,))[support.codes[0]]) * float(support.likely[0]) / whole
     return max(0, round(people))
+
+
+def _as_before(codes: Codes, sound: NDArray[np.bool_]) -> Codes:
+    """Return codes with those that are not sound as in the place before that is."""
+    before = np.maximum.accumulate(np.where(sound, np.arange(len(codes)), -1))
+    found: Codes = codes[np.where(before >= 0, before, np.argmax(sound))]
+    return found
+
+
+def _spread_classes(times: NDArray[Any], starts: Ints, size: int) -> Ints:
+    """Return the class of each person's mean difference of two rows' times, as the door does."""
+    sizes = np.diff(np.append(starts, len(times)))
+    person = np.repeat(np.arange(len(sizes)), sizes)
+    sorted_ = times[np.lexsort((times, person))].astype(np.float64)
+    nth = np.arange(len(times)) - starts[person]
+    summed = np.bincount(person, weights=(2 * nth - sizes[person] + 1) * sorted_)
+    mean = 2 * summed / np.maximum(1, sizes * (sizes - 1) * max(1, size - 1))
+    classes: Ints = 1 + np.searchsorted(BORDERS, mean)
+    classes[summed == 0] = 0
+    classes[sizes == 1] = len(DIFFERENCES_OF)
+    return classes

@@ -3,7 +3,7 @@
 Where a person has at most one row a period, as in a panel, periods follow one another as
 (previous, this) period says, from the person's first on, with room for all of their rows.
 Elsewhere times lie between the person's first and last one.  Either way periods are weighted so
-that each has its rows.
+that each has its rows, and gaps so that there are as many of each length as was measured.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from understudy.synth.lives.bridges import Bridges, most_rows
 from understudy.synth.lives.walks import parts
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from understudy.schema import Codes
+    from understudy.synth.lives.gaps import Gaps
     from understudy.synth.lives.persons import People
     from understudy.synth.measure.support import Support
 
@@ -31,8 +33,15 @@ RARE = 0.2
 """Waves of a panel have more rows than this share of an average period's."""
 RAKED, MOST_RAKED, DAMPED = 12, 10.0, 0.7
 """How often the weights of periods are adjusted, so that each has its rows, and how far."""
-TRIED_ON = 100_000
-"""On about how many rows they are adjusted."""
+SPACED, DAMPING, HALVED = 24, (0.8, 0.3), 8
+"""How often those of periods and gaps together, and how far at first and at last: rows a gap apart
+move together.  It is begun with some people, with twice as many every so often."""
+MOST_WEIGHT, HELD = 1e4, 0.5
+"""How far weights of gaps go, and rows that are added to counts of these before they are compared.
+"""
+TRIED_ON, TRIED_CELLS, MOST_CELLS = 100_000, 1 << 25, 1 << 30
+"""On about how many rows weights are adjusted, and on how many of rows by periods; of more of
+these, in all, gaps are as they come."""
 FEW = 1e-6
 UNSEEN = 1e-4
 """The share of periods that follow one another in no known way."""
@@ -61,13 +70,14 @@ class Periods:
         """Return the places of the nearest periods at these codes or later."""
         return np.minimum(np.searchsorted(self.held, codes), len(self.held) - 1)
 
-    def between(self, people: People, rng: np.random.Generator) -> Codes:
-        """Draw every row's time between the person's first and last one, in order."""
+    def between(self, people: People, rng: np.random.Generator, gaps: Gaps | None = None) -> Codes:
+        """Draw every row's time between the person's first and last one, in order.
 
-        def drawn(some: People, luck: Floats, factors: Floats) -> Ints:
-            assert some.first is not None  # noqa: S101  asked only of rows with an order
-            assert some.last is not None  # noqa: S101
-            first, last = self.nearest(some.first), self.nearest(some.last)
+        Where a person has very many rows, their gaps are as they come.
+        """
+
+        def even(some: People, luck: Floats, factors: Floats) -> Ints:
+            first, last = self._ends(some)
             who = np.repeat(np.arange(len(some.sizes)), some.sizes)
             ends = np.concatenate(([0.0], np.cumsum(self.likely * factors)))
             low, high = ends[first], ends[last + 1]
@@ -79,21 +89,39 @@ class Periods:
             times[(starts + some.sizes - 1)[several]] = last[several]
             return times
 
-        return self._raked(drawn, people, rng)
+        def bridged(some: People, luck: Floats, factors: Floats, weights: Floats) -> Ints:
+            bridges = Bridges(self.held, *self._ends(some), some.sizes)
+            return bridges.draw(weights, self.likely * factors, luck)
 
-    def one_each(self, people: People, follows: Floats, rng: np.random.Generator) -> Codes:
+        times = self._raked(even, people, rng)
+        if gaps is not None and len(times) * len(self.held) <= MOST_CELLS:
+            few = people.sizes <= most_rows(len(gaps.classes))
+            mine, found = np.repeat(few, people.sizes), self.held[times]
+            others = gaps.counts(found[~mine], people.sizes[~few])
+            wanted = gaps.wanted(gaps.counts(found, people.sizes)) - others
+            if few.any():
+                times[mine] = self._spaced(bridged, people.only(few), gaps, wanted, rng)
+        return self.held[times].astype(np.int32)
+
+    def one_each(
+        self, people: People, follows: Floats, rng: np.random.Generator, gaps: Gaps | None = None
+    ) -> Codes:
         """Draw distinct times from the person's first on; ``follows`` is of merged codes."""
         count = len(self.held)
         own = self.likely / np.bincount(self.merged, self.likely)[self.merged]
         ways = follows[np.ix_(self.merged, self.merged)] * own
         ways = np.triu(ways + UNSEEN * ways.mean() * count * self.likely, 1)
         most = min(int(people.sizes.max(initial=1)), count)
+        apart = np.maximum(self.held - self.held[:, None], 0)
 
-        def drawn(some: People, luck: Floats, factors: Floats) -> Ints:
-            assert some.first is not None  # noqa: S101  asked only of rows with an order
+        def drawn(
+            some: People, luck: Floats, factors: Floats, weights: Floats | None = None
+        ) -> Ints:
             # A person with many rows is there for as many periods.
-            begins = np.clip(self.nearest(some.first), 0, np.maximum(count - some.sizes, 0))
+            begins = np.clip(self._ends(some)[0], 0, np.maximum(count - some.sizes, 0))
             step = ways * factors
+            if weights is not None:
+                step *= weights[apart]
             step /= max(float(step.max()), 1e-300)
             # In how many ways as many more rows can follow.
             room = np.ones((most, count))
@@ -104,26 +132,67 @@ class Periods:
             found = np.empty(int(some.sizes.sum()), dtype=np.int64)
             for who, here, walk in parts(some.sizes, count):
                 left = np.repeat(np.cumsum(walk.sizes), walk.sizes) - np.arange(len(walk.rows)) - 1
-                weights = room[np.minimum(left, most - 1)].astype(np.float32)
-                weights[walk.first] = np.eye(count, dtype=np.float32)[begins[who]]
-                found[here] = walk.draw(weights, lifts, luck[here])
+                weights_here = room[np.minimum(left, most - 1)].astype(np.float32)
+                weights_here[walk.first] = np.eye(count, dtype=np.float32)[begins[who]]
+                found[here] = walk.draw(weights_here, lifts, luck[here])
             return found
 
-        return self._raked(drawn, people, rng)
+        times = self._raked(drawn, people, rng)
+        if gaps is not None and len(times) * count <= MOST_CELLS:
+            wanted = gaps.wanted(gaps.counts(self.held[times], people.sizes))
+            wanted[0] = 0.0
+            times = self._spaced(drawn, people, gaps, wanted, rng)
+        return self.held[times].astype(np.int32)
+
+    def _ends(self, people: People) -> tuple[Ints, Ints]:
+        """Return the places of first and last rows; of last ones only where these are drawn."""
+        assert people.first is not None  # noqa: S101  asked only of rows with an order
+        last = people.first if people.last is None else people.last
+        return self.nearest(people.first), self.nearest(last)
 
     def _raked(
         self,
         drawn: Callable[[People, Floats, Floats], Ints],
         people: People,
         rng: np.random.Generator,
-    ) -> Codes:
-        """Draw times with factors of periods for which each period has its rows."""
+    ) -> Ints:
+        """Draw places of times with factors for which each period has its rows."""
         some, factors = people.begun(TRIED_ON), np.ones(len(self.held))
         luck = rng.random(int(people.sizes.sum()))
         for _ in range(RAKED):
             times = drawn(some, luck[: int(some.sizes.sum())], factors)
-            there = np.bincount(times, minlength=len(factors)) / len(times)
-            factors *= ((self.likely + FEW) / (there + FEW)) ** DAMPED
-            # What first and last rows have too many of, those between cannot make up for.
-            factors = np.clip(factors, 1 / MOST_RAKED, MOST_RAKED)
-        return self.held[drawn(people, luck, factors)].astype(np.int32)
+            factors = self._moved(factors, times, DAMPED)
+        return drawn(people, luck, factors)
+
+    def _spaced(
+        self,
+        drawn: Callable[[People, Floats, Floats, Floats], Ints],
+        people: People,
+        gaps: Gaps,
+        wanted: Floats,
+        rng: np.random.Generator,
+    ) -> Ints:
+        """Draw places of times with factors of periods and of gaps, for which both have their rows.
+
+        ``wanted`` are the rows of each class of gaps.
+        """
+        factors, weights = np.ones(len(self.held)), np.ones(len(wanted))
+        luck, wanted = rng.random(int(people.sizes.sum())), np.maximum(wanted, 0.0)
+        most = min(TRIED_ON, TRIED_CELLS // len(self.held))
+        for trial, damped in enumerate(np.geomspace(*DAMPING, SPACED)):
+            some = people.begun(most >> (SPACED - 1 - trial + HALVED - 1) // HALVED)
+            lengths = weights[gaps.classes]
+            times = drawn(some, luck[: int(some.sizes.sum())], factors, lengths)
+            factors = self._moved(factors, times, damped)
+            seen = gaps.counts(self.held[times], some.sizes)
+            asked = wanted * (seen.sum() / max(1.0, wanted.sum()))
+            weights *= ((asked + HELD) / (seen + HELD)) ** damped
+            weights = np.clip(weights, 1 / MOST_WEIGHT, MOST_WEIGHT)
+        return drawn(people, luck, factors, weights[gaps.classes])
+
+    def _moved(self, factors: Floats, times: Ints, damped: float) -> Floats:
+        """Return the factors of periods moved towards those for which each has its rows."""
+        there = np.bincount(times, minlength=len(factors)) / len(times)
+        factors = factors * ((self.likely + FEW) / (there + FEW)) ** damped
+        # What first and last rows have too many of, those between cannot make up for.
+        return np.clip(factors, 1 / MOST_RAKED, MOST_RAKED)

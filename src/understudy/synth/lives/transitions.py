@@ -16,7 +16,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from understudy.budget import Norm
 from understudy.door import Derived, Merge, MergedDoor, View, ViewDoor
+from understudy.synth.lives.gaps import GAP, WIDEST, Gaps, follow, gap_classes
+from understudy.synth.measure.population import clipping_norm
 from understudy.synth.measure.weighted_round import WeightedMarginal, weighted_round
 from understudy.synth.pairs.precision import pair_weight
 from understudy.synth.pairs.prior import adjusted
@@ -36,13 +39,9 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-MOST_STEPS, STEP = 300, 0.5
-"""How often a table moves towards its answer, and by how much at most, in logarithms."""
 RAKED, MIXED = 50, 3
 """How often a table is adjusted to its counts, and how often a step to what stays."""
 MOST_STAY = 1 - 1e-6
-SOONER = 4.0
-"""How many standard deviations of the noise's own contribution a table may come closer."""
 CLOSER, OFTENER, GUESSED = 0.7, 0.6, 0.25
 """A row and the one before are closer than two rows of a person, by this factor, and agree oftener,
 by this power; about how far off that is, in proportion, on panels."""
@@ -63,12 +62,17 @@ class Transitions:
     time: str
     public: Mapping[str, Floats] = field(default_factory=dict)
     """The same tables of public people."""
+    gaps: Gaps | None = None
+    """How far times are apart; None if that was not asked."""
 
     @classmethod
-    def ask(cls, door: Door, looks: Looks, *, price: float) -> Transitions:
-        """Measure every column that is not a person's own, in one round."""
-        schema = door.schema
-        events = [name for name in schema.domain if name not in schema.own]
+    def ask(cls, door: Door, looks: Looks, *, price: float, distinct: bool) -> Transitions:
+        """Measure every column that is not a person's own, in one round.
+
+        Of times only gaps are asked, unless a person has at most one row of each.
+        """
+        schema, time = door.schema, door.schema.ordering[0]
+        events = [n for n in schema.domain if n not in schema.own and (distinct or n != time)]
         supports = {s.column: s for s in looks.columns.supports}
         before = {
             name: Derived(name=f"(previous {name})", kind="previous", column=name)
@@ -79,20 +83,35 @@ class Transitions:
             codes = supports[name].codes
             merged.append(Merge(column=name, codes=codes))
             merged.append(Merge(column=before[name].name, codes=np.append(codes, codes.max() + 1)))
-        small = MergedDoor(ViewDoor(door, View(derived=tuple(before.values()))), merged)
+        derived, classes = [*before.values()], gap_classes(schema.domain[time])
+        if len(classes) <= WIDEST:
+            derived.append(Derived(name=GAP, kind="gap", column=time))
+            merged.append(Merge(column=GAP, codes=np.append(classes, classes.max() + 1)))
+        small = MergedDoor(ViewDoor(door, View(derived=tuple(derived))), merged)
         asked = []
         for name in events:
             weight = pair_weight(small, supports[name].size * (supports[name].size + 1))
             asked.append(WeightedMarginal(clique=(before[name].name, name), weight=weight))
+        if len(derived) > len(before):
+            weight = pair_weight(small, small.schema.domain[GAP])
+            asked.append(WeightedMarginal(clique=(GAP,), weight=weight))
         found = weighted_round(small, asked, price=price, crowd=looks.crowd, public=None)
+        noise = [door.currency.deviation(m.scale) for m in found]
+        public, gaps = None if looks.prior.doubted else looks.columns.public, None
+        if len(derived) > len(before):
+            if isinstance(door.bounding, Norm):
+                crowd = looks.crowd.told(found, price=price)
+                weighed = clipping_norm(found, price=price), crowd.repeats
+            else:
+                weighed = door.bounding.cap, 1.0
+            gaps = Gaps(classes, found[-1].values[:-1], noise[-1], *weighed).beside(public, time)
         return cls(
-            dict(zip(events, found, strict=True)),
-            {n: door.currency.deviation(m.scale) for n, m in zip(events, found, strict=True)},
+            dict(zip(events, found, strict=False)),
+            dict(zip(events, noise, strict=False)),
             supports,
-            schema.ordering[0],
-            {}
-            if looks.prior.doubted
-            else public_steps(looks.columns.public, looks.columns.small_public(), events),
+            time,
+            public_steps(public, looks.columns.small_public(), events),
+            gaps,
         )
 
     def tables(self, model: Model, habits: Habits, *, sizes: Ints) -> dict[str, Floats]:
@@ -131,7 +150,7 @@ class Transitions:
             known = np.triu(known) / np.triu(known).sum()
         table = np.vstack([known * (rows - people), first[None] * people])
         table += NEXT_TO_NOTHING * rows / table.size * (table > 0)
-        _follow(table, answer, told.noise)
+        follow(table, answer, told.noise)
         return _raked(table, rows * shares, staying, people, longest=int(sizes.max(initial=1)))
 
     def _distances(self, name: str) -> Floats:
@@ -178,24 +197,6 @@ def above_zero(mean: float, deviation: float) -> float:
         return -deviation / z
     density = math.exp(-z * z / 2) / math.sqrt(2 * math.pi)
     return mean + deviation * density / (math.erfc(-z / math.sqrt(2)) / 2)
-
-
-def _follow(table: Floats, answer: Floats, noise: float) -> None:
-    """Move a table towards a noisy answer, as far as it stands out of its noise.
-
-    The squared distance to the truth would be the noise's; where much more than that is missing,
-    the table may come a little closer, since noise fits a table of many cells by chance.
-    """
-    expected = table.size * noise**2
-    signal = max(0.0, float(((answer - table) ** 2).sum()) - expected)
-    sooner = SOONER * math.sqrt(2 / table.size) * signal / (signal + expected)
-    for _ in range(MOST_STEPS):
-        missing = answer - table
-        if float((missing**2).sum()) <= max(0.0, 1 - sooner) * expected:
-            break
-        total, largest = table.sum(), max(float(np.abs(missing).max()), float(table.max()))
-        table *= np.exp(STEP / largest * missing)
-        table *= total / table.sum()
 
 
 def public_steps(

@@ -1,0 +1,126 @@
+"""Bridges: times between a person's first and last row, with weights of the gaps between them.
+
+Times are drawn one after the other.  Each is weighted by its gap since the one before and by all
+ways from it to the last row, in as many steps as are still to come: the messages of a chain.  How
+far the first and the last row are apart is known roughly only, and visits on Mondays need both on a
+Monday, so each is drawn anew, less than half of the person's mean gap away.
+
+Tied by ``tests/synth/lives/test_bridges.py``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from understudy.synth.lives.walks import Walk, parts
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+    Weights = NDArray[np.float32]
+
+STEPS = 1 << 27
+"""About how many steps are added up for the ways to the last row."""
+BLOCK = 1 << 22
+"""How many weights, of rows by periods, are held at once."""
+FAR = 60.0
+"""Ways less likely than the usual ones by this, in logarithms, are as good as none."""
+
+
+def most_rows(size: int) -> int:
+    """Return the most rows of a person whose ways are added up, for a time with so many codes."""
+    return 2 + STEPS // size**2
+
+
+def ways(weights: Floats, most: int) -> Floats:
+    """Return the logarithms of the weights of all ways to come as far, in 0, 1, … ``most`` steps.
+
+    ``weights`` are of a step by its length; all of them are positive.
+
+    >>> np.exp(ways(np.array([1.0, 2.0, 1.0]), 2)).round(1).tolist()
+    [[1.0, 0.0, 0.0], [1.0, 2.0, 1.0], [1.0, 4.0, 6.0]]
+    """
+    size = len(weights)
+    found = np.full((most + 1, size), -np.inf)
+    found[0, 0], found[1:2] = 0.0, np.log(weights)
+    # A line for each distance, with what is left of it after a step of each length.
+    left = np.arange(size)[:, None] - np.arange(size)
+    beyond, left = left < 0, np.maximum(left, 0)
+    for steps in range(2, most + 1):
+        before = found[steps - 1]
+        more = np.exp(before[left] - before[:, None])
+        more[beyond] = 0.0
+        found[steps] = before + np.log(more @ weights)
+    return found
+
+
+class Bridges:
+    """People's first and last rows, and how many rows they have."""
+
+    def __init__(self, held: Ints, first: Ints, last: Ints, sizes: Ints) -> None:
+        """Take the periods' codes, and the places of people's first and last rows."""
+        self._held, self._first, self._last, self._sizes = held, first, last, sizes
+        self._about = (held[last] - held[first]) / np.maximum(1, sizes - 1) / 2
+        """Half of each person's mean gap."""
+
+    def draw(self, weights: Floats, likely: Floats, luck: Floats) -> Ints:
+        """Draw the places of all rows with weights of gaps and of periods."""
+        table = ways(weights, max(1, int(self._sizes.max(initial=1)) - 1))
+        apart = self._held - self._held[:, None]
+        steps = np.where(apart < 0, 0.0, weights[np.maximum(apart, 0)] * likely)
+        lifts = np.vstack([steps / steps.max(), np.ones(len(likely))]).astype(np.float32)
+        found = np.empty(len(luck), dtype=np.int64)
+        most = max(1, BLOCK // len(self._held))
+        for who, here, walk in parts(self._sizes, len(self._held), first=most, others=most):
+            mine, begun = luck[here], np.cumsum(walk.sizes) - walk.sizes
+            first = self._begin(who, likely, mine[begun])
+            last = self._end(who, first, table, likely, mine[begun + walk.sizes - 1])
+            found[here] = walk.draw(self._to_last(walk, first, last, table), lifts, mine)
+        person = np.repeat(np.arange(len(self._sizes)), self._sizes)
+        return found[np.lexsort((found, person))]
+
+    def _begin(self, who: slice, likely: Floats, luck: Floats) -> Ints:
+        """Draw the places of first rows, near where they were."""
+        far = np.abs(self._held - self._held[self._first[who]][:, None])
+        near = (far < self._about[who][:, None]) | (far == 0)
+        return _drawn(np.where(near, likely, 0.0), luck)
+
+    def _end(self, who: slice, first: Ints, table: Floats, likely: Floats, luck: Floats) -> Ints:
+        """Draw the places of last rows, near where they were, by the ways to them."""
+        steps = self._sizes[who] - 1
+        far = np.abs(self._held - self._held[self._last[who]][:, None])
+        near = (far < self._about[who][:, None]) | (far == 0)
+        apart = self._held - self._held[first][:, None]
+        told = table[np.maximum(steps, 1)[:, None], np.maximum(apart, 0)]
+        told -= np.where(near, told, -np.inf).max(axis=1, keepdims=True)
+        found = _drawn(np.where(near, np.exp(np.maximum(told, -FAR)) * likely, 0.0), luck)
+        return np.where(steps > 0, found, first)
+
+    def _to_last(self, walk: Walk, first: Ints, last: Ints, table: Floats) -> Weights:
+        """Return each row's weights of places: those of all ways from there to the last row."""
+        person = np.repeat(np.arange(len(walk.sizes)), walk.sizes)
+        left = np.repeat(np.cumsum(walk.sizes), walk.sizes) - np.arange(len(person)) - 1
+        to_go = self._held[last][person][:, None] - self._held
+        within = (to_go >= 0) & (self._held >= self._held[first][person][:, None])
+        whole = (self._held[last] - self._held[first])[person]
+        usual = np.where(left > 0, whole * left // np.maximum(1, walk.sizes[person] - 1), 0)
+        told = table[left[:, None], np.maximum(to_go, 0)] - table[left, usual][:, None]
+        found = np.where(within, np.exp(np.clip(told, -FAR, FAR)), 0.0).astype(np.float32)
+        ends = left == 0
+        found[ends] = 0.0
+        found[np.flatnonzero(ends), last[person[ends]]] = 1.0
+        found[walk.first] = 0.0
+        found[np.flatnonzero(walk.first), first] = 1.0
+        return found
+
+
+def _drawn(weights: Floats, luck: Floats) -> Ints:
+    """Draw a place for each line of weights."""
+    ends = np.cumsum(weights, axis=1)
+    below = (ends <= luck[:, None] * ends[:, -1:]).sum(axis=1)
+    found: Ints = np.minimum(below, weights.shape[1] - 1)
+    return found
