@@ -11,6 +11,7 @@ from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -435,6 +436,17 @@ def test_objects_that_are_no_tables(data: object) -> None:
 )
 def test_tables_that_do_not_hold_together(data: object) -> None:
     refused(MalformedFileError, lambda: count(data))
+
+
+def test_a_relation_of_another_connection_is_read_as_often_as_asked() -> None:
+    with closing(duckdb.connect()) as theirs:
+        theirs.execute(
+            "CREATE TABLE t AS SELECT * FROM (VALUES (1, 1), (2, 1), (2, 1)) AS v(id, x)"
+        )
+        for relation in (theirs.table("t"), theirs.sql("SELECT id, x FROM t WHERE x = 1")):
+            assert people(relation) == people(relation) == 2
+    with pytest.raises(UnderstudyError):
+        people(relation)
 
 
 def test_a_stream_is_read_once_and_counted_twice() -> None:

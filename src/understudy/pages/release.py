@@ -280,7 +280,8 @@ def _people(page: Page, release: Release) -> None:
         page.chart(_rows_each(release, ids))
         add_lives(page, release, ids)
     if "crowd" in release.manifest["mechanism"]:
-        _crowd(page, release.manifest["mechanism"]["crowd"])
+        with_rows = "people with rows" if release.two_tables else "people"
+        _crowd(page, release.manifest["mechanism"]["crowd"], with_rows)
     for measured in asked[:4]:
         order = np.argsort(-measured.values, kind="stable")[:MOST_BARS]
         names = _cells(release, measured)
@@ -300,9 +301,9 @@ def _people(page: Page, release: Release) -> None:
         )
 
 
-def _crowd(page: Page, crowd: dict[str, Any]) -> None:
+def _crowd(page: Page, crowd: dict[str, Any], counted: str) -> None:
     """Show the noisy number of people, by their number of rows."""
-    told = {"people": (crowd["people"], crowd["people_standard_error"])}
+    told = {counted: (crowd["people"], crowd["people_standard_error"])}
     if "rows" in crowd:
         told["rows"] = crowd["rows"], crowd["rows_standard_error"]
     off = 1.96 * crowd["class_standard_error"]

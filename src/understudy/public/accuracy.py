@@ -96,7 +96,10 @@ class Accuracy:
         if self.mean_pair is not None:
             yield f"Columns alone are wrong by {self.mean_column} on average."
         if self.cap > 1:
-            yield f"A person counts for at most {self.cap:,} rows in this."
+            yield (
+                f"A person counts for at most {self.cap:,} rows in this, enough for synthetic "
+                "people; where a few real ones have many more, tables are further off than is said."
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data."""

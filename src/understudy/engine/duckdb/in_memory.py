@@ -16,6 +16,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
+import duckdb
 import numpy as np
 
 from understudy.errors import MalformedFileError, MissingFileError
@@ -68,6 +69,18 @@ class InMemory:
         return f"(SELECT {listed} FROM {registered})"
 
 
+class _Relation:
+    """A relation of another connection of DuckDB's, which this one reads as a stream of Arrow."""
+
+    def __init__(self, relation: duckdb.DuckDBPyRelation) -> None:
+        """Take the relation."""
+        self._relation = relation
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Run the relation's query; asked again, run it again."""
+        return self._relation.__arrow_c_stream__(requested_schema)
+
+
 def in_memory(data: object) -> InMemory | Any:  # noqa: ANN401  an Arrow table DuckDB can register
     """Return a table in memory as arrays, or an Arrow table as it is."""
     if isinstance(data, Mapping):
@@ -77,6 +90,8 @@ def in_memory(data: object) -> InMemory | Any:  # noqa: ANN401  an Arrow table D
         return _named((n, _pandas(frame[n])) for n in frame.columns)
     if _is_of("polars", data) and hasattr(data, "collect"):
         return data.collect()
+    if isinstance(data, duckdb.DuckDBPyRelation):
+        return _Relation(data)
     if hasattr(data, "__arrow_c_stream__"):
         if read_once(data):
             _spend(data)
@@ -84,7 +99,8 @@ def in_memory(data: object) -> InMemory | Any:  # noqa: ANN401  an Arrow table D
     raise MissingFileError(
         "unsupported table type",
         got=type(data).__name__,
-        allowed="a path, a Database, a pandas, polars or Arrow table, or a mapping of arrays",
+        allowed="a path, a Database, a pandas, polars or Arrow table, a DuckDB relation, or a "
+        "mapping of arrays",
     )
 
 
