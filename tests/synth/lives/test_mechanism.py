@@ -262,11 +262,13 @@ def test_people_habits_and_rows_share_the_budget_as_was_said(tmp_path: Path) -> 
     assert sum(cost for _, cost in costs) == pytest.approx(1, abs=1e-3)
 
 
+@pytest.mark.parametrize("order", [(), ("a",)])
 @pytest.mark.parametrize("leaves", few((True, False), usual=1))
 def test_given_the_same_answers_the_same_is_asked_without_the_person_of_most_rows(
-    leaves: bool,
+    leaves: bool, order: tuple[str, ...]
 ) -> None:
-    found = replay(us.Lives(), heavy(leaves=leaves))
+    pair = heavy(leaves=leaves)
+    found = replay(us.Lives(), replace(pair, schema=replace(pair.schema, order_by=order)))
     assert found.questions >= 6
     assert found.reach == pytest.approx(1)
 

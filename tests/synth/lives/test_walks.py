@@ -51,15 +51,27 @@ def test_drawing_is_that_of_the_obvious_version(data: st.DataObject) -> None:
     row = 0
     for size in sizes:
         had: list[int] = []
-        for nth in range(size):
+        for _ in range(size):
             here = weights[row].astype(float) * lifts[had[-1] if had else codes]
             if had:
-                here = here * (1 + urn / nth * np.bincount(had, minlength=codes) / 0.25)
+                here = here * (1 + urn * np.bincount(had, minlength=codes) / 0.25)
             ends = np.cumsum(here)
             low, high = np.concatenate(([0.0], ends))[[drawn[row], drawn[row] + 1]] / ends[-1]
             assert low - 1e-5 <= luck[row] <= high + 1e-5
             had.append(int(drawn[row]))
             row += 1
+
+
+def test_two_rows_agree_as_often_however_many_a_person_has() -> None:
+    """An urn of strength u makes rows agree u/(1 + u) of the time, and by chance in the rest."""
+    people, urn, common = 2000, 1.5, np.array([0.4, 0.3, 0.2, 0.1], dtype=np.float32)
+    for size in (2, 5, 60):
+        walk, luck = Walk(np.full(people, size)), np.random.default_rng(1).random(people * size)
+        weights = np.tile(common, (people * size, 1))
+        drawn = walk.draw(weights, None, luck, urn=urn, common=common).reshape(people, size)
+        counts = np.stack([(drawn == code).sum(axis=1) for code in range(4)], axis=1)
+        agreeing = (counts * (counts - 1)).sum(axis=1).mean() / (size * (size - 1))
+        assert agreeing == pytest.approx(0.6 + 0.4 * (common**2).sum(), abs=0.04)
 
 
 def test_where_nothing_can_follow_the_rows_own_weights_count() -> None:

@@ -1,7 +1,8 @@
 """Walks: a column's codes, row after row of each person.
 
 A row's code is drawn with weights of its own, times what the code before says of it, times what the
-person had before.  All people take their n-th step at once.
+person had before, as from Pólya's urn: two rows of a person agree as often, however many rows there
+are.  All people take their n-th step at once.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ class Walk:
             if lifts is not None:
                 here *= lifts[before[: len(rows)]] if nth else lifts[-1]
             if urn and nth and common is not None:
-                here *= 1 + had[: len(rows)] * (urn / nth / common)
+                here *= 1 + had[: len(rows)] * (urn / common)
             ends = np.cumsum(here, axis=1, out=here)
             nowhere = ends[:, -1] <= 0
             if nowhere.any():
