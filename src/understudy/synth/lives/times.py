@@ -39,7 +39,7 @@ move together.  It is begun with some people, with twice as many every so often.
 MOST_WEIGHT, HELD = 1e4, 0.5
 """How far weights of gaps go, and rows that are added to counts of these before they are compared.
 """
-TRIED_ON, TRIED_CELLS, MOST_CELLS = 100_000, 1 << 25, 1 << 30
+TRIED_ON, TRIED_CELLS, MOST_CELLS = 100_000, 1 << 25, 1 << 28
 """On about how many rows weights are adjusted, and on how many of rows by periods; of more of
 these, in all, gaps are as they come."""
 FEW = 1e-6
