@@ -24,3 +24,19 @@ def test_too_many_lines_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         histogram_columns(made(), ["hour"], None)
     with pytest.raises(UsageError, match="distinct columns"):
         histogram_columns(made(), ["hour", "hour"], None)
+
+
+def test_columns_that_cannot_be_counted_are_refused() -> None:
+    release = made()
+    for names in (("nope",), ("hour", "hour"), (["hour"],)):
+        with pytest.raises(UsageError, match=r"distinct columns .*allowed: colour, hour, price\)"):
+            release.histogram(*names)
+
+
+def test_too_many_cells_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    release = made(rows=400)
+    assert release.histogram().shape == (3, 4, 3)
+    monkeypatch.setattr(of_rows, "MOST_CELLS", 20)
+    assert release.histogram("hour", "price").sum() == 400
+    with pytest.raises(UsageError, match=r"too many cells .got 36 of 3 columns; allowed: at most"):
+        release.histogram()

@@ -52,12 +52,16 @@ def test_all_rows_are_as_they_are_wanted_and_the_rest_follows(modelled: bool) ->
     assert far(found, given) < 0.05
 
 
-def test_a_number_is_wanted_by_its_bin_or_a_value_in_it() -> None:
+def test_a_number_is_wanted_by_its_bin_and_not_by_a_value_in_it() -> None:
     release = made()
-    for wanted in ("[1, 5)", 3.5, "3.5"):
+    for wanted in ("[1, 5)", {"min": 1, "below": 5}):
         rows = release.sample_columns(50, seed=0, where={"price": wanted})
         assert rows["price"].min() >= 1
         assert rows["price"].max() < 5
+    for value in (3.5, "3.5", 1.0, [0.5, "[1, 5)"]):
+        with pytest.raises(UsageError, match="'price': a single value must not cut a bin") as told:
+            release.sample_columns(50, where={"price": value})
+        assert "a range from edge to edge" in str(told.value)
 
 
 @pytest.mark.parametrize("modelled", [True, False])
@@ -124,5 +128,27 @@ def test_what_cannot_be_is_refused_with_what_can() -> None:
             release.sample_columns(1, where={name: value})
         assert caught.value.allowed
     for modelled in (True, False):
-        with pytest.raises(UsageError, match="no synthetic row has these values"):
+        with pytest.raises(UsageError, match="no value of column 'colour' satisfies the condition"):
             made(modelled=modelled).sample_columns(1, where={"colour": []})
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ({"rows": 2.5}, r"rows must be a whole number \(got 2.5; allowed: at least 0\)"),
+        ({"rows": "5"}, r"rows must be a whole number \(got '5'; allowed: at least 0\)"),
+        ({"rows": True}, r"rows must be a whole number \(got True; "),
+        ({"people": 1.5}, r"people must be a whole number \(got 1.5; "),
+        ({"rows": 5, "seed": "a"}, r"seed must be a whole number \(got 'a'; "),
+        ({"rows": 5, "seed": 1.5}, r"seed must be a whole number \(got 1.5; "),
+        ({"rows": 5, "where": "c=a"}, r"where must be a dict of columns .*\(got 'c=a'; allowed: "),
+    ],
+)
+def test_arguments_of_other_types_are_refused(asked: dict[str, Any], told: str) -> None:
+    with pytest.raises(UsageError, match=told):
+        made().sample_columns(**asked)
+
+
+def test_numbers_of_numpy_are_whole_numbers() -> None:
+    rows = made().sample_columns(np.int64(5), seed=np.uint8(1), where={"hour": np.int64(2)})  # type: ignore[arg-type]
+    assert rows["hour"].tolist() == [2] * 5

@@ -17,7 +17,7 @@ from understudy.errors import SchemaError, UsageError
 from understudy.public import Batches, Synthesis
 from understudy.release import build
 from understudy.release.estimates import LAPLACE, NORMAL
-from understudy.schema import Categorical, Integer, Numeric, Schema
+from understudy.schema import Categorical, DateTime, Integer, Numeric, Schema, Timestamp
 
 Floats = NDArray[np.float64]
 
@@ -438,3 +438,105 @@ def test_people_cannot_be_added_up() -> None:
     for asked in every:
         with pytest.raises(UsageError, match=r"people cannot be added up: .*got area × age"):
             made.estimate(AREA, **asked)
+
+
+KINDS = Schema(
+    "kinds",
+    (
+        Integer(name="count", min=1, max=5),
+        Numeric(name="weight", edges=(0.0, 1.0, 2.5), special=(99.0,)),
+        Numeric(name="years", edges=(0.0, 1.0, 5.0, 9.0), whole=True),
+        Numeric(name="income", edges=(0.0, 10.0, 50.0), top_coded=True),
+        Categorical(name="rate", values=(0.5, 1), outside="drop"),
+        Categorical(name="member", values=(False, True), outside="drop"),
+        DateTime(name="hour", part="hour"),
+        Timestamp(name="day", min="2020-01-01", max="2020-12-31", resolution="day"),
+    ),
+)
+
+
+def kinds() -> us.Release:
+    """Give a release whose columns were measured: the first code once, the second twice, ..."""
+    given = [
+        Measurement(clique=(name,), values=np.arange(1.0, size + 1), scale=1e-6)
+        for name, size in KINDS.domain.items()
+    ]
+    held = {name: np.zeros(9, dtype=np.int32) for name in KINDS.domain}
+    return replace(release(*given), schema=KINDS, decoded=_decoded(KINDS, held))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "count"),
+    [
+        ("count", 3, 3),
+        ("count", "3", 3),
+        ("count", 3.0, 3),
+        ("count", np.int64(3), 3),
+        ("count", [1, "(missing)"], 7),
+        ("weight", "[1, 2.5]", 2),
+        ("weight", {"min": 0, "below": 1}, 1),
+        ("weight", 99, 3),
+        ("years", 0, 1),
+        ("income", 10, 2),
+        ("rate", 0.5, 1),
+        ("member", True, 2),
+        ("hour", 3, 4),
+        ("day_month", "2020-03", 3),
+        ("day_month", "2020-03-05", 3),
+    ],
+)
+def test_a_single_value_is_that_of_a_code(name: str, value: object, count: float) -> None:
+    assert kinds().estimate(where={name: value}).estimate[0] == pytest.approx(count)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "part"),
+    [
+        ("weight", 0.5, r"\[0, 1\)"),
+        ("weight", "0.5", r"\[0, 1\)"),
+        ("weight", 0, r"\[0, 1\)"),
+        ("weight", [99, 2.5], r"\[1, 2.5\]"),
+        ("years", 3, r"\[1, 5\)"),
+        ("years", 3.5, r"\[1, 5\)"),
+        ("income", 9, r"\[0, 10\)"),
+    ],
+)
+def test_a_number_within_a_bin_is_refused(name: str, value: object, part: str) -> None:
+    """What is true of the bin would be told of the number."""
+    told = rf"'{name}': a single value must not cut a bin .*part of {part}.*range from edge to edge"
+    for mean in (None, name):
+        with pytest.raises(UsageError, match=told):
+            kinds().estimate(where={name: value}, mean=mean)
+
+
+@pytest.mark.parametrize(("name", "value"), [("count", 3.5), ("count", "2.7"), ("income", 12)])
+def test_a_number_that_no_code_stands_for_is_refused(name: str, value: object) -> None:
+    with pytest.raises(UsageError, match=f"column '{name}' has no such value .*allowed: ."):
+        kinds().estimate(where={name: value})
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("rate", []),
+        ("count", {"min": 3, "below": 3}),
+        ("count", {"min": 100}),
+        ("count", {"above": 1, "below": 2}),
+    ],
+)
+def test_a_condition_that_no_value_satisfies_is_named(name: str, value: object) -> None:
+    told = f"no value of column '{name}' satisfies the condition .got {name} = "
+    with pytest.raises(UsageError, match=told):
+        kinds().estimate(where={name: value})
+
+
+@pytest.mark.parametrize("where", ["area=north", [(AREA, "north")], [], 5])
+def test_conditions_that_are_not_a_dict_are_refused(where: Any) -> None:
+    with pytest.raises(UsageError, match=r"where must be a dict of columns .*got .*allowed: "):
+        exact().estimate(AREA, where=where)
+
+
+@pytest.mark.parametrize("by", [5, None])
+def test_groups_that_are_no_columns_are_refused(by: Any) -> None:
+    with pytest.raises(UsageError, match=r"by must be a column or a list .*got .*allowed: by="):
+        exact().estimate(AREA, by=by)

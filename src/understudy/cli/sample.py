@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -46,7 +47,11 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _where(texts: tuple[str, ...]) -> dict[str, list[str]]:
-    """Parse conditions: a column and its values."""
+    """Parse conditions: a column and its values, of which a bin's has a comma before a space.
+
+    >>> _where(("age=[1, 5),[5, 9)", "sex=F"))
+    {'age': ['[1, 5)', '[5, 9)'], 'sex': ['F']}
+    """
     wanted: dict[str, list[str]] = {}
     for text in texts:
         column, mark, values = text.partition("=")
@@ -54,5 +59,5 @@ def _where(texts: tuple[str, ...]) -> dict[str, list[str]]:
             raise UsageError(
                 "--where needs a column and its values", got=text, allowed="COLUMN=VALUE[,VALUE…]"
             )
-        wanted.setdefault(column, []).extend(values.split(","))
+        wanted.setdefault(column, []).extend(re.split(r",(?! )", values))
     return wanted

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from understudy.errors import UsageError
+from understudy.release.aligning import aligned
 from understudy.release.display import numbered
 from understudy.release.estimates import NORMAL
 
@@ -31,19 +33,26 @@ class Combined:
     high: Floats
     replicates: int
     """How many there were."""
+    labels: tuple[tuple[Any, ...], ...] = ()
+    """The labels of the numbers: those of a pandas Series, or of a data frame's rows and columns;
+    none where the estimates had none."""
 
     def __repr__(self) -> str:
-        """Show every number with its interval."""
+        """Show every number with its label and its interval."""
         each = (self.estimate, self.low, self.high, self.standard_error)
+        names = [", ".join(map(str, cell)) for cell in product(*self.labels)]
         lines = []
-        for *numbers, error in zip(*map(np.ravel, each), strict=True):
+        for place, (*numbers, error) in enumerate(zip(*map(np.ravel, each), strict=True)):
             estimate, low, high = numbered(np.array(numbers), float(error))
-            lines.append(f"{estimate} (95 % interval {low} to {high})")
+            name = f"{names[place]}: " if self.labels else ""
+            lines.append(f"{name}{estimate} (95 % interval {low} to {high})")
         return "\n".join([f"Combined from {self.replicates} replicates", *lines])
 
 
 def combine(estimates: Iterable[Any], variances: Iterable[Any] | None = None) -> Combined:
     """Combine what an analysis gave on each replicate: numbers, or arrays of one shape.
+
+    A pandas Series or data frame is matched by its labels, in whatever order they come.
 
     The replicates vary as the release would if everything were measured again, so their standard
     deviation is the estimate's standard error.  It says nothing of the people who happen to be in
@@ -56,11 +65,12 @@ def combine(estimates: Iterable[Any], variances: Iterable[Any] | None = None) ->
     Combined from 3 replicates
     1,160 (95 % interval 1,129 to 1,191)
     """
-    found = _stacked("estimates", estimates)
+    given = aligned("estimates", estimates)
+    found = _stacked("estimates", given.arrays)
     count = len(found)
     variance = found.var(axis=0, ddof=1)
     if variances is not None:
-        own = _stacked("variances", variances)
+        own = _stacked("variances", given.like("variances", variances))
         if own.shape != found.shape or (own < 0).any():
             raise UsageError(
                 "variances must be non-negative, one for each estimate",
@@ -71,7 +81,7 @@ def combine(estimates: Iterable[Any], variances: Iterable[Any] | None = None) ->
     mean, error = np.asarray(found.mean(axis=0)), np.asarray(np.sqrt(variance))
     # Student's quantile for as many degrees of freedom, to the first order.
     reach = error * (NORMAL + (NORMAL**3 + NORMAL) / (4 * (count - 1)))
-    return Combined(mean, error, mean - reach, mean + reach, count)
+    return Combined(mean, error, mean - reach, mean + reach, count, given.labels)
 
 
 def _stacked(what: str, given: Iterable[Any]) -> Floats:

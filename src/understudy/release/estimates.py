@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from understudy.errors import UsageError
+from understudy.release.arguments import conditions_of, groups_of
 from understudy.release.cells import (
     Question,
     is_laplace,
@@ -26,17 +27,16 @@ from understudy.release.cells import (
     unseen_notes,
 )
 from understudy.release.code_values import CodeValues
+from understudy.release.conditions import conditions_text, wanted_codes
 from understudy.release.display import (
     MOST_LINES,
     html_list,
     html_table,
     named,
     numbered,
-    shortened,
     text_table,
     to_pandas,
 )
-from understudy.release.sampling import wanted_codes
 from understudy.release.summaries import Counts
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def estimate(
     statistic: Statistic,
 ) -> Estimate:
     """Estimate something of a release's rows from its measurements; see `Release.estimate`."""
-    groups = (by,) if isinstance(by, str) else tuple(by)
+    groups, conditions = groups_of(by), conditions_of(where)
     _check_columns(release.schema, (*groups, *columns, *statistic.values), any_at_all=bool(where))
     shared_out = tuple(columns) if statistic.kind == "share" else ()
     if statistic.kind == "share" and not shared_out:
@@ -172,7 +172,7 @@ def estimate(
         by=groups if shared_out else (*groups, *columns),
         within=shared_out or statistic.values,
         needed={each.name: each.has_numbers for each in numbers},
-        where=wanted_codes(release.schema, where or {}),
+        where=wanted_codes(release.schema, conditions),
         counted=counted,
     )
     cells = read_cells(release, question)
@@ -184,7 +184,7 @@ def estimate(
         **{name: getattr(found, name) for name in VALUES},
         counted=cells.kind,
         statistic=statistic.words,
-        where=", ".join(f"{name} = {shortened(value)}" for name, value in (where or {}).items()),
+        where=conditions_text(conditions),
         groups=merged or None,
         measurements=len(cells.holding),
         notes=(
@@ -239,7 +239,8 @@ def _notes(release: Contents, cells: Cells, *, scaled: bool) -> list[str]:
         notes.append(
             "Contribution bounding reduces the counts of people with many rows. "
             + ("That bias is estimated and removed; s" if removed else "S")
-            + "tandard errors cover the added noise and about as much bias as remains."
+            + "tandard errors cover the added noise and about as much bias as usually remains: not "
+            "that of values which a few people with very many rows have."
         )
     elif promise["unit"] != "row":
         notes.append(

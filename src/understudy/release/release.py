@@ -19,6 +19,7 @@ from understudy.engine.duckdb.writing import write_batches
 from understudy.errors import UsageError
 from understudy.graph import load, save
 from understudy.public import Accuracy
+from understudy.release.arguments import check_whole, conditions_of
 from understudy.release.constraints import Checked
 from understudy.release.contents import Contents
 from understudy.release.display import release_html, release_text, to_arrow, to_pandas, to_polars
@@ -26,6 +27,7 @@ from understudy.release.estimates import estimate, part_labels
 from understudy.release.evidence import load_evidence, save_evidence
 from understudy.release.files import check_target, checksum, new_folder
 from understudy.release.from_disk import MANIFEST, Stored, read_manifest
+from understudy.release.histograms import histogram
 from understudy.release.known_facts import known_kept
 from understudy.release.people import Apart
 from understudy.release.quality import Quality, quality
@@ -188,16 +190,7 @@ class Release(Contents):
 
     def histogram(self, *columns: str) -> Array:
         """Count the synthetic rows in every cell of some columns, or of all, by code."""
-        names, domain = columns or tuple(self.schema.domain), self.schema.unconstrained.domain
-        shape = domain.shape(names)
-        counts = np.zeros(domain.cells(names), dtype=np.int64)
-        # What constraints compute is counted too.
-        schema = self.schema.released().unconstrained
-        for batch in self.decoded:
-            codes, _ = schema.encode(batch)
-            cells = np.ravel_multi_index([codes[name] for name in names], shape)
-            counts += np.bincount(cells, minlength=len(counts))
-        return counts.reshape(shape)
+        return histogram(self, columns)
 
     def sample(
         self,
@@ -210,9 +203,10 @@ class Release(Contents):
         """Draw new rows at no privacy cost, by default as many as the release has.
 
         They are a pandas DataFrame, as `rows` is.  ``people`` draws whole people in place of a
-        number of rows.  ``where`` maps columns to the value, or the list of values, that all rows
-        must have; people are chosen by their own columns only.  The same seed gives the same rows;
-        without a seed they differ every time.
+        number of rows.  ``where`` maps columns to the value, the list of values, or the range such
+        as ``{"min": 0, "below": 15}``, that all rows must have, of a column in bins whole bins;
+        people are chosen by their own columns only.  The same seed gives the same rows; without a
+        seed they differ every time.
         """
         drawn = self.sample_columns(rows, people=people, seed=seed, where=where)
         return self.as_frame(drawn, what="release.sample()", instead="release.sample_columns()")
@@ -222,27 +216,24 @@ class Release(Contents):
     ) -> Iterator[Any]:
         """Draw tables as they would come out if all were measured again, at no privacy cost.
 
-        Each is a pandas DataFrame, by default with as many rows as the release has.  An analysis
-        that is run on every one has an interval: `understudy.combine` computes it.  Where rows
-        were drawn person by person, as by `Lives`, replicates are for analyses of rows: they have
-        no ids of people.
+        Each is a pandas DataFrame with a number of rows of its own, since that is noisy too, unless
+        it is publicly known.  With ``rows`` all have that many, which is for shares and means.  An
+        analysis that is run on every one has an interval: `understudy.combine` computes it.  Where
+        rows were drawn person by person, as by `Lives`, replicates are for analyses of rows: they
+        have no ids of people.
         """
-        if count < 1:
-            raise UsageError("at least one replicate must be drawn", got=count)
-        self._check_seed(seed)
+        check_whole("count", count, least=1, needed=True)
+        check_whole("rows", rows)
+        check_whole("seed", seed)
         rng, alone = np.random.default_rng(seed), self.is_by_person
-        amount = Amount(rows=len(self) if rows is None else rows, people=None)
         drawn = (
-            sampled(each, amount, where={}, rng=rng, alone=alone)
-            for each in replicas(self, count, rng)
+            sampled(
+                each, Amount(rows=size if rows is None else rows), where={}, rng=rng, alone=alone
+            )
+            for each, size in replicas(self, count, rng)
         )
         what = "release.replicates()"
         return (self.as_frame(each, what=what, instead="estimate") for each in drawn)
-
-    @staticmethod
-    def _check_seed(seed: int | None) -> None:
-        if seed is not None and seed < 0:
-            raise UsageError("seed must be at least 0", got=seed)
 
     def sample_columns(
         self,
@@ -253,10 +244,11 @@ class Release(Contents):
         where: Mapping[str, object] | None = None,
     ) -> dict[str, Array]:
         """Draw new rows as `sample` does, column by column; pandas is not needed."""
-        self._check_seed(seed)
+        check_whole("seed", seed)
+        chosen = conditions_of(where)
         asked = len(self) if rows is None and people is None else rows
         amount = Amount(rows=asked, people=people)
-        return sampled(self, amount, where=where or {}, rng=np.random.default_rng(seed))
+        return sampled(self, amount, where=chosen, rng=np.random.default_rng(seed))
 
     def save(
         self,

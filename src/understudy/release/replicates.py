@@ -4,8 +4,13 @@ A parametric bootstrap of what was measured.  The release's model is taken for t
 answer is what the model says, with as much bias of contribution bounding as may remain, plus new
 noise of the same scale; a model is fitted to these answers, and rows are drawn from it.  An
 analysis that is run on every replicate varies as much as bias, noise, fit and sampling make it
-vary; `combine` turns that into intervals.  What no replicate can show is what the model leaves out:
-correlations that were not measured.  Everything used is public, so it costs nothing.
+vary; `combine` turns that into intervals.
+
+The number of rows varies too: it was counted with noise of its own, or follows from the answers.
+Where it is publicly known, it stays the same.
+
+What no replicate can show is what the model leaves out: correlations that were not measured.
+Everything used is public, so it costs nothing.
 
 Where rows were drawn person by person, replicates are rows of nobody: the model knows no people.
 """
@@ -21,9 +26,10 @@ import numpy as np
 from understudy.door import Rows
 from understudy.errors import UsageError
 from understudy.graph import Zeros, estimate, totals
+from understudy.release.known_facts import known_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -34,6 +40,8 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
     Floats = NDArray[np.float64]
 
+COUNTED = "number of rows"
+"""What the charge of a noisy number of rows is called."""
 MOST_ITERATIONS = 200
 DROWNED = 1e-6
 
@@ -48,7 +56,8 @@ class Replica:
     tables: tuple[Floats, ...]
     """What the model says of each one's clique, on the scale of its answers."""
     rows: float
-    rows_error: float
+    rows_error: float | None
+    """The standard error of the number of rows; None where it follows from the answers."""
     laplace: bool
 
     @classmethod
@@ -68,7 +77,6 @@ class Replica:
         factors = {g: max(DROWNED, found / rows) for g, found in read.items()}
         every = model.marginals({m.clique for m in over})
         tables = [factors.get(m.group, 1.0) * every[m.clique] for m in over]
-        crowd = release.manifest["mechanism"].get("crowd", {})
         return cls(
             model=model,
             asked=tuple(
@@ -76,7 +84,7 @@ class Replica:
             ),
             tables=tuple(tables),
             rows=rows,
-            rows_error=float(crowd.get("rows_standard_error", 0.0)),
+            rows_error=rows_error(release),
             laplace=release.manifest["guarantee"]["delta"] == 0,
         )
 
@@ -88,11 +96,10 @@ class Replica:
         for m, table in zip(self.asked, self.tables, strict=True):
             said = _said(m, _biased(table, m, biases)) if m.bias else m.values
             answers.append(replace(m, values=said + noise(0.0, m.scale, len(said))))
-        total = self.rows + (rng.normal(0.0, self.rows_error) if self.rows_error else 0.0)
         return estimate(
             self.model.tree.domain,
             answers,
-            total=max(1.0, total),
+            total=max(1.0, self._rows(answers, rng)),
             zeros=[
                 Zeros(clique=c, cells=np.flatnonzero(t.reshape(-1) == 0))
                 for c, t in self.model.tables.items()
@@ -101,11 +108,53 @@ class Replica:
             most=MOST_ITERATIONS,
         ).model
 
+    def _rows(self, answers: Sequence[Measurement], rng: np.random.Generator) -> float:
+        """Draw how many rows are counted when all is measured again."""
+        if self.rows_error is not None:
+            return self.rows + rng.normal(0.0, self.rows_error)
+        alone = [m for m in answers if m.group is None]
+        return totals(self.model.tree.domain, alone).get(None, self.rows)
 
-def replicas(release: Contents, count: int, rng: np.random.Generator) -> Iterator[Contents]:
-    """Return releases whose models were fitted to new noise, one after the other."""
-    replica = Replica.of(release)
-    return (replace(release, model=replica.fitted(rng)) for _ in range(count))
+
+def replicas(
+    release: Contents, count: int, rng: np.random.Generator
+) -> Iterator[tuple[Contents, int]]:
+    """Return releases whose models were fitted to new noise, each with its number of rows.
+
+    A release that was drawn person by person may have other than its model's number of rows, since
+    people are known in more detail: its number varies by as large a share.
+    """
+    replica, fixed = Replica.of(release), _rows_known(release)
+
+    def drawn() -> tuple[Contents, int]:
+        model = replica.fitted(rng)
+        size = len(release) if fixed else len(release) * model.total / replica.rows
+        return replace(release, model=model), max(1, round(size))
+
+    return (drawn() for _ in range(count))
+
+
+def rows_error(release: Contents) -> float | None:
+    """Return the standard error of a release's number of rows, as its manifest tells it.
+
+    People's sizes tell it with about as much bias as remains; without them it is that of the first
+    count of all rows.  None where rows were not counted by themselves.
+    """
+    crowd = release.manifest["mechanism"].get("crowd", {})
+    if "rows_standard_error" in crowd:
+        return float(crowd["rows_standard_error"])
+    charges = release.manifest["charges"]
+    noises = [noise for each in charges if each["asked"] == COUNTED for noise in each["events"]]
+    if not noises:
+        return None
+    first = noises[0]
+    return float(first["sigma"] if "sigma" in first else math.sqrt(2) * first["scale"])
+
+
+def _rows_known(release: Contents) -> bool:
+    """Return whether the number of rows is publicly known; where each is a person, of people."""
+    known = known_of(release.manifest)
+    return any(not k.scaled and (k.of == "rows" or not release.ids) for k in known)
 
 
 def _said(m: Measurement, table: Floats) -> Floats:

@@ -17,12 +17,14 @@ import numpy as np
 from understudy.budget import ResolvedUnit
 from understudy.errors import SchemaError, UsageError
 from understudy.public import Batches, PublicTable, Within
+from understudy.release.arguments import check_whole
+from understudy.release.conditions import codes_with, wanted_codes
 from understudy.release.known import totals_of, with_known_people, with_known_rows
 from understudy.release.known_facts import known_of
 from understudy.release.people import Joined, lines_of
 from understudy.release.rows import Decoded
 from understudy.release.unique import with_unique
-from understudy.schema.constraints import Condition, Never
+from understudy.schema.constraints import Never
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,19 +44,18 @@ class Amount:
     """How much is drawn: a number of rows, or a number of people with all of their rows."""
 
     rows: int | None
-    people: int | None
+    people: int | None = None
 
     def __post_init__(self) -> None:
-        """Raise unless exactly one is given, and is not negative."""
+        """Raise unless exactly one is given, a whole number that is not negative."""
         if (self.rows is None) == (self.people is None):
             raise UsageError(
                 "sample draws a number of rows or a number of people",
                 got=f"rows={self.rows} and people={self.people}",
                 allowed="one of the two",
             )
-        for name, count in (("rows", self.rows), ("people", self.people)):
-            if count is not None and count < 0:
-                raise UsageError(f"{name} must be at least 0", got=count)
+        check_whole("rows", self.rows)
+        check_whole("people", self.people)
 
     def drawn(self, sizes: Ints, rng: np.random.Generator) -> Ints:
         """Draw people with replacement, given how many rows each one has."""
@@ -94,7 +95,7 @@ def sampled(
         rows = len(people)
         codes = _drawn(release.model, known, rows, merged=release.merged, wanted=wanted, rng=rng)
     schema = _wanting(release.schema, wanted)
-    named = {name: _mask(release.schema, name, given) for name, given in where.items()}
+    named = {name: codes_with(release.schema, name, given) for name, given in where.items()}
     person = ResolvedUnit.of(*release.ids)
     totals = totals_of(release.schema, person, known_of(release.manifest), two_tables=True)
     totals = replace(totals.sampled(named), schema=schema)
@@ -125,32 +126,6 @@ def _check_own(release: Contents, where: Mapping[str, object]) -> None:
             allowed=", ".join(own) or 'none: the schema declares no column of = "person"',
             hint="ask for a number of rows to choose rows by any column",
         )
-
-
-def wanted_codes(schema: Schema, where: Mapping[str, object]) -> dict[str, NDArray[np.bool_]]:
-    """Return whether each code of the columns is wanted; a determined one goes by its source."""
-    released = schema.released()
-    wanted: dict[str, NDArray[np.bool_]] = {}
-    for name, given in where.items():
-        mask = _mask(schema, name, given)
-        if released.keeper.is_sum(name):
-            raise UsageError(
-                "rows cannot be chosen by a column that is a sum",
-                got=repr(name),
-                hint="choose them by its parts",
-            )
-        source, mask = released.keeper.source(name, mask)
-        wanted[source] = wanted.get(source, np.ones_like(mask)) & mask
-    return wanted
-
-
-def _mask(schema: Schema, name: str, given: object) -> NDArray[np.bool_]:
-    """Return whether each code of a column is wanted."""
-    column = schema.released().unconstrained[name]
-    try:
-        return Condition.of(name, given).codes(column)
-    except SchemaError as error:
-        raise UsageError(error.what, got=error.got, allowed=error.allowed) from None
 
 
 def _wanting(schema: Schema, wanted: Wanted) -> Schema:
