@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from understudy.door import Door, Measurement
+    from understudy.door import Clique, Door, Measurement
     from understudy.graph import Model
     from understudy.public import PublicTable
     from understudy.synth.lives.habits import Habit, Habits
@@ -74,31 +74,19 @@ class Transitions:
         schema, time = door.schema, door.schema.ordering[0]
         events = [n for n in schema.domain if n not in schema.own and (distinct or n != time)]
         supports = {s.column: s for s in looks.columns.supports}
-        before = {
-            name: Derived(name=f"(previous {name})", kind="previous", column=name)
-            for name in events
-        }
-        merged = []
-        for name in events:
-            codes = supports[name].codes
-            merged.append(Merge(column=name, codes=codes))
-            merged.append(Merge(column=before[name].name, codes=np.append(codes, codes.max() + 1)))
-        derived, classes = [*before.values()], gap_classes(schema.domain[time])
-        if len(classes) <= WIDEST:
-            derived.append(Derived(name=GAP, kind="gap", column=time))
-            merged.append(Merge(column=GAP, codes=np.append(classes, classes.max() + 1)))
-        small = MergedDoor(ViewDoor(door, View(derived=tuple(derived))), merged)
-        asked = []
-        for name in events:
-            weight = pair_weight(small, supports[name].size * (supports[name].size + 1))
-            asked.append(WeightedMarginal(clique=(before[name].name, name), weight=weight))
-        if len(derived) > len(before):
-            weight = pair_weight(small, small.schema.domain[GAP])
-            asked.append(WeightedMarginal(clique=(GAP,), weight=weight))
+        classes = gap_classes(schema.domain[time])
+        spaced = len(classes) <= WIDEST
+        small = _door(door, {n: supports[n].codes for n in events}, time, classes, spaced=spaced)
+        cliques: list[Clique] = [(_previous(name), name) for name in events]
+        cliques += [(GAP,)] if spaced else []
+        domain = small.schema.domain
+        asked = [
+            WeightedMarginal(clique=c, weight=pair_weight(small, domain.cells(c))) for c in cliques
+        ]
         found = weighted_round(small, asked, price=price, crowd=looks.crowd, public=None)
         noise = [door.currency.deviation(m.scale) for m in found]
         public, gaps = None if looks.prior.doubted else looks.columns.public, None
-        if len(derived) > len(before):
+        if spaced:
             if isinstance(door.bounding, Norm):
                 crowd = looks.crowd.told(found, price=price)
                 weighed = clipping_norm(found, price=price), crowd.repeats
@@ -161,6 +149,25 @@ class Transitions:
         places /= np.maximum(mass, 1e-300)
         far: Floats = np.abs(places[:, None] - places) / max(1, len(support.codes) - 1)
         return far
+
+
+def _previous(name: str) -> str:
+    return f"(previous {name})"
+
+
+def _door(
+    door: Door, events: Mapping[str, Ints], time: str, classes: Ints, *, spaced: bool
+) -> MergedDoor:
+    """Return a door to merged codes, to those of the rows before, and perhaps to gaps by class."""
+    derived, merged = [], []
+    for name, codes in events.items():
+        derived.append(Derived(name=_previous(name), kind="previous", column=name))
+        merged.append(Merge(column=name, codes=codes))
+        merged.append(Merge(column=_previous(name), codes=np.append(codes, codes.max() + 1)))
+    if spaced:
+        derived.append(Derived(name=GAP, kind="gap", column=time))
+        merged.append(Merge(column=GAP, codes=np.append(classes, classes.max() + 1)))
+    return MergedDoor(ViewDoor(door, View(derived=tuple(derived))), merged)
 
 
 class Told(NamedTuple):
