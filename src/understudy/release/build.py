@@ -17,7 +17,7 @@ from understudy.release.known_facts import known_facts
 from understudy.release.people import Apart, Joined, lines_of
 from understudy.release.release import Release
 from understudy.release.rows import Decoded, ids_of
-from understudy.release.unique import with_unique
+from understudy.release.unique import unique_notes, with_unique
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,7 +62,7 @@ def build(
     """
     person = resolve(unit, schema)
     totals = totals_of(schema, person, known, two_tables=two_tables)
-    batches, lines = _rows_and_people(synthesis, totals, person, rng, two_tables=two_tables)
+    batches, lines, notes = _rows_and_people(synthesis, totals, person, rng, two_tables=two_tables)
     decode = partial(Decoded, schema=schema, unit=person, within=synthesis.within, rng=rng)
     decoded: Decoded | Joined = decode(batches)
     people = batches.rows if batches.people is None else batches.people
@@ -86,6 +86,7 @@ def build(
             *_warnings(people, promised or budget),
             *_discovered(discoveries),
             *_left_out(schema, person),
+            *notes,
             *([ONLY_WITH_ROWS] if two_tables and synthesis.people is None else []),
         ],
         "ledger": ledger,
@@ -107,8 +108,8 @@ def _rows_and_people(
     rng: np.random.Generator,
     *,
     two_tables: bool,
-) -> tuple[Batches, Batches | None]:
-    """Return rows that are unique where they should be and follow what is known, and people."""
+) -> tuple[Batches, Batches | None, list[str]]:
+    """Return rows that are unique where they should be and follow what is known; people; notes."""
     own, schema = synthesis.people, totals.schema
     drawn = 0 if own is None else len(next(iter(own.values())))
     batches = with_first_rows(synthesis.batches, totals, rng, people=drawn)
@@ -116,8 +117,9 @@ def _rows_and_people(
     if two_tables or (ids_of(schema, unit) and (own is not None or schema.own)):
         lines = lines_of(batches, schema, own if drawn or not totals else None)
     batches, lines = with_known_people(batches, lines, totals, rng, two_tables=two_tables)
-    batches = with_unique(batches, lines, schema, rng)
-    return with_known_rows(batches, lines, totals, rng), lines
+    before, batches = batches.rows, with_unique(batches, lines, schema, rng)
+    notes = unique_notes(before, batches.rows)
+    return with_known_rows(batches, lines, totals, rng), lines, notes
 
 
 def _charge(what: str, charge: Charge, budget: Budget) -> dict[str, Any]:

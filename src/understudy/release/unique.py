@@ -2,12 +2,14 @@
 
 Rows are exchanged between people until nobody has a value twice: every column's counts, and every
 pair's, stay as they were drawn, and so does everyone's number of rows.  What cannot be exchanged
-gets a value that the person has not, and a row for which there is none is left out.
+gets a value that the person has not, a near one where values have an order.  A row for which there
+is none becomes another person's, with the value nearest to its own that somebody has not; a row
+that nobody can have is left out.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -20,9 +22,16 @@ if TYPE_CHECKING:
     from understudy.schema import Codes, Schema
 
     Ints = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+    Side = Literal["left", "right"]
     Mask = NDArray[np.bool_]
 
 MOST_ROUNDS = 100
+SIDES: tuple[Side, ...] = ("left", "right")
+ALIKE = 10
+"""The rounds in which rows move as they are.  For as many each, values then change twice as far."""
+FARTHER = 0.5
+"""How likely a value is that is one place farther from the drawn one, beside that which is near."""
 
 
 def with_unique(
@@ -41,7 +50,24 @@ def with_unique(
             break
     for name in columns:
         rows.change(name)
+    for number in range(MOST_ROUNDS):
+        if not rows.move(columns, 2 ** (number // ALIKE) // 2):
+            break
     return rows.left(columns)
+
+
+def unique_notes(drawn: int, left: int) -> list[str]:
+    """Say how many rows were left out, of those that were drawn.
+
+    >>> [note[:36] for note in unique_notes(2000, 1990)], unique_notes(2000, 2000)
+    (['Left out: 10 of 2,000 synthetic rows'], [])
+    """
+    if left == drawn:
+        return []
+    return [
+        f"Left out: {drawn - left:,} of {drawn:,} synthetic rows, for which no person had a value "
+        "left that may not repeat."
+    ]
 
 
 class _Rows:
@@ -53,8 +79,9 @@ class _Rows:
         """Hold rows that obey all other constraints."""
         batch = batches.whole()
         assert batch.people is not None  # noqa: S101  they are of people
-        self._keeper, self._rng = schema.keeper, rng
+        self._schema, self._keeper, self._rng = schema, schema.keeper, rng
         self._people = batch.people.copy()
+        self._sorted = bool(np.all(batch.people[1:] >= batch.people[:-1]))
         self._own: dict[str, Codes] = {}
         if lines is not None:
             known = lines.whole()
@@ -94,32 +121,77 @@ class _Rows:
             codes = {name: held[one] for name, held in self._codes.items()}
             good &= self._keeper.obeyed(codes | self._owned(people[other]))
             for name in columns:
-                held = self._codes[name]
-                size = int(held.max(initial=0)) + 1
-                taken = np.sort(people * size + held)
-                wanted = people[other] * size + held[one]
-                place = np.minimum(np.searchsorted(taken, wanted), len(taken) - 1)
-                good &= taken[place] != wanted
+                good &= self._free(name, codes[name], people[other])
         rows, others = rows[good], others[good]
         people[rows], people[others] = people[others], people[rows]
         return True
+
+    def _free(self, name: str, codes: Codes, people: Ints) -> Mask:
+        """Return whether people have no row with a code."""
+        size = self._schema[name].size
+        taken = np.sort(self._people * size + self._codes[name])
+        wanted = people * size + codes
+        place = np.minimum(np.searchsorted(taken, wanted), len(taken) - 1)
+        found: Mask = taken[place] != wanted
+        return found
 
     def change(self, name: str) -> None:
         """Give rows that are still repeated a value that their person has not."""
         held = self._codes[name]
         usual = np.bincount(held) + 1e-9
-        for row in np.flatnonzero(self._repeated([name])).tolist():
+        order = np.argsort(self._people, kind="stable")
+        rows = np.flatnonzero(self._repeated([name]))
+        whose = self._people[rows]
+        firsts, lasts = (np.searchsorted(self._people[order], whose, side=s) for s in SIDES)
+        for row, first, last in zip(rows.tolist(), firsts.tolist(), lasts.tolist(), strict=True):
             free = np.ones(len(usual), dtype=bool)
-            free[held[self._people == self._people[row]]] = False
+            free[held[order[first:last]]] = False
             goals = np.flatnonzero(free)
             codes = {n: np.repeat(c[row], len(goals)) for n, c in self._codes.items()}
             codes[name] = goals.astype(np.int32)
             owned = self._owned(np.repeat(self._people[row], len(goals)))
             goals = goals[self._keeper.obeyed(codes | owned)]
             if len(goals):
-                held[row] = self._rng.choice(goals, p=usual[goals] / usual[goals].sum())
+                weights = usual[goals] * self._nearness(name, int(held[row]), goals)
+                held[row] = self._rng.choice(goals, p=weights / weights.sum())
+
+    def _nearness(self, name: str, code: int, goals: Ints) -> Floats:
+        """Weigh codes by how far they are from another, where they have an order."""
+        ordered = self._schema[name].ordered_count
+        apart = np.where((goals < ordered) & (code < ordered), np.abs(goals - code), ordered)
+        found: Floats = FARTHER ** (apart - apart.min())
+        return found
+
+    def move(self, columns: list[str], reach: int) -> bool:
+        """Move repeated rows to people who have not their values; return whether any are left.
+
+        Ordered values become any at most so far away.
+        """
+        rows = np.flatnonzero(self._repeated(columns))
+        if not len(rows):
+            return False
+        # Who has many rows is the likelier to have one more.
+        people = self._people[self._rng.integers(len(self._people), size=len(rows))]
+        codes = {name: held[rows] for name, held in self._codes.items()}
+        for name in columns:
+            ordered = self._schema[name].ordered_count
+            step = self._rng.integers(-reach, reach + 1, size=len(rows))
+            near = np.clip(codes[name] + step, 0, max(0, ordered - 1)).astype(np.int32)
+            codes[name] = np.where(codes[name] < ordered, near, codes[name])
+        good = self._keeper.obeyed(codes | self._owned(people))
+        for name in columns:
+            good &= self._free(name, codes[name], people)
+        # What two rows gave to one person alike is repeated, and moves again.
+        self._people[rows[good]] = people[good]
+        for name in columns:
+            self._codes[name][rows[good]] = codes[name][good]
+        return True
 
     def left(self, columns: list[str]) -> Batches:
         """Return the rows, without those that are still repeated."""
-        kept = ~self._repeated(columns)
+        kept = np.flatnonzero(~self._repeated(columns))
+        if self._sorted:
+            by = [name for name in self._schema.ordering if name in self._codes]
+            keys: list[Codes | Ints] = [self._codes[name][kept] for name in reversed(by)]
+            kept = kept[np.lexsort([*keys, self._people[kept]])]
         return Batches.held({n: c[kept] for n, c in self._codes.items()}, self._people[kept])

@@ -1,9 +1,11 @@
-"""Mending: rows that break a relation are given other codes, the likeliest that do not.
+"""Mending: rows that break a relation are given other codes, with the least change.
 
-Of a row that breaks one, the codes of one column are changed, if that is enough: which column, and
-to what, is drawn as often as the rows that break nothing have the outcome.  Where no one column is
-enough, the nearest allowed combination is searched for.  Models hold relations as zeros, so that
-few of their rows need it; it is for those that have no model, or a coarser one.
+Codes that are out of order are first exchanged between rows (`exchanging`).  Of a row that still
+breaks a relation, the codes of one column are changed, if that is enough: which column, and to
+what, is drawn by what is likely beside the other columns and, in an order, near (`weighing`).
+Where no one column is enough, the nearest allowed combination is searched for.  Models hold
+relations as zeros, so that few of their rows need it; it is for those that have no model, or a
+coarser one.
 """
 
 from __future__ import annotations
@@ -12,8 +14,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from understudy.schema.constraints.exchanging import exchanged
+from understudy.schema.constraints.weighing import HARDLY, Weights, drawn
+
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -21,11 +26,9 @@ if TYPE_CHECKING:
     from understudy.schema.encoding.reading import Codes
 
     Ints = NDArray[np.int64]
-    Row = dict[str, int]
-    """A kind for each column."""
 
-HARDLY = 1e-6
-"""The weight of an outcome that no row has, beside the number of rows that have another."""
+AT_ONCE = 2_000_000
+"""About how many outcomes are weighed at once."""
 
 
 def mended(
@@ -36,33 +39,22 @@ def mended(
 ) -> dict[str, Codes]:
     """Return the rows with other codes where they break a relation; fixed columns stay.
 
-    For what is fixed there must be allowed codes of the other columns (`completed`).
+    Rows that break none stay too, unless they exchange codes with a row that breaks an order.  For
+    what is fixed there must be allowed codes of the other columns (`completed`).
     """
-    kinds = {name: solver.kinds[name][codes[name]] for name in solver.columns}
-    broken = ~solver.allowed(kinds)
+    broken = ~solver.obeyed(codes)
     if not broken.any():
         return dict(codes)
+    if solver.places:
+        codes = exchanged(solver, codes, rng, fixed)
+        broken = ~solver.obeyed(codes)
+    kinds = {name: solver.kinds[name][codes[name]] for name in solver.columns}
     rows = np.flatnonzero(broken)
-    seen = _Seen(solver, {name: kind[~broken] for name, kind in kinds.items()})
     free = [name for name in solver.columns if name not in fixed]
-    there = np.stack([kinds[name][rows] for name in solver.columns], axis=1)
-    combinations, which = np.unique(there, axis=0, return_inverse=True)
-    which = which.reshape(-1)
-    for number, combination in enumerate(combinations.tolist()):
-        now = dict(zip(solver.columns, combination, strict=True))
-        outcomes = seen.near(now, free)
-        mine = rows[which == number]
-        if outcomes is None:
-            found = solver.nearest({n: now[n] for n in fixed if n in now}, now)
-            assert found is not None  # noqa: S101  what is fixed was completed before
-            for name in free:
-                kinds[name][mine] = found[name]
-        else:
-            names, goals, weights = outcomes
-            drawn = rng.choice(len(goals), size=len(mine), p=weights / weights.sum())
-            for place, name in enumerate(free):
-                changed = names[drawn] == place
-                kinds[name][mine[changed]] = goals[drawn[changed]]
+    weights = Weights(solver, {name: kind[~broken] for name, kind in kinds.items()})
+    there = {name: kind[rows] for name, kind in kinds.items()}
+    for name, kind in _changed(solver, weights, there, free, rng).items():
+        kinds[name][rows] = kind
     out = dict(codes)
     for name in free:
         changed = rows[kinds[name][rows] != solver.kinds[name][codes[name][rows]]]
@@ -71,6 +63,44 @@ def mended(
             usual = np.bincount(codes[name][~broken], minlength=len(solver.kinds[name]))
             new[changed] = _codes(solver.kinds[name], usual, kinds[name][changed], rng)
             out[name] = new
+    return out
+
+
+def _changed(
+    solver: Solver,
+    weights: Weights,
+    kinds: Mapping[str, Ints],
+    free: Sequence[str],
+    rng: np.random.Generator,
+) -> dict[str, Ints]:
+    """Return the kinds of broken rows, with those of free columns changed until they obey."""
+    table = np.stack([kinds[name] for name in solver.columns], axis=1)
+    combinations, which = np.unique(table, axis=0, return_inverse=True)
+    order = np.argsort(which.reshape(-1), kind="stable")
+    whose = which.reshape(-1)[order]
+    out = {name: kind.copy() for name, kind in kinds.items()}
+    places = np.repeat(np.arange(len(free)), [solver.counts[name] for name in free])
+    starts = np.cumsum([0, *(solver.counts[name] for name in free)])
+    step = max(1, AT_ONCE // max(1, len(places)))
+    for first in range(0, len(combinations), step):
+        part = combinations[first : first + step]
+        now = dict(zip(solver.columns, part.T, strict=True))
+        told = weights.outcomes(now, free)
+        one = told.max(axis=1) > 0
+        for number in np.flatnonzero(~one).tolist():
+            row = dict(zip(solver.columns, part[number].tolist(), strict=True))
+            found = solver.nearest({n: row[n] for n in row if n not in free}, row)
+            assert found is not None  # noqa: S101  what is fixed was completed before
+            mine = order[slice(*np.searchsorted(whose, [first + number, first + number + 1]))]
+            for name in free:
+                out[name][mine] = found[name]
+        here = slice(*np.searchsorted(whose, [first, first + len(part)]))
+        at = whose[here] - first
+        mine, at = order[here][one[at]], (np.cumsum(one) - 1)[at[one[at]]]
+        to = drawn(told[one], at, rng)
+        for place, name in enumerate(free):
+            changed = places[to] == place
+            out[name][mine[changed]] = to[changed] - starts[place]
     return out
 
 
@@ -105,44 +135,6 @@ def completed(
                 new[mine] = _codes(solver.kinds[name], usual, wanted, rng)
                 out[name] = new
     return out
-
-
-class _Seen:
-    """How many rows have each combination of kinds."""
-
-    def __init__(self, solver: Solver, kinds: Mapping[str, Ints]) -> None:
-        """Count the rows; a combination goes by a hash, which only weighs outcomes."""
-        self._solver = solver
-        factors = np.random.default_rng(0).integers(1, 2**62, size=len(solver.columns)) | 1
-        self._factors = dict(zip(solver.columns, factors, strict=True))
-        self._keys, self._counts = np.unique(self._hashed(kinds), return_counts=True)
-
-    def _hashed(self, kinds: Mapping[str, Ints]) -> Ints:
-        with np.errstate(over="ignore"):
-            parts = [kinds[name] * factor for name, factor in self._factors.items()]
-            found: Ints = np.sum(parts, axis=0)
-        return found
-
-    def near(self, now: Row, free: list[str]) -> tuple[Ints, Ints, NDArray[np.float64]] | None:
-        """Return the allowed combinations that differ in one free column, and their weights.
-
-        Each is the place of the column and its new kind.  None if there are none.
-        """
-        counts = self._solver.counts
-        places = np.repeat(np.arange(len(free)), [counts[name] for name in free])
-        goals = np.concatenate([np.arange(counts[name]) for name in free] or [places])
-        kinds = {name: np.full(len(places), kind) for name, kind in now.items()}
-        for place, name in enumerate(free):
-            kinds[name][places == place] = goals[places == place]
-        allowed = np.flatnonzero(self._solver.allowed(kinds)) if len(places) else places
-        if not len(allowed):
-            return None
-        keys = self._hashed({name: kind[allowed] for name, kind in kinds.items()})
-        if not len(self._keys):
-            return places[allowed], goals[allowed], np.ones(len(allowed))
-        at = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
-        weights = np.where(self._keys[at] == keys, self._counts[at], 0) + HARDLY
-        return places[allowed], goals[allowed], weights
 
 
 def _codes(kinds: Ints, usual: Ints, wanted: Ints, rng: np.random.Generator) -> Codes:

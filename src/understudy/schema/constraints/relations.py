@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from understudy.schema.encoding.reading import Codes
 
     Ints = NDArray[np.int64]
+    Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,6 +42,8 @@ class Relation:
     """Whether classes can occur together, with one axis a column."""
     moves: bool = False
     """Whether a row that breaks it is moved to the nearest code of the last column."""
+    places: tuple[Floats, ...] = ()
+    """For an order, the place of each code among those of its column, NaN for none."""
 
     @classmethod
     def banning(cls, name: str, masks: Mapping[str, Mask], *, moves: bool = False) -> Relation:
@@ -54,6 +57,12 @@ class Relation:
         """Return whether each row breaks it."""
         cells = tuple(c[codes[n]] for n, c in zip(self.scope, self.classes, strict=True))
         found: Mask = ~self.allowed[cells]
+        return found
+
+    def least(self) -> Floats:
+        """Return the least place of an order's second column that each code of the first allows."""
+        places = np.where(self.allowed, self.places[1], len(self.places[1]))
+        found: Floats = np.fmin.reduce(places, axis=1)
         return found
 
     def table(self) -> Mask:
@@ -122,7 +131,19 @@ def ordered(first: Column, second: Column, *, name: str, moves: bool) -> Relatio
     _, high = second.bounds() or (np.zeros(0), np.zeros(0))
     allowed = ~(low[:, None] > high[None, :])
     classes = np.arange(first.size), np.arange(second.size)
-    return Relation(name, (first.name, second.name), classes, allowed, moves)
+    places = tuple(_places((column.bounds() or (low, high))[0]) for column in (first, second))
+    return Relation(name, (first.name, second.name), classes, allowed, moves, places)
+
+
+def _places(low: Floats) -> Floats:
+    """Return the place of each code by the least number of its bin.
+
+    >>> _places(np.array([7.0, 2.0, 7.0, np.nan])).tolist()
+    [1.0, 0.0, 1.0, nan]
+    """
+    found, there = np.full(len(low), np.nan), ~np.isnan(low)
+    found[there] = np.unique(low[there], return_inverse=True)[1]
+    return found
 
 
 def _nearest(banned: Ints, free: Ints, ordered: int) -> dict[int, int]:

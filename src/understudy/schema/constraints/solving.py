@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from understudy.schema.constraints.relations import Relation
     from understudy.schema.domain import Clique
+    from understudy.schema.encoding.reading import Codes
 
     Ints = NDArray[np.int64]
 
@@ -39,8 +40,10 @@ class Solver:
     """The kind of each code."""
     counts: dict[str, int]
     """The number of kinds of each column."""
-    _tables: list[tuple[Clique, NDArray[np.bool_]]] = field(repr=False)
+    tables: list[tuple[Clique, NDArray[np.bool_]]] = field(repr=False)
     """What is allowed, over kinds."""
+    places: dict[str, NDArray[np.float64]]
+    """The place of each code in its column's order, NaN for none, where a relation is an order."""
 
     @classmethod
     def of(cls, relations: Sequence[Relation]) -> Solver:
@@ -61,13 +64,19 @@ class Solver:
             tables.append((relation.scope, relation.allowed[np.ix_(*at)]))
         counts = {name: len(first) for name, first in firsts.items()}
         columns = tuple(sorted(counts, key=lambda name: (counts[name], name)))
-        return cls(relations, columns, kinds, counts, tables)
+        # Relations other than orders have no places.
+        places = {n: p for r in relations for n, p in zip(r.scope, r.places, strict=False)}
+        return cls(relations, columns, kinds, counts, tables, places)
+
+    def obeyed(self, codes: Mapping[str, Codes]) -> NDArray[np.bool_]:
+        """Return which rows of codes are allowed."""
+        return self.allowed({name: self.kinds[name][codes[name]] for name in self.columns})
 
     def allowed(self, cells: Mapping[str, Ints]) -> NDArray[np.bool_]:
         """Return whether combinations of kinds, one array a column, are allowed."""
         length = len(next(iter(cells.values())))
         found = np.ones(length, dtype=bool)
-        for scope, table in self._tables:
+        for scope, table in self.tables:
             found &= table[tuple(cells[name] for name in scope)]
         return found
 
@@ -82,7 +91,7 @@ class Solver:
         ready = {
             name: [
                 (scope, table)
-                for scope, table in self._tables
+                for scope, table in self.tables
                 if name in scope and all(order.index(n) <= order.index(name) for n in scope)
             ]
             for name in order
@@ -112,10 +121,28 @@ class Solver:
         return dict(taken) if search(0) else None
 
     def _choices(self, name: str, fixed: Mapping[str, int], wished: Mapping[str, int]) -> list[int]:
-        """Return the kinds to try, the wished one first."""
+        """Return the kinds to try: the wished one first, and then, in an order, those near it."""
         if name in fixed:
             return [fixed[name]]
-        return sorted(range(self.counts[name]), key=lambda kind: kind != wished.get(name))
+        apart = np.ones(self.counts[name])
+        if name in wished:
+            apart = self.apart(name, np.array([wished[name]]))[0]
+            apart[wished[name]] = -1
+        return [int(kind) for kind in np.argsort(apart, kind="stable")]
+
+    def apart(self, name: str, kinds: Ints) -> NDArray[np.float64]:
+        """Return how far each kind of a column is from some, a line for each of these.
+
+        What has no place in an order is farther than all that have one; without an order, all kinds
+        are equally far.
+        """
+        count = self.counts[name]
+        if name not in self.places:
+            return np.zeros((len(kinds), count))
+        places = np.full(count, np.nan)
+        places[self.kinds[name]] = self.places[name]
+        apart = np.abs(places[kinds][:, None] - places)
+        return np.where(np.isnan(apart), float(count), apart)
 
 
 def _held_together(relations: Sequence[Relation]) -> bool:

@@ -33,7 +33,7 @@ RARE = 0.2
 """Waves of a panel have more rows than this share of an average period's."""
 RAKED, MOST_RAKED, DAMPED = 12, 10.0, 0.7
 """How often the weights of periods are adjusted, so that each has its rows, and how far."""
-SPACED, DAMPING, HALVED = 24, (0.8, 0.3), 8
+SPACED, DAMPING, HALVED = 36, (0.8, 0.3), 8
 """How often those of periods and gaps together, and how far at first and at last: rows a gap apart
 move together.  It is begun with some people, with twice as many every so often."""
 MOST_WEIGHT, HELD = 1e4, 0.5
