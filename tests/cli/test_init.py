@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
@@ -20,6 +21,7 @@ from tests.audit.effort import THOROUGH, few
 from tests.cli.drafted import HEADER, read, refused, table
 from tests.cli.place import Place, process
 from tests.contests.people import written
+from understudy.cli.periods import in_period
 from understudy.cli.runfile import _KINDS
 from understudy.engine import DuckDB
 from understudy.errors import (
@@ -33,7 +35,7 @@ from understudy.errors import (
     UsageError,
 )
 from understudy.public import zones
-from understudy.schema import PUBLIC
+from understudy.schema import PUBLIC, Integer, Schema, Timestamp
 from understudy.synth.screening import SHARE
 
 if TYPE_CHECKING:
@@ -294,6 +296,60 @@ def test_a_period_is_of_years_too(city: Place) -> None:
     city.fine(*drafting(city, period="2020-01-01..2022-12-31"))
     declared = read(city / "draft" / "schema.toml")["columns"]["year"]
     assert (declared["min"], declared["max"]) == (2020, 2022)
+
+
+def lives(city: Place) -> None:
+    """Write a public table of visits in 2017, with days of birth and of death."""
+    rows = [
+        f"{i % 40},2017-{1 + i % 12:02}-{1 + i % 28:02},"
+        f"{1930 + i % 80}-06-{1 + i % 28:02},{2005 + i % 13}-03-04"
+        for i in range(400)
+    ]
+    (city / "public.csv").write_text("\n".join(["taxi,visit,birth,death", *rows, ""]))
+
+
+def test_a_period_is_not_that_of_births_and_it_is_said_of_which_columns(city: Place) -> None:
+    lives(city)
+    notes = city.facts(*drafting(city, period="2018-01-01..2024-12-31"))["notes"]
+    columns = read(city / "draft" / "schema.toml")["columns"]
+    ends = {n: (c["min"], c["max"]) for n, c in columns.items() if c["kind"] == "timestamp"}
+    assert ends["visit"] == ("2018-01-01", "2024-12-31")
+    assert ends["birth"] == ("1930-01-01", "2009-12-31")
+    assert ends["death"][0] == "2005-01-01"
+    assert "the period 2018-01-01..2024-12-31 is that of visit" in notes
+    (told,) = (note for note in notes if note.startswith("birth"))
+    assert "birth goes from 1930-01-01 to 2009-12-31, the public table's range" in told
+    assert any(note.startswith("death goes from 2005") for note in notes)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "period", "of"),
+    [
+        ("2017-01-01", "2017-12-31", "2018-01-01..2018-12-31", True),
+        ("2017-01-01", "2017-12-31", "2018-02-01..2018-04-30", True),
+        ("2017-01-01", "2017-12-31", "2018-01-01..2024-12-31", True),
+        ("2010-01-01", "2017-12-31", "2016-01-01..2022-12-31", True),
+        ("1930-01-01", "2014-12-31", "2018-01-01..2024-12-31", False),
+        ("1930-01-01", "2014-12-31", "1990-01-01..2020-12-31", False),
+        ("1950-01-01", "1956-12-31", "2018-01-01..2024-12-31", False),
+    ],
+)
+def test_a_period_is_of_columns_of_its_kind(low: str, high: str, period: str, of: bool) -> None:
+    column = Timestamp(name="when", min=low, max=high)
+    schema, found = in_period(Schema("t", (column,)), period)
+    assert (found.given, found.kept) == ((("when",), ()) if of else ((), (column,)))
+    assert (schema.timestamps[0] == column) is not of
+    assert found.told[0].endswith("that of when" if of else "that of no column")
+    # What orders people's rows is what happens in the period.
+    ordered = replace(Schema("t", (column,)), order_by=("when",))
+    assert in_period(ordered, period)[1].given == ("when",)
+
+
+@pytest.mark.parametrize(("low", "of"), [(0, False), (1930, False), (2016, True)])
+def test_years_of_people_are_of_the_period_if_they_are_like_it(low: int, of: bool) -> None:
+    year = Integer(name="year", min=low, max=2017, of="person")
+    _, found = in_period(Schema("t", (year,)), "2018-01-01..2019-12-31")
+    assert found.given == (("year",) if of else ())
 
 
 def test_without_a_period_it_is_the_public_years(city: Place) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from understudy.cli import arguments, notes
+from understudy.cli import arguments, notes, periods
 from understudy.cli.firstrun import RUNFILE, SCHEMA, PublicTables, RunFile
 from understudy.cli.output import tell
 from understudy.cli.progress import shown
@@ -18,7 +17,7 @@ from understudy.engine.sources import is_same
 from understudy.errors import MissingColumnError, UsageError
 from understudy.public import read_public, sniffed
 from understudy.release import check_target, new_file
-from understudy.schema import Id, Ignored, Integer, Schema
+from understudy.schema import Id, Ignored, Schema
 from understudy.schema.importers.people import Proposal, joined, numbered, propose
 
 if TYPE_CHECKING:
@@ -54,7 +53,7 @@ def run(options: argparse.Namespace) -> None:
     proposal = Proposal() if options.metadata else _proposed(schema, unit, table)
     if options.people is not None or public.people is not None:
         proposal = replace(proposal, own={})  # the table of people has all that is theirs
-    schema = _with_people(schema if period is None else _in_period(schema, period), proposal)
+    schema, in_period = periods.dated(_with_people(schema, proposal), period)
     patterns = patterns_in(table, schema)
     first = RunFile(options=options, folder=folder, schema=schema, unit=unit, public=public)
     text = _text(options, schema, proposal, remarks) + as_comments(patterns)
@@ -65,7 +64,7 @@ def run(options: argparse.Namespace) -> None:
         *notes.of_schema(options, schema, remarks),
         *notes.of_people(options, schema, proposal),
         *told_of(patterns),
-        *([] if period else notes.of_public_years(schema)),
+        *(notes.of_public_years(schema) if in_period is None else in_period.told),
         *notes.of_public_values(options),
     ]
     lines = [
@@ -212,23 +211,6 @@ def _by_header(schema: Schema, header: Sequence[str]) -> Schema:
         )
     known = {c.name for c in schema.columns} | {c.table_column for c in schema.modelled}
     return schema.with_columns(*(Ignored(name=name) for name in header if name not in known))
-
-
-def _in_period(schema: Schema, period: str) -> Schema:
-    """Set the first and the last day of the private table."""
-    days = period.split("..")
-    years = [c for c in schema.columns if isinstance(c, Integer) and c.name.lower() == "year"]
-    if len(days) != 2 or not all(re.fullmatch(r"\d{4}-\d\d-\d\d", day) for day in days):
-        raise UsageError(
-            "a period is a first and a last day", got=period, allowed="YYYY-MM-DD..YYYY-MM-DD"
-        )
-    if not schema.timestamps and not years:
-        raise UsageError("no column has dates or years", got=f"--period {period}", hint="omit it")
-    first, last = days
-    return schema.with_columns(
-        *(replace(c, min=first, max=last) for c in schema.timestamps),
-        *(replace(c, min=int(first[:4]), max=int(last[:4])) for c in years),
-    )
 
 
 def _ask_period(schema: Schema) -> str | None:

@@ -320,3 +320,21 @@ def test_where_everything_is_noise_everything_is_left_out(tmp_path: Path) -> Non
         found = Discovery().run(door, progress=lambda *_: None)
     assert found.schema == schema
     assert {type(finding.column) for finding in found.findings} == {Text}
+
+
+def test_days_of_birth_are_found_and_most_people_are_within_their_range(tmp_path: Path) -> None:
+    """The range was asked for in thousands of days, more than the door allows."""
+    people, rng = 5000, np.random.default_rng(0)
+    born = np.datetime64("1930-01-01") + rng.integers(0, 31_000, people).astype("timedelta64[D]")
+    data = {"id": np.arange(people), "birth": born.astype(str).astype(object)}
+    schema = Schema("clinic", (Id(name="id"), Text(name="birth")))
+    budget = Budget(epsilon=2.0, delta=1e-6, failure=5e-7)
+    for i in range(effort(2, 5)):
+        with door_onto(data, tmp_path / f"{i}", budget, schema, FixedEntropy(i)) as door:
+            (found,) = Discovery().run(door, progress=lambda *_: None).findings
+        assert isinstance(found.column, Timestamp)
+        low, high = np.datetime64(found.column.min), np.datetime64(found.column.max)
+        assert ((born >= low) & (born <= high)).mean() > 0.97
+        assert "of people's dates lie from its first to its last day" in found.reason
+        assert "give or take" not in found.reason
+        assert "95 % interval" in found.reason

@@ -22,6 +22,8 @@ AT_LEAST, ROOM = 0.5, 2.0
 CLEAR, HARDLY_ANYBODY = 2.5, 1.5
 """A share is clear if it is as many times its noise from the one that is needed; a column whose
 people are fewer than this many times their noise would not be clear if it were asked again."""
+INTERVAL = 1.96
+"""95 % of noise is within this many standard deviations."""
 KINDS = {
     "boolean": "booleans",
     "whole": "whole numbers",
@@ -78,7 +80,10 @@ def kind_of(counted: Mapping[str, float], scale: float, *, codes: bool) -> tuple
     'code'
     """
     people, enough = counted["any"], _enough(counted, scale)
-    about = f"about {max(0, round(people)):,} people have values (give or take {scale:.3g})"
+    low, high = (max(0, round(people + INTERVAL * sign * scale)) for sign in (-1, 1))
+    about = (
+        f"about {max(0, round(people)):,} people have values (95 % interval: {low:,} to {high:,})"
+    )
     if people < STANDS_OUT * scale:
         return "none", f"too few people have a value for anything to be told: {about}"
     if codes:

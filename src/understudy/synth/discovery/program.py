@@ -33,9 +33,9 @@ from understudy.budget import (
 from understudy.door import KINDS_OF_VALUE, Search
 from understudy.errors import BudgetError, UsageError
 from understudy.schema import Categorical, Integer, Numeric, Released, Text, Timestamp
-from understudy.synth.discovery import ranges
+from understudy.synth.discovery import moments, ranges
 from understudy.synth.discovery.dates import dates_of
-from understudy.synth.discovery.kinds import Counted
+from understudy.synth.discovery.kinds import INTERVAL, Counted
 from understudy.synth.discovery.people import Repeats, order_of, why_order
 
 if TYPE_CHECKING:
@@ -272,7 +272,8 @@ class _Asked:
         first, last = ranges.trimmed(finer, weights, fine)
         low, high = finer[first], finer[last + 1]
         reason += (
-            f"; its range stands out of noise of {fine:.3g} people, outliers count as its ends"
+            "; its range stands out of noise, 95 % of which is within "
+            f"{INTERVAL * fine:.3g} people; outliers count as its ends"
         )
         if whole and high - low <= MOST_INTEGERS:
             column: Declaration = Integer(min=int(low), max=int(high) - 1, **self.shared(name))
@@ -289,39 +290,30 @@ class _Asked:
 
     def moments(self, name: str, reason: str) -> None:
         """Declare a column of date-times: first and last day, and how finely they are told."""
-        coarse, fine, daily, *clocks = self.scales(name, [*MOMENT_SHARES, *CLOCK_SHARES])
-        weights = self.spread(name, "moment", ranges.years(), coarse)
-        months = ranges.months(weights, coarse)
-        if months is None:
-            self.leave(name, f"{reason}; no year stands out of the noise")
+        yearly, fine, daily, *clocks = self.scales(name, [*MOMENT_SHARES, *CLOCK_SHARES])
+        weights = self.spread(name, "moment", moments.years(), yearly)
+        cells = moments.coarse(weights, yearly)
+        if cells is None:
+            self.leave(name, f"{reason}; no years stand out of the noise")
             return
-        weights = self.spread(name, "moment", months, fine)
-        days = ranges.days(months, weights, fine)
-        self.weights[name] = weights
-        low, high = ranges.ends(days, self.spread(name, "moment", days, daily), daily)
+        weights = self.weights[name] = self.spread(name, "moment", cells.edges, fine)
+        at_ends = moments.fine(cells, weights, fine, daily)
+        found = moments.ends(at_ends, self.spread(name, "moment", at_ends.edges, daily), daily)
         within = {
-            told: self.spread(name, reading, ranges.FIRST_SECOND, scale)
+            told: self.spread(name, reading, moments.FIRST_SECOND, scale)
             for (told, reading), scale in zip(CLOCKS.items(), clocks, strict=True)
         }
         column = Timestamp(
-            min=low,
-            max=high,
-            resolution=ranges.resolution(within),
+            min=found.first,
+            max=found.last,
+            resolution=moments.resolution(within),
             format=self.declared(name).format,
             **self.shared(name),
         )
-        reason += (
-            f"; its first and last days stand out of noise of {daily:.3g} people; its resolution "
-            f"is the {column.resolution}"
-        )
-        # Its modelled columns must not have the names of others.
-        taken = {c.name.lower() for c in (*self.door.schema.columns, *self.door.schema.modelled)}
-        parts = column.part_names
-        while any(part.lower() in taken for part in parts):
-            parts = tuple(f"{part}_" for part in parts)
-        if parts != column.part_names:
-            column = replace(column, parts=parts)
-        self.found[name] = (column, reason)
+        reason += f"; {found.told}; its resolution is the {column.resolution}"
+        schema = self.door.schema
+        taken = {c.name.lower() for c in (*schema.columns, *schema.modelled)}
+        self.found[name] = (moments.apart(column, taken), reason)
 
     def values(self, names: Sequence[str], reasons: dict[str, str]) -> None:
         """Declare columns of codes, by the values and prefixes that many people have."""

@@ -1,14 +1,18 @@
-"""Ranges and bins of numbers and moments, from noisy weights over cells of a public grid.
+"""Ranges and bins of numbers, from noisy weights over cells of a public grid.
 
-The grid is fixed: numbers by sign and binary exponent, moments by years.  Cells that stand out of
-their noise are cut in halves, or into months and then days, and asked about again.  All here is
-post-processing.
+The grid is fixed: sign and binary exponent.  Cells that stand out of their noise are cut in halves
+and asked about again.  All here is post-processing.
+
+Where people are spread thinly, as birthdays are over decades, no single cell stands out, or only
+one that is lucky.  So intervals of all lengths are compared: the one that stands out most is found
+first, then as far as its ends are in doubt, then others beside it and far from it.  A range that is
+too wide costs some accuracy; one that is too narrow clips people.
 """
 
 from __future__ import annotations
 
 import math
-from datetime import UTC, datetime
+from dataclasses import dataclass
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
@@ -19,19 +23,19 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from understudy.schema.columns.timestamp import Resolution
-
     Noisy = NDArray[np.float64]
 
 STANDS_OUT = 4.0
 """A cell stands out of its noise if it weighs this many times as much, or more among many cells."""
-BY_CHANCE = 5e-4
-"""The probability that noise alone makes any one cell of a grid stand out by itself, at most."""
-WIDTHS = (1, 2, 4, 8, 16, 32, 64, 128)
-"""Where no cell stands out alone, this many neighbours may do so together."""
-MOST_TOGETHER, BESIDE = 4, 2.5
-"""Beside a range, as many cells are looked at together, and belong to it if they weigh this many
-times their noise: what is left out would be clipped."""
+BY_CHANCE = 2e-4
+"""The probability that noise alone makes any one cell of a grid stand out by itself, at most.  That
+any of its intervals does is some times as likely."""
+DOUBT = 3.0
+"""The ends of a range are in doubt as far as intervals stand out almost as much: their scores may
+be this far below the best one's, in squares."""
+BESIDE, FEW_TOGETHER = 3.0, 4
+"""Cells beside a range belong to it if together they weigh this many times their noise: what is
+left out would be clipped.  As many are looked at together as the range is long, or these few."""
 NEAR_ZERO = 1 / 8
 """A range that begins at a smaller share of its end begins at 0."""
 EXPONENTS = range(-20, 51)
@@ -39,18 +43,19 @@ MOST_HALVES = 5
 """A cell is cut in halves at most so many times: 32 parts."""
 MOST_CELLS = 600
 """As many cells are asked about at most; a long range has coarser ones."""
-YEARS = range(1700, 2201)
 DECADES = range(1900, 2060, 10)
-DAY = 86400.0
-CERTAIN = 3.0
-"""Days weigh something if together they have as many times their noise."""
-OFTEN_CERTAIN = 4.5
-"""The same of sums that are looked at for every day: by chance alone, one of 130 of them exceeds 3
-times its noise in one table of fifty, and this in one of ten thousand."""
-MOST_MOMENTS = 0.75
-"""The share of moments at the first second of a day that makes it a table of days."""
-FIRST_SECOND = (0.0, 1.0)
-"""The edges of the first second of a day, an hour or a minute."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """Cells that stand out together: from ``first`` to ``last``, with doubt about their ends."""
+
+    first: int
+    low: int
+    """The last cell with which the range may begin."""
+    high: int
+    """The first cell with which it may end."""
+    last: int
 
 
 def powers(*, whole: bool) -> tuple[float, ...]:
@@ -73,15 +78,26 @@ def span(weights: Noisy, scale: float) -> tuple[int, int] | None:
 
     Cell i lies between edge i − 1 and edge i; what lies beyond all edges counts as the outermost.
     """
-    inner = _inner(weights)
-    found = _standing_out(inner, scale)
-    if found is None:
+    found = standing(weights, scale)
+    return None if found is None else (found.first, found.last)
+
+
+def standing(weights: Noisy, scale: float) -> Standing | None:
+    """Return the cells that stand out, alone or together; None if none do."""
+    inner = between(weights)
+    # One of 500 years weighs 4 times its noise in one table of sixty, and intervals more often.
+    least = max(STANDS_OUT, NormalDist().inv_cdf(1 - BY_CHANCE / len(inner))) * scale
+    best = _heaviest(inner, scale, least)
+    if best is None:
         return None
-    low, high = found
-    return low - _beside(inner[:low][::-1], scale), high + _beside(inner[high + 1 :], scale)
+    first, low = _reach(inner, best, scale, least)
+    ends = len(inner) - 1
+    mirrored = _mirrored(best, ends)
+    last, high = (ends - place for place in _reach(inner[::-1], mirrored, scale, least))
+    return Standing(first=first, low=low, high=high, last=last)
 
 
-def _inner(weights: Noisy) -> Noisy:
+def between(weights: Noisy) -> Noisy:
     """Return the weights between edges; what lies beyond them is in the outermost."""
     inner = weights[1:-1].copy()
     inner[0] += weights[0]
@@ -89,31 +105,60 @@ def _inner(weights: Noisy) -> Noisy:
     return inner
 
 
-def _standing_out(inner: Noisy, scale: float) -> tuple[int, int] | None:
-    """Return the first and the last cell that stands out, alone or with neighbours."""
-    found, width = np.zeros(0, dtype=np.intp), 1
-    # One of 500 years weighs 4 times its noise in one table of sixty.
-    least = max(STANDS_OUT, NormalDist().inv_cdf(1 - BY_CHANCE / len(inner)))
-    for width in WIDTHS:
-        sums = np.convolve(inner, np.ones(min(width, len(inner))), "valid")
-        (found,) = np.nonzero(sums > least * scale * math.sqrt(width))
-        if len(found) > 0:
-            break
-    if len(found) == 0:
+def _heaviest(inner: Noisy, scale: float, least: float) -> Standing | None:
+    """Return the interval that stands out most, with doubt about its ends; None if none does."""
+    reached = np.concatenate(([0.0], np.cumsum(inner)))
+    lengths = np.arange(1, len(reached))[None, :] - np.arange(len(inner))[:, None]
+    sums = np.maximum(reached[None, 1:] - reached[:-1, None], 0.0)
+    scores = np.where(lengths > 0, sums / np.sqrt(np.maximum(lengths, 1)), 0.0)
+    low, high = (int(place) for place in np.unravel_index(np.argmax(scores), scores.shape))
+    best = float(scores[low, high])
+    if best <= least:
         return None
-    return int(found[0]), min(int(found[-1]) + width, len(inner)) - 1
+    almost = math.sqrt(max(0.0, best**2 - (DOUBT * scale) ** 2))
+    first = int(np.argmax(scores[:, high] >= almost))
+    last = len(inner) - 1 - int(np.argmax(scores[low, ::-1] >= almost))
+    return Standing(first=first, low=low, high=high, last=last)
 
 
-def _beside(weights: Noisy, scale: float) -> int:
-    """Return how many cells beside a range belong to it: those that stand out together."""
-    reached = 0
-    for count in range(1, len(weights) + 1):
-        here = weights[reached:count]
-        if len(here) > MOST_TOGETHER:
+def _mirrored(found: Standing, ends: int) -> Standing:
+    """Return the same cells, counted from the other end."""
+    first, low, high, last = (
+        ends - place for place in (found.last, found.high, found.low, found.first)
+    )
+    return Standing(first=first, low=low, high=high, last=last)
+
+
+def _reach(cells: Noisy, found: Standing, scale: float, least: float) -> tuple[int, int]:
+    """Return the first cell of a range and the last with which it may begin.
+
+    Cells before what was found belong to it if they stand out, beside it or elsewhere.
+    """
+    first, low = found.first, found.low
+    while first > 0:
+        most = max(FEW_TOGETHER, found.last + 1 - first)
+        near = beside(cells, first, scale, least=BESIDE, most=most)
+        others = [(near, near)] if near < first else []
+        far = _heaviest(cells[:first], scale, least)
+        others += [] if far is None else [(far.first, far.low)]
+        if not others:
             break
-        if float(here.sum()) > BESIDE * scale * math.sqrt(len(here)):
-            reached = count
-    return reached
+        first, low = min(others)
+    return first, low
+
+
+def beside(cells: Noisy, first: int, scale: float, *, least: float, most: int | None = None) -> int:
+    """Return the first cell of a range, given one to which those right before it may belong.
+
+    They do if together they weigh so many times their noise; at most so many are looked at.
+    """
+    while first > 0:
+        sums = np.cumsum(cells[:first][::-1][:most])
+        scores = sums / (scale * np.sqrt(np.arange(1, len(sums) + 1)))
+        if scores.max() <= least:
+            break
+        first -= 1 + int(np.argmax(scores))
+    return first
 
 
 def halved(
@@ -163,95 +208,3 @@ def equal_mass(
     wanted = [int(np.searchsorted(reached, whole * i / bins - 1e-9)) for i in range(1, bins)]
     kept = sorted({0, len(cut) - 1, *(min(place, len(cut) - 1) for place in wanted)})
     return tuple(float(cut[place]) for place in kept)
-
-
-def years() -> tuple[float, ...]:
-    """Return the coarse grid of moments: the first second of each year."""
-    return tuple(_second(year, 1) for year in YEARS)
-
-
-def months(weights: Noisy, scale: float) -> tuple[float, ...] | None:
-    """Cut the years between the first and the last that stands out into months; None if none.
-
-    Many years are cut into quarters, halves, or not at all.
-    """
-    ends = span(weights, scale)
-    if ends is None:
-        return None
-    first, last = (YEARS[0] + place for place in ends)
-    step = next(n for n in (1, 3, 6, 12) if 12 / n * (last - first + 1) <= MOST_CELLS)
-    starts = [
-        _second(year, month) for year in range(first, last + 1) for month in range(1, 13, step)
-    ]
-    return (*starts, _second(last + 1, 1))
-
-
-def days(edges: Sequence[float], weights: Noisy, scale: float) -> tuple[float, ...]:
-    """Cut both ends of what stands out into days; cells between them stay as they are.
-
-    Cells beside those that stand out may be noise, so the ends reach from there to the first and
-    the last one that does.
-    """
-    first, last = trimmed(edges, weights, scale)
-    low, high = _standing_out(_inner(weights), scale) or (first, last)
-    finer = set(edges[first : last + 2])
-    for cell in {*range(first, low + 1), *range(high, last + 1)}:
-        finer |= set(np.arange(edges[cell], edges[cell + 1], DAY).tolist())
-    return tuple(sorted(finer))
-
-
-def ends(edges: Sequence[float], weights: Noisy, scale: float) -> tuple[str, str]:
-    """Return the first and the last day, given weights of days at both ends of a range.
-
-    >>> weights = np.zeros(33)
-    >>> weights[10:17] = 50.0
-    >>> ends(tuple(DAY * day for day in range(32)), weights, 1.0)
-    ('1970-01-10', '1970-01-16')
-    """
-    inner = weights[1:-1]
-    first = _begins(inner[: _daily(edges)], scale)
-    rest = list(reversed(edges[first:]))
-    last = len(inner) - 1 - _begins(inner[first:][::-1][: _daily(rest)], scale)
-    low, high = (datetime.fromtimestamp(s, UTC) for s in (edges[first], edges[last + 1] - 1))
-    return f"{low:%Y-%m-%d}", f"{high:%Y-%m-%d}"
-
-
-def _daily(edges: Sequence[float]) -> int:
-    """Return how many cells, from the first one on, are days."""
-    longer = np.abs(np.diff(np.asarray(edges))) > DAY
-    return int(np.argmax(longer)) if longer.any() else len(longer)
-
-
-def _begins(weights: Noisy, scale: float) -> int:
-    """Return the cell with which weights begin, where those before it may be noise.
-
-    That is the likeliest place of a step up from 0, if it is much likelier than none, and unless
-    those before it weigh together far more than their noise: then some of them are people.
-    """
-    count = len(weights)
-    before = np.concatenate(([0.0], np.cumsum(weights)))[:count]
-    after = np.maximum(weights.sum() - before, 0.0)
-    heavy = before > OFTEN_CERTAIN * scale * np.sqrt(np.arange(count))
-    allowed = int(np.argmax(heavy)) if heavy.any() else count
-    gains = (np.square(after) / np.arange(count, 0, -1))[: max(1, allowed)]
-    best = int(np.argmax(gains)) if count else 0
-    return best if best and gains[best] - gains[0] > (CERTAIN * scale) ** 2 else 0
-
-
-def resolution(clocks: dict[Resolution, Noisy]) -> Resolution:
-    """Return the coarsest resolution: most moments are the first second of a day, hour or minute.
-
-    Each answer has the weight before, at and after the first second.
-
-    >>> at_midnight = np.array([0.0, 99.0, 1.0])
-    >>> resolution({"day": at_midnight, "hour": at_midnight, "minute": at_midnight})
-    'day'
-    """
-    for found, weights in clocks.items():
-        if float(weights[1]) >= MOST_MOMENTS * float(weights.sum()) > 0:
-            return found
-    return "second"
-
-
-def _second(year: int, month: int) -> float:
-    return datetime(year, month, 1, tzinfo=UTC).timestamp()
