@@ -92,7 +92,8 @@ def test_demo_goes_the_whole_road_and_says_each_command(
     assert manifest["mechanism"]["name"] == "auto"
     declared = us.Schema.read(folder / "schema.toml")
     assert rows.column_names == ["taxi_id", *(c.name for c in declared.released_columns)]
-    assert {moment.year for moment in rows["pickup_time"].to_pylist() if moment} == {2020}
+    # Of eight taxis noise may leave no moment at all.
+    assert {moment.year for moment in rows["pickup_time"].to_pylist() if moment} <= {2020}
 
     ledger = folder / "private-2020.ledger"
     assert "nothing left" in place.fine("ledger", ledger)
