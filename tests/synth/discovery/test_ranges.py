@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tests.audit.effort import tried
+from tests.audit.effort import effort, tried
 from understudy.schema import Integer, Numeric
 from understudy.synth.discovery import ranges
 from understudy.synth.discovery.moments import YEARS
@@ -131,9 +131,11 @@ def test_noise_in_one_of_many_years_does_not_begin_a_range() -> None:
     """Of these 2,000 tables, 26 had a range that was centuries longer than forty years."""
     rng, weights = np.random.default_rng(0), np.zeros(len(YEARS) + 1)
     weights[251:291] = 12.5
-    found = [ranges.span(weights + rng.normal(0, 4, len(weights)), 4.0) for _ in range(2000)]
+    count = effort(500, 2000)
+    found = [ranges.span(weights + rng.normal(0, 4, len(weights)), 4.0) for _ in range(count)]
     assert all(ends is not None and ends[0] <= 255 and ends[1] >= 285 for ends in found)
-    assert sum(ends is not None and not 200 <= ends[0] <= ends[1] <= 330 for ends in found) <= 5
+    long = sum(ends is not None and not 200 <= ends[0] <= ends[1] <= 330 for ends in found)
+    assert long <= count // 400
 
 
 @pytest.mark.parametrize("noise", [1.0, 10.0])
