@@ -39,9 +39,9 @@ test: install .databases/.installed ## all checks and tests
 	@$(MAKE) --no-print-directory --jobs 4 lint docs databases tests
 	$(BIN)/python tests/raises.py
 
-# Four processes for two cores: a good part of the time a test waits for another program.
+# Three processes for two cores: a part of the time a test waits for another program.  Four take as long.
 tests: # while types are checked, the docs are made and databases are tried
-	$(BIN)/python -m pytest -p tests.raises --numprocesses 4 --dist worksteal --durations=10
+	$(BIN)/python -m pytest -p tests.raises --numprocesses 3 --dist worksteal --durations=10
 
 databases:
 	.databases/bin/python -m pytest -p tests.raises --quiet tests/engine/test_databases.py
