@@ -45,7 +45,7 @@ from understudy.door import (
 from understudy.engine import DuckDB
 from understudy.errors import QuestionError, SchemaError
 from understudy.ledger import Ledger
-from understudy.schema import Schema
+from understudy.schema import Id, Integer, Schema, Timestamp
 from understudy.vault import PrivateDoor, PrivateTable, derivation
 from understudy.vault.counts import exact
 from understudy.vault.sensitivity import charge
@@ -290,3 +290,43 @@ def test_merged_codes_of_a_view_are_those_of_its_columns() -> None:
             view=view,
         )
         assert (exact(question, table) // 2**16).sum() == len(PEOPLE)
+
+
+# Dates
+
+
+def test_rows_are_in_the_order_of_their_dates() -> None:
+    """Monday the 29th comes after Wednesday the 3rd, and gaps are days, from month to month."""
+    columns = (
+        Id(name="id"),
+        Timestamp(name="when", min="2024-01-01", max="2024-03-31", resolution="day"),
+        Integer(name="a", min=0, max=2, missing=False),
+    )
+    schema = Schema("world", columns, order_by=("when",))
+    rows = [
+        ("ann", "2024-01-29", 2),
+        ("ann", "2024-02-28", 1),
+        ("ann", "2024-01-03", 0),
+        ("bob", "2024-03-31", 1),
+        ("bob", None, 2),
+        ("bob", "2024-02-29", 0),
+    ]
+    held = {
+        column.name: np.array(values, dtype=object)
+        for column, values in zip(columns, zip(*rows, strict=True), strict=True)
+    }
+    derived = (
+        Derived(name="before", kind="previous", column="a"),
+        Derived(name="gap", kind="gap", column="when_date"),
+        Derived(name="begun", kind="first", column="when_date"),
+    )
+    with closing(DuckDB()) as engine:
+        table = PrivateTable(engine, held, schema=schema, unit=Unit("id"), key=KEY)
+        shown_ = derivation.viewed(table, View(derived=derived))
+        assert list(shown_.code) == ["when_month", "when_weekday", "a", "before", "gap", "begun"]
+        names = [shown_.code[name] for name in ("a", "before", "gap", "begun")]
+        found = engine.fetch(f"SELECT {', '.join(names)} FROM {shown_.rows}")
+    # Nothing comes before a first row, and a row without a date comes last.
+    ann = [(0, 3, 92, 2), (2, 0, 26, 2), (1, 2, 30, 2)]
+    bob = [(0, 3, 92, 59), (1, 0, 31, 59), (2, 1, 1, 59)]
+    assert sorted(zip(*(found[n].tolist() for n in names), strict=True)) == sorted(ann + bob)

@@ -1,6 +1,6 @@
 """A table as codes: every row encoded, each person known by a number.
 
-Tables made in the engine: ``rows`` (person, c0, c1, …: one code a modelled column), ``sizes``
+Tables made in the engine: ``rows`` (person, c0, c1, …: one code an encoded column), ``sizes``
 (person, n: rows kept, of people who have any) and ``people`` (person, id).  A person is a number
 where the engine can number ids, and else goes by the id itself.  Where each row is a person there
 is neither ``person`` nor ``people``: a row has no name that a lost worker's successor would give to
@@ -61,10 +61,10 @@ class CodedTable:
         self.schema = schema
         self.unit = resolve(unit, schema)
         self.rows = "rows"
-        self.code = {c.name: f"c{i}" for i, c in enumerate(schema.modelled)}
+        self.code = {c.name: f"c{i}" for i, c in enumerate(schema.encoded)}
         self.number = {
             c.name: f"v{i}"
-            for i, c in enumerate(schema.modelled)
+            for i, c in enumerate(schema.encoded)
             if (numbers and c.is_binned) or c.name in also
         }
         self._key = literal(key)
@@ -83,7 +83,7 @@ class CodedTable:
                 self._join(held.encode(self.code, self.number))
             return
         held = Attached(
-            engine, data, schema=schema, unit=self.unit, columns=schema.modelled, texts=texts
+            engine, data, schema=schema, unit=self.unit, columns=schema.encoded, texts=texts
         )
         self.text = held.text
         if rows:
@@ -92,7 +92,7 @@ class CodedTable:
     def _attach_two(self, both: TwoTables, texts: Sequence[Text]) -> tuple[Attached, Attached]:
         schema, unit = self.schema, self.unit
         own = [c for c in schema.modelled if c.name in schema.own]
-        others = [c for c in schema.modelled if c.name not in schema.own]
+        others = [c for c in schema.encoded if c.name not in schema.own]
         people = Attached(
             self.engine,
             both.people,

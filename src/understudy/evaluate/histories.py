@@ -75,11 +75,19 @@ class Histories:
 
     def codes(self, name: str) -> Counts:
         """Return a column's codes, person by person."""
-        return self.table.codes[name][self.order].astype(np.int64)
+        held = self.table.codes.get(name)
+        held = self.table.times[name] if held is None else held
+        return held[self.order].astype(np.int64)
+
+    def size(self, name: str) -> int:
+        """Return a column's number of codes; of times, of those that there are."""
+        if name in self.table.sizes:
+            return self.table.sizes[name]
+        return 1 + int(self.table.times[name].max(initial=0))
 
     def keys(self, name: str) -> Counts:
         """Return a number for each row's person and code in a column, ascending by person."""
-        firsts = np.arange(len(self.sizes)) * self.table.sizes[name]
+        firsts = np.arange(len(self.sizes)) * self.size(name)
         return np.repeat(firsts, self.sizes) + self.codes(name)
 
     def tally(self, name: str) -> Tally:
@@ -106,7 +114,7 @@ class Histories:
 
     def steps(self, name: str) -> Coded:
         """Return the codes of all consecutive rows of people: the previous one's and this one's."""
-        codes, size = self.codes(name), self.table.sizes[name]
+        codes, size = self.codes(name), self.size(name)
         follows = np.ones(len(codes), np.bool_)
         follows[self.starts] = False
         this = np.flatnonzero(follows)

@@ -216,6 +216,8 @@ def _read(data: object, schema: Schema, unit: AnyUnit, *, without: str | None = 
         )
         found = engine.fetch(ordered)
     each = {name: found[code] for name, code in kept.items()}
+    clock = () if free.clock is None else (free.clock.name,)
+    times = {name: each.pop(name) for name in clock}
     people = None if unit.is_row else _numbered(found["person"])
     values = {name: found[table.number[part]] for name, part in needed.items()}
     moments = {c.name: values[c.name] for c in schema.timestamps if c.name in values}
@@ -223,10 +225,11 @@ def _read(data: object, schema: Schema, unit: AnyUnit, *, without: str | None = 
     broken = broken_rows(schema, each, values)
     return Coded(
         codes=each,
-        sizes={name: free.domain[name] for name in kept},
+        sizes={name: free.domain[name] for name in each},
         people=people,
         own=free.own,
         ordering=free.ordering,
+        times=times,
         broken=broken | ({} if people is None else broken_among(schema, each, people)),
         numbers={
             name: _numbers(found[table.number[part.name]], each[part.name] < part.ordered_count)

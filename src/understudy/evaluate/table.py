@@ -47,6 +47,8 @@ class Coded:
     """The columns by whose codes a person's rows are ordered, the first one first."""
     broken: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
     """Which rows break each of the schema's constraints."""
+    times: Mapping[str, Codes] = field(default_factory=dict)
+    """The codes of columns that only order rows: the dates of a date-time."""
     numbers: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     """The numbers themselves of columns that have any, NaN where a row has none."""
 
@@ -65,6 +67,8 @@ class Coded:
                     f"column {name} has codes outside its domain",
                     allowed=f"0 to {self.sizes[name] - 1}",
                 )
+        for name, codes in self.times.items():
+            self._check_whole_numbers(f"column {name}", codes)
         if self.people is not None:
             self._check_whole_numbers("people", self.people)
         self._check_known((*self.own, *self.ordering))
@@ -81,7 +85,7 @@ class Coded:
             )
 
     def _check_known(self, names: Sequence[str]) -> None:
-        unknown = [name for name in names if name not in self.sizes]
+        unknown = [name for name in names if name not in {**self.sizes, **self.times}]
         if unknown:
             raise QuestionError(
                 "the table does not have these columns",
@@ -155,6 +159,7 @@ class Coded:
             codes={name: codes[index] for name, codes in self.codes.items()},
             people=None if self.people is None else self.people[index],
             broken={name: rows[index] for name, rows in self.broken.items()},
+            times={name: codes[index] for name, codes in self.times.items()},
             numbers={name: values[index] for name, values in self.numbers.items()},
         )
 

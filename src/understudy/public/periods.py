@@ -19,7 +19,7 @@ from understudy.schema.encoding import reading
 from understudy.schema.encoding.dialect import quote
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from understudy.schema import Array, Schema, Timestamp
 
@@ -32,6 +32,20 @@ def moved(data: object, schema: Schema) -> Schema:
     own = [c for c in schema.timestamps if c.of == "person"]
     others = [c for c in schema.timestamps if c.of == "row"]
     return _shifted(both.rows, _shifted(both.people, schema, own), others)
+
+
+def on_clock(codes: Mapping[str, Array], own: Schema, schema: Schema) -> dict[str, Array]:
+    """Return codes of dates that were read in their own months as those of a schema.
+
+    February may have a day more or less.
+    """
+    found, last = dict(codes), schema.clock
+    if last is not None and own.clock is not None:
+        held, days = codes[last.name], own.clock.values_count
+        dated = np.minimum(held, last.values_count - 1)
+        none = held + (last.values_count - days)
+        found[last.name] = np.where(held < days, dated, none).astype(np.int32)
+    return found
 
 
 def _shifted(data: object, schema: Schema, columns: Sequence[Timestamp]) -> Schema:

@@ -12,7 +12,7 @@ from understudy.budget import Unit
 from understudy.engine import CodedTable, engine_for, two_tables
 from understudy.errors import MissingColumnError, UsageError
 from understudy.public.packed import packed
-from understudy.public.periods import moved
+from understudy.public.periods import moved, on_clock
 from understudy.schema.encoding.dialect import quote as quoted
 
 if TYPE_CHECKING:
@@ -83,11 +83,12 @@ class PublicTable:
         """
         own = moved(data, schema)
         try:
-            return replace(cls._read(data, own, unit, told=True), schema=schema)
+            found = cls._read(data, own, unit, told=True)
         except MissingColumnError:
             if unit.is_row or two_tables(data) is not None:
                 raise
-        return replace(cls._read(data, own, Unit.each_row(), told=False), schema=schema)
+            found = cls._read(data, own, Unit.each_row(), told=False)
+        return replace(found, schema=schema, codes=on_clock(found.codes, own, schema))
 
     @classmethod
     def _read(cls, data: object, schema: Schema, unit: AnyUnit, *, told: bool) -> PublicTable:

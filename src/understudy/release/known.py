@@ -16,7 +16,7 @@ import numpy as np
 from understudy.errors import SchemaError
 from understudy.public import Batches
 from understudy.release.arranging import Total, arranged
-from understudy.release.rows import ids_of
+from understudy.release.rows import ids_of, in_order
 from understudy.schema import Timestamp
 from understudy.schema.constraints import Order, UniquePerPerson
 from understudy.schema.constraints.mending import completed, mended
@@ -353,7 +353,9 @@ def with_known_rows(
         if all(name in new for name in solver.columns):
             new = mended(solver, new, rng, stays | found.columns)
     people = None if rows.people is None else rows.people[found.start]
-    order = _ordered({n: new[n] for n in schema.ordering}, people)
+    order: Ints | slice = slice(None)
+    if people is not None and schema.order_by and np.all(people[1:] >= people[:-1]):
+        order = in_order(schema, new, people)
     return Batches.held(
         {name: new[name][order] for name in rows.codes}, None if people is None else people[order]
     )
@@ -373,11 +375,3 @@ def _owned(people: Ints | None, lines: Batches | None) -> dict[str, Codes]:
     assert known.people is not None  # noqa: S101  they are people
     whose = np.searchsorted(known.people, people)
     return {name: codes[whose] for name, codes in known.codes.items()}
-
-
-def _ordered(keys: Mapping[str, Codes], people: Ints | None) -> Ints | slice:
-    """Return the order of rows: where people come one after the other, by the declared order."""
-    if people is None or not keys or np.any(people[1:] < people[:-1]):
-        return slice(None)
-    last_first: list[Codes | Ints] = [people, *keys.values()]
-    return np.lexsort(last_first[1:][::-1] + last_first[:1])

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
 
     from understudy.budget import ResolvedUnit
     from understudy.public import Batch, Batches, Within
@@ -111,6 +113,18 @@ class Decoded:
         tied = any(name in c.columns for c in self._keeper.constraints for name in self._order_by)
         moved = set(columns) if tied else set(self._order_by)
         return {n: column[order] if n in moved else column for n, column in columns.items()}
+
+
+def in_order(schema: Schema, codes: Mapping[str, Codes], people: People) -> NDArray[np.intp]:
+    """Return the order of rows by person, and of a person's by the declared order of codes.
+
+    Rows that were not drawn in the order of dates have none, but months.
+    """
+    names = schema.ordering
+    if schema.clock is not None and schema.clock.name not in codes:
+        names = (*schema.told_by_clock, *names[1:])
+    keys: list[NDArray[Any]] = [codes[name] for name in reversed(names) if name in codes]
+    return np.lexsort([*keys, people])
 
 
 def _sortable(values: Array) -> Array:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from understudy.public import Batches
+from understudy.release.rows import in_order
 from understudy.schema.constraints import UniquePerPerson
 
 if TYPE_CHECKING:
@@ -191,7 +192,6 @@ class _Rows:
         """Return the rows, without those that are still repeated."""
         kept = np.flatnonzero(~self._repeated(columns))
         if self._sorted:
-            by = [name for name in self._schema.ordering if name in self._codes]
-            keys: list[Codes | Ints] = [self._codes[name][kept] for name in reversed(by)]
-            kept = kept[np.lexsort([*keys, self._people[kept]])]
+            codes = {name: held[kept] for name, held in self._codes.items()}
+            kept = kept[in_order(self._schema, codes, self._people[kept])]
         return Batches.held({n: c[kept] for n, c in self._codes.items()}, self._people[kept])

@@ -68,7 +68,7 @@ class Schema:
         object.__setattr__(self, "columns", self._with_owners())
         if not self.name.strip():
             raise SchemaError("the table has no name", hint='add name = "my-table" to the schema')
-        names = [c.name for c in self.columns]
+        names = [c.name for c in self.columns] + ([] if self.clock is None else [self.clock.name])
         names += [part.name for c in self.columns for part in c.modelled if part is not c]
         folded = [n.lower() for n in names]
         twice = sorted({n for n in names if folded.count(n.lower()) > 1})
@@ -227,9 +227,32 @@ class Schema:
 
     @cached_property
     def ordering(self) -> tuple[str, ...]:
-        """The modelled columns by whose codes a person's rows are ordered, the first one first."""
-        parts = {c.name: c.modelled for c in self.columns}
-        return tuple(part.name for name in self.order_by for part in parts[name])
+        """The columns by whose codes a person's rows are ordered, the first one first."""
+        parts = {c.name: [part.name for part in c.modelled] for c in self.columns}
+        if self.dated is not None:
+            parts[self.dated.name] = self.dated.in_order
+        return tuple(part for name in self.order_by for part in parts[name])
+
+    @cached_property
+    def dated(self) -> Timestamp | None:
+        """The date-time by which a person's rows are ordered first, if its dates have codes."""
+        first = [c for c in self.timestamps if c.name in self.order_by[:1] and c.clock is not None]
+        return first[0] if first else None
+
+    @cached_property
+    def clock(self) -> Column | None:
+        """The column of its dates, which is encoded and not modelled."""
+        return None if self.dated is None else self.dated.clock
+
+    @property
+    def told_by_clock(self) -> tuple[str, ...]:
+        """The modelled columns that follow from the clock: its month and its weekday."""
+        return () if self.dated is None else self.dated.part_names[:2]
+
+    @cached_property
+    def encoded(self) -> tuple[Column, ...]:
+        """The columns that tables in an engine have codes of."""
+        return self.modelled if self.clock is None else (*self.modelled, self.clock)
 
     @cached_property
     def domain(self) -> Domain:
@@ -244,8 +267,8 @@ class Schema:
         return Domain({c.name: c.size for c in self.modelled})
 
     def __getitem__(self, name: str) -> Column:
-        """Return a modelled column by its name."""
-        for column in self.modelled:
+        """Return a modelled column, or the clock, by its name."""
+        for column in self.encoded:
             if column.name == name:
                 return column
         raise SchemaError(

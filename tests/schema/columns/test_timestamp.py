@@ -123,6 +123,42 @@ def test_all_codes_that_go_together_come_back(column: Timestamp) -> None:
 
 @PROPERTY
 @given(timestamps())
+def test_the_clock_has_a_code_for_every_date_and_dates_come_back(column: Timestamp) -> None:
+    """It rises with time, and says the month and the weekday; what contradicts it is drawn."""
+    clock = column.clock
+    assert clock is not None
+    first, last = (date.fromisoformat(end) for end in (column.min, column.max))
+    days = days_between(
+        first.replace(day=1), last.replace(day=monthrange(last.year, last.month)[1])
+    )
+    assert clock.values_count == len(days)
+    assert clock.encode(objects(*map(str, days))).tolist() == list(range(len(days)))
+    assert column.is_declared[: len(days)].tolist() == [first <= day <= last for day in days]
+    codes = column.on_dates() | {clock.name: np.arange(clock.size, dtype=np.int32)}
+    read = codes_of(column, objects(*map(str, days)))
+    for name, part in column.on_dates().items():
+        assert part[: len(days)].tolist() == read[name].tolist()
+    hours = {p.name: np.zeros(clock.size, dtype=np.int32) for p in column.modelled[2:]}
+    drawn = column.joined(codes | hours, plain, rng()).astype("datetime64[D]")
+    assert drawn[: len(days)].astype(str).tolist() == list(map(str, days))
+    assert np.isnat(drawn[len(days) :]).all()
+    weekday = column.part_names[1]
+    codes[weekday] = (codes[weekday] + 1) % 7
+    other = column.joined(codes | hours, plain, rng()).astype("datetime64[D]")[: len(days)]
+    assert (other != drawn[: len(days)]).all()
+    assert (column.modelled[1].encode(other) == codes[weekday][: len(days)]).all()
+
+
+def test_of_too_many_months_there_is_no_clock() -> None:
+    within, beyond = (Timestamp(name="t", min="2000-01-31", max=f"2005-0{m}-01") for m in (4, 5))
+    assert within.clock is not None
+    assert within.in_order == ["t_date", "t_hour"]
+    assert beyond.clock is None
+    assert beyond.in_order == ["t_month", "t_weekday", "t_hour"]
+
+
+@PROPERTY
+@given(timestamps())
 def test_dates_are_those_of_the_month_and_weekday_between_the_ends(column: Timestamp) -> None:
     month, weekday, *_ = column.modelled
     for code in {0, month.values_count - 1}:

@@ -42,7 +42,7 @@ def test_times_are_in_order_near_the_first_and_the_last_row(data: st.DataObject)
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
     held = np.array([0, 1, 2, 4, 5, 8, 9, 10])
     bridges = Bridges(held, first, last, sizes)
-    weights = rng.gamma(0.2, size=11) + 1e-4
+    weights = rng.uniform(0.5, 1.0, size=11)
     times = bridges.draw(weights, rng.gamma(1.0, size=8) + 1e-3, rng.random(sizes.sum()))
     ends = np.cumsum(sizes)
     for i, (end, size) in enumerate(zip(ends, sizes, strict=True)):
@@ -77,3 +77,20 @@ def test_of_times_with_more_codes_fewer_rows_are_bridged() -> None:
     assert most_rows(12) > 100_000
     assert most_rows(365) > 500
     assert most_rows(2048) < 50
+
+
+def test_where_no_way_is_as_long_ends_move_on_and_first_rows_make_room() -> None:
+    """Rows a week apart, of which noise said that they are two days apart, or begin too late."""
+    weights = np.full(61, 1e-4)
+    weights[7] = 1.0
+    held = np.arange(61)
+    first, last = np.array([0, 10, 55]), np.array([6, 38, 58])
+    sizes = np.array([4, 5, 4])
+    bridges = Bridges(held, first, last, sizes)
+    luck = np.random.default_rng(0).random(int(sizes.sum()))
+    times = bridges.draw(weights, np.ones(61), luck)
+    for end, size in zip(np.cumsum(sizes), sizes, strict=True):
+        assert (np.diff(times[end - size : end]) == 7).all()
+    # Ends that fit are where they were, about: half of a mean gap of seven away at most.
+    assert abs(times[4] - 10) <= 3
+    assert abs(times[8] - 38) <= 3

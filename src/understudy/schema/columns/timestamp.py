@@ -26,6 +26,8 @@ from understudy.schema.encoding.expressions import part_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from numpy.typing import NDArray
+
     from understudy.schema.columns.column import Draw
     from understudy.schema.encoding.cell import Cell
     from understudy.schema.encoding.reading import Array, Codes
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
 Resolution = Literal["second", "minute", "hour", "day"]
 RESOLUTIONS: dict[Resolution, int] = {"day": 86400, "hour": 3600, "minute": 60, "second": 1}
 """Seconds of each, the coarsest first."""
+MOST_MONTHS = 64
+"""Of more months there are too many dates for a column of them."""
 _PARTS = {"month": "month_index", "weekday": "weekday", "hour": "hour"}
 """The suffixes of the modelled columns' names, and the part of a date-time that each holds."""
 
@@ -232,16 +236,66 @@ class Timestamp(Compound):
             for name, kind in zip(self.part_names, self._kinds, strict=True)
         )
 
+    @property
+    def clock(self) -> DateTime | None:
+        """The column of its dates, by which a person's rows are ordered; None of too many days.
+
+        It is in the order of time, as the parts are not: Monday the 29th comes after Wednesday the
+        3rd.  It has all days of the first and the last month, as the column of months does.
+        """
+        months = self.modelled[0]
+        if months.values_count > MOST_MONTHS:
+            return None
+        days = _first_day(np.array([months.min or 0, (months.max or 0) + 1]))
+        first, last = int(days[0]), int(days[1]) - 1
+        return replace(months, name=f"{self.name}_date", part="date", min=first, max=last)
+
+    @property
+    def in_order(self) -> list[str]:
+        """The columns by whose codes moments are ordered: the clock, and what is within a day."""
+        clock = [] if self.clock is None else [self.clock.name]
+        return [*clock, *self.part_names[2 if clock else 0 :]]
+
+    def on_dates(self) -> dict[str, Codes]:
+        """Return the codes of the month and the weekday of every code of the clock."""
+        assert self.clock is not None  # noqa: S101  asked only where there is one
+        months, weekdays = self.modelled[:2]
+        days = np.arange(self.clock.min or 0, (self.clock.max or 0) + 1)
+        month = _month_of(days) - (months.min or 0)
+        # Without a month, and outside of all: there is no weekday either.
+        rest = np.arange(self.clock.size - self.clock.values_count)
+        return {
+            months.name: np.append(month, months.values_count + rest).astype(np.int32),
+            weekdays.name: np.append((days + 3) % 7, weekdays.values_count + rest).astype(np.int32),
+        }
+
+    @property
+    def is_declared(self) -> NDArray[np.bool_]:
+        """Whether every code of the clock is of a day from the first to the last, or of none."""
+        assert self.clock is not None  # noqa: S101  asked only where there is one
+        days = np.arange(self.clock.min or 0, (self.clock.max or 0) + 1)
+        first, last = (_number(day_of(self.name, end)) for end in (self.min, self.max))
+        none = np.ones(self.clock.size - self.clock.values_count, dtype=np.bool_)
+        return np.append((first <= days) & (days <= last), none)
+
     def joined(self, codes: Mapping[str, Codes], draw: Draw, rng: np.random.Generator) -> Array:
         """Draw date-times for the codes of all parts, NaT where there is no month.
 
         Without a weekday all dates of the month are equally likely, and without an hour all hours.
+        Where there are codes of the clock, dates are these, unless month or weekday have changed.
         """
         del draw
         months, *others = self.modelled
         first, known = months.min or 0, codes[months.name] < months.values_count
         month = np.where(known, codes[months.name], 0).astype(np.int64) + first
-        seconds = self._dates(month, codes[others[0].name], rng) * 86400
+        dates = self._dates(month, codes[others[0].name], rng)
+        if self.clock is not None and self.clock.name in codes:
+            told = codes[self.clock.name].astype(np.int64)
+            kept = told < self.clock.values_count
+            for name, part in self.on_dates().items():
+                kept &= part[told] == codes[name]
+            dates = np.where(kept, told + (self.clock.min or 0), dates)
+        seconds = dates * 86400
         if self.resolution != "day":
             hour = codes[others[1].name]
             seconds += np.where(hour < 24, hour, rng.integers(0, 24, len(hour))) * 3600
@@ -319,6 +373,11 @@ def _month(day: date) -> int:
 def _first_day(month: Array) -> Array:
     day: Array = month.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
     return day
+
+
+def _month_of(day: Array) -> Array:
+    month: Array = day.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
+    return month
 
 
 def _until(day: Array, weekday: Array) -> Array:

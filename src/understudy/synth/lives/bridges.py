@@ -3,7 +3,8 @@
 Times are drawn one after the other.  Each is weighted by its gap since the one before and by all
 ways from it to the last row, in as many steps as are still to come: the messages of a chain.  How
 far the first and the last row are apart is known roughly only, and visits on Mondays need both on a
-Monday, so each is drawn anew, less than half of the person's mean gap away.
+Monday, so each is drawn anew, less than half of the person's mean gap away.  Where noise has put
+them so close, or so far apart, that hardly any way of as many steps is as long, they go further.
 
 Tied by ``tests/synth/lives/test_bridges.py``.
 """
@@ -27,6 +28,12 @@ STEPS = 1 << 27
 """About how many steps are added up for the ways to the last row."""
 BLOCK = 1 << 22
 """How many weights, of rows by periods, are held at once."""
+NEVER, NOWAY = 0.02, 1e-9
+"""A step of less than this share of an average weight is never made: a way with one is hardly one.
+"""
+AWAY, WIDE = 3.0, 0.35
+"""How much less likely than another a way must be, in logarithms, for the last row to be elsewhere;
+and by what factor that is further away, about, or nearer."""
 FAR = 60.0
 """Ways less likely than the usual ones by this, in logarithms, are as good as none."""
 
@@ -70,6 +77,8 @@ class Bridges:
     def draw(self, weights: Floats, likely: Floats, luck: Floats) -> Ints:
         """Draw the places of all rows with weights of gaps and of periods."""
         table = ways(weights, max(1, int(self._sizes.max(initial=1)) - 1))
+        made = np.where(weights < NEVER * weights.mean(), NOWAY, 1.0)
+        unlikely = np.minimum(0.0, ways(made, len(table) - 1))
         apart = self._held - self._held[:, None]
         steps = np.where(apart < 0, 0.0, weights[np.maximum(apart, 0)] * likely)
         lifts = np.vstack([steps / steps.max(), np.ones(len(likely))]).astype(np.float32)
@@ -77,25 +86,43 @@ class Bridges:
         most = max(1, BLOCK // len(self._held))
         for who, here, walk in parts(self._sizes, len(self._held), first=most, others=most):
             mine, begun = luck[here], np.cumsum(walk.sizes) - walk.sizes
-            first = self._begin(who, likely, mine[begun])
-            last = self._end(who, first, table, likely, mine[begun + walk.sizes - 1])
+            first = self._begin(who, unlikely, likely, mine[begun])
+            ends = mine[begun + walk.sizes - 1]
+            last = self._end(who, first, table, unlikely, likely=likely, luck=ends)
             found[here] = walk.draw(self._to_last(walk, first, last, table), lifts, mine)
         person = np.repeat(np.arange(len(self._sizes)), self._sizes)
         return found[np.lexsort((found, person))]
 
-    def _begin(self, who: slice, likely: Floats, luck: Floats) -> Ints:
-        """Draw the places of first rows, near where they were."""
-        far = np.abs(self._held - self._held[self._first[who]][:, None])
+    def _begin(self, who: slice, unlikely: Floats, likely: Floats, luck: Floats) -> Ints:
+        """Draw the places of first rows, near where they were, with room for all steps."""
+        room = np.argmax(unlikely >= -AWAY, axis=1)[self._sizes[who] - 1]
+        begins = np.minimum(self._held[self._first[who]], np.maximum(self._held[-1] - room, 0))
+        begins = self._held[np.searchsorted(self._held, begins)]
+        far = np.abs(self._held - begins[:, None])
         near = (far < self._about[who][:, None]) | (far == 0)
         return _drawn(np.where(near, likely, 0.0), luck)
 
-    def _end(self, who: slice, first: Ints, table: Floats, likely: Floats, luck: Floats) -> Ints:
+    def _end(
+        self,
+        who: slice,
+        first: Ints,
+        table: Floats,
+        unlikely: Floats,
+        *,
+        likely: Floats,
+        luck: Floats,
+    ) -> Ints:
         """Draw the places of last rows, near where they were, by the ways to them."""
-        steps = self._sizes[who] - 1
-        far = np.abs(self._held - self._held[self._last[who]][:, None])
+        steps, last = self._sizes[who] - 1, self._held[self._last[who]]
+        far = np.abs(self._held - last[:, None])
         near = (far < self._about[who][:, None]) | (far == 0)
         apart = self._held - self._held[first][:, None]
-        told = table[np.maximum(steps, 1)[:, None], np.maximum(apart, 0)]
+        usual = np.maximum(last - self._held[first], 0)[:, None]
+        at = np.maximum(steps, 1)[:, None], np.maximum(apart, 0)
+        away = np.log((at[1] + 1) / (usual + 1)) / WIDE
+        score = np.where(near, 0.0, -AWAY - away**2 / 2) + unlikely[at]
+        near = score >= score.max(axis=1, keepdims=True) - AWAY / 2
+        told = table[at]
         told -= np.where(near, told, -np.inf).max(axis=1, keepdims=True)
         found = _drawn(np.where(near, np.exp(np.maximum(told, -FAR)) * likely, 0.0), luck)
         return np.where(steps > 0, found, first)

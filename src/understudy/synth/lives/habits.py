@@ -115,7 +115,9 @@ class Habits:
     def ask(cls, door: Door, *, price: float) -> Habits:
         """Measure them at a price."""
         schema = door.schema
-        asked = {n: Habit.derived(schema, n) for n in schema.domain if n not in schema.own}
+        known = {*schema.own, *schema.told_by_clock}
+        names = [column.name for column in schema.encoded if column.name not in known]
+        asked = {name: Habit.derived(schema, name) for name in names}
         derived = tuple(each for both in asked.values() for each in both)
         view = ViewDoor(door, View(derived=derived, people=True))
         time = {name: asked[name][0] for name in schema.ordering[:1]}

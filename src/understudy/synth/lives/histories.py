@@ -45,18 +45,26 @@ class Histories:
         self._schema, self._habits = schema, habits
         self._supports = {s.column: s for s in looks.columns.supports}
         self._time = schema.ordering[0] if schema.ordering else None
-        first = [] if self._time is None else [self._time]
+        first = list(schema.told_by_clock or schema.ordering[:1])
         tied = {n for pair in looks.chosen for n in pair if not set(pair) <= set(schema.own)}
         own = sorted((n for n in schema.own if n in tied), key=lambda n: model.tree.domain[n])
         domain, cliques = model.tree.domain, list(model.tree.cliques)
-        while own and model_bytes(domain, [*cliques, (*first, *own)]) > TREE_LIMIT:
+        later = list(schema.ordering[1:])
+        while own and model_bytes(domain, [*cliques, (*first, *own, *later)]) > TREE_LIMIT:
             own.pop()
-        self.given = (*first, *own)
+        if model_bytes(domain, [*cliques, (*first, *later)]) > TREE_LIMIT:
+            later = []
+        self._later = later
+        self.given = (*first, *own, *later)
         """What rows are drawn given: their time, and the person's own columns that matter."""
         tree = junction_tree(domain, [*cliques, self.given] if self.given else cliques)
         self._model = model.on(tree)
         self._periods = None
-        if self._time is not None:
+        if schema.dated is not None:
+            months, weekdays = (self._supports[name] for name in first)
+            counts = self._model.marginal(tuple(first)).reshape(months.size, weekdays.size)
+            self._periods = Periods.dated(schema.dated, counts, months, weekdays)
+        elif self._time is not None:
             counts = self._model.marginal((self._time,))
             self._periods = Periods.of(counts, self._supports[self._time], waves=habits.distinct)
 
@@ -84,13 +92,17 @@ class Histories:
         if self._time is not None and self._periods is not None:
             codes[self._time] = (
                 self._periods.one_each(people, follows[self._time], rng, gaps)
-                if self._habits.distinct
-                else self._periods.between(people, rng, gaps)
+                if self._time in follows
+                else self._periods.between(people, rng, gaps, distinct=self._habits.distinct)
             )
-        seen = {n: self._supports[n].codes[codes[n]].astype(np.int32) for n in codes}
+        if self._schema.dated is not None and self._time is not None:
+            parts = self._schema.dated.on_dates()
+            codes |= {name: part[codes[self._time]] for name, part in parts.items()}
+        there = [name for name in codes if name in self._supports]
+        seen = {n: self._supports[n].codes[codes[n]].astype(np.int32) for n in there}
         domain = self._model.tree.domain
-        for known, new, table in self._columns():
-            if new in people.own:
+        for known, new, table in (*self._ties(), *self._columns()):
+            if new in codes:
                 continue
             others = self._others(new, [n for n in seen if n not in known], rows=len(who))
             column = Raked(
@@ -104,9 +116,24 @@ class Histories:
             )
             given = [seen[n] for n in (*known, *others)]
             seen[new], codes[new] = column.draw(people.sizes, given, rng)
-        keys: list[NDArray[Any]] = [codes[n] for n in reversed(self._schema.ordering)]
-        order = np.lexsort([*keys, who])
-        return {n: codes[n][order] for n in self._schema.domain}, who
+            if new in self._later:
+                # Of rows that tie so far, none is before the one before it.
+                order = self._order(codes, who)
+                seen[new], codes[new] = seen[new][order], codes[new][order]
+        order = self._order(codes, who)
+        return {column.name: codes[column.name][order] for column in self._schema.encoded}, who
+
+    def _order(self, codes: Mapping[str, Codes], who: Ints) -> Ints:
+        """Return the order of rows by person and by what is drawn of the schema's order."""
+        keys: list[NDArray[Any]] = [codes[n] for n in self._schema.ordering if n in codes]
+        return np.lexsort([*keys[::-1], who])
+
+    def _ties(self) -> Iterator[tuple[tuple[str, ...], str, Floats]]:
+        """Walk the columns that order rows of one time, before all that happens in them."""
+        for name in self._later:
+            known = self.given[: self.given.index(name)]
+            table = self._model.marginal((*known, name))
+            yield known, name, table.reshape(self._model.tree.domain.cells(known), -1)
 
     def _others(self, new: str, before: Sequence[str], *, rows: int) -> dict[str, Floats]:
         """Return the model's tables of a column with others that it is not drawn given.

@@ -137,8 +137,10 @@ class Lives(Pairs):
         prices = self._prices_of_people(door)
         progress("measuring habits", 0)
         habits = Habits.ask(door, price=prices["habits"]).beside(public, door.schema)
+        # Periods of a panel follow one another; distinct dates are some gap apart.
+        waves = habits.distinct and door.schema.clock is None
         persons = Persons.ask(
-            door, rows, public, distinct=habits.distinct, price=prices["persons"], progress=progress
+            door, rows, public, distinct=waves, price=prices["persons"], progress=progress
         )
         transitions, kept = None, 0
         if door.schema.ordering:
@@ -147,7 +149,7 @@ class Lives(Pairs):
         if door.schema.ordering:
             progress("measuring what follows what", 0)
             price = prices["transitions"]
-            transitions = Transitions.ask(door, looks, price=price, distinct=habits.distinct)
+            transitions = Transitions.ask(door, looks, price=price, distinct=waves)
         return Told(habits, persons, looks, transitions)
 
     def _prices_of_people(self, door: Door) -> dict[str, float]:

@@ -169,7 +169,7 @@ class Persons:
         """
         if FIRST not in codes:
             return None, None
-        size = self._schema.domain[self._schema.ordering[0]]
+        size = self._schema[self._schema.ordering[0]].size
         first = _as_before(codes[FIRST][some], codes[FIRST][some] < size)
         if SPREAD not in codes:
             return first, None
@@ -254,7 +254,7 @@ def public_people(public: PublicTable, schema: Schema) -> PublicTable:
         times = public.codes[public.schema.ordering[0]]
         found[FIRST] = np.minimum.reduceat(times, ends - sizes)
         found[SPREAD] = _spread_classes(
-            times, ends - sizes, public.schema.domain[public.schema.ordering[0]]
+            times, ends - sizes, public.schema[public.schema.ordering[0]].size
         )
     for name in (n for n in schema.domain if n not in found):
         found[name] = public.most_common(name)

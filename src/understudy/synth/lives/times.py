@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from understudy.schema import Codes
+    from understudy.schema import Codes, Timestamp
     from understudy.synth.lives.gaps import Gaps
     from understudy.synth.lives.persons import People
     from understudy.synth.measure.support import Support
@@ -66,14 +66,39 @@ class Periods:
         held = np.flatnonzero(likely > (RARE * likely.mean() if waves else 0))
         return cls(held, likely[held] / likely[held].sum(), support.codes[held])
 
+    @classmethod
+    def dated(cls, stamp: Timestamp, counts: Floats, months: Support, weekdays: Support) -> Periods:
+        """Find the dates between the declared ends, from the rows by merged month and weekday.
+
+        Dates of the same month and weekday are as likely as one another.
+        """
+        both, likely = (months, weekdays), np.maximum(counts, 0.0) / counts.sum()
+        parts = [stamp.on_dates()[support.column] for support in both]
+        merged = [support.codes[part] for support, part in zip(both, parts, strict=True)]
+        own = [support.likely / support.sums(support.likely)[support.codes] for support in both]
+        cells = np.unique(np.stack(parts), axis=1, return_inverse=True)[1]
+        there = stamp.is_declared.astype(np.float64)
+        each = likely[merged[0], merged[1]] * own[0][parts[0]] * own[1][parts[1]] * there
+        each /= np.maximum(np.bincount(cells, there)[cells], 1.0)
+        held = np.flatnonzero(each > 0)
+        return cls(held, each[held] / each[held].sum(), merged[0][held])
+
     def nearest(self, codes: Codes) -> Ints:
         """Return the places of the nearest periods at these codes or later."""
         return np.minimum(np.searchsorted(self.held, codes), len(self.held) - 1)
 
-    def between(self, people: People, rng: np.random.Generator, gaps: Gaps | None = None) -> Codes:
+    def between(
+        self,
+        people: People,
+        rng: np.random.Generator,
+        gaps: Gaps | None = None,
+        *,
+        distinct: bool = False,
+    ) -> Codes:
         """Draw every row's time between the person's first and last one, in order.
 
-        Where a person has very many rows, their gaps are as they come.
+        Where a person has very many rows, their gaps are as they come.  If times are ``distinct``,
+        hardly any gap is 0.
         """
 
         def even(some: People, luck: Floats, factors: Floats) -> Ints:
@@ -99,6 +124,7 @@ class Periods:
             mine, found = np.repeat(few, people.sizes), self.held[times]
             others = gaps.counts(found[~mine], people.sizes[~few])
             wanted = gaps.wanted(gaps.counts(found, people.sizes)) - others
+            wanted[0] *= not distinct
             if few.any():
                 times[mine] = self._spaced(bridged, people.only(few), gaps, wanted, rng)
         return self.held[times].astype(np.int32)

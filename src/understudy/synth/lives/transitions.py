@@ -72,9 +72,10 @@ class Transitions:
         Of times only gaps are asked, unless a person has at most one row of each.
         """
         schema, time = door.schema, door.schema.ordering[0]
-        events = [n for n in schema.domain if n not in schema.own and (distinct or n != time)]
+        known = {*schema.own, *schema.told_by_clock, *(() if distinct else (time,))}
+        events = [name for name in schema.domain if name not in known]
         supports = {s.column: s for s in looks.columns.supports}
-        classes = gap_classes(schema.domain[time])
+        classes = gap_classes(schema[time].size)
         spaced = len(classes) <= WIDEST
         small = _door(door, {n: supports[n].codes for n in events}, time, classes, spaced=spaced)
         cliques: list[Clique] = [(_previous(name), name) for name in events]
