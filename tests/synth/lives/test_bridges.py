@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.audit.effort import tried
-from understudy.synth.lives.bridges import Bridges, most_rows, ways
+from understudy.synth.lives.bridges import Bridges, hardly, most_rows, ways
 
 WEIGHTS = st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=5)
 
@@ -42,7 +42,7 @@ def test_times_are_in_order_near_the_first_and_the_last_row(data: st.DataObject)
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
     held = np.array([0, 1, 2, 4, 5, 8, 9, 10])
     bridges = Bridges(held, first, last, sizes)
-    weights = rng.uniform(0.5, 1.0, size=11)
+    weights = rng.gamma(0.2, size=11) + 1e-4
     times = bridges.draw(weights, rng.gamma(1.0, size=8) + 1e-3, rng.random(sizes.sum()))
     ends = np.cumsum(sizes)
     for i, (end, size) in enumerate(zip(ends, sizes, strict=True)):
@@ -86,7 +86,7 @@ def test_where_no_way_is_as_long_ends_move_on_and_first_rows_make_room() -> None
     held = np.arange(61)
     first, last = np.array([0, 10, 55]), np.array([6, 38, 58])
     sizes = np.array([4, 5, 4])
-    bridges = Bridges(held, first, last, sizes)
+    bridges = Bridges(held, first, last, sizes, unlikely=hardly(weights < 1, 4))
     luck = np.random.default_rng(0).random(int(sizes.sum()))
     times = bridges.draw(weights, np.ones(61), luck)
     for end, size in zip(np.cumsum(sizes), sizes, strict=True):

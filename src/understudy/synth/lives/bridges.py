@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
+    Bools = NDArray[np.bool_]
     Weights = NDArray[np.float32]
 
 STEPS = 1 << 27
 """About how many steps are added up for the ways to the last row."""
 BLOCK = 1 << 22
 """How many weights, of rows by periods, are held at once."""
-NEVER, NOWAY = 0.02, 1e-9
-"""A step of less than this share of an average weight is never made: a way with one is hardly one.
-"""
+NOWAY = 1e-9
+"""The weight of a step that is hardly ever made."""
 AWAY, WIDE = 3.0, 0.35
 """How much less likely than another a way must be, in logarithms, for the last row to be elsewhere;
 and by what factor that is further away, about, or nearer."""
@@ -65,20 +65,34 @@ def ways(weights: Floats, most: int) -> Floats:
     return found
 
 
+def hardly(never: Bools, most: int) -> Floats:
+    """Return how unlikely it is, in logarithms, to come as far in 0, 1, … ``most`` steps.
+
+    ``never`` are the lengths of steps that hardly anybody makes; all ways without one are as good.
+
+    >>> hardly(np.array([True, False, False]), 2).round(1).tolist()[1:]
+    [[-20.7, 0.0, 0.0], [-41.4, -20.0, 0.0]]
+    """
+    found: Floats = np.minimum(0.0, ways(np.where(never, NOWAY, 1.0), most))
+    return found
+
+
 class Bridges:
     """People's first and last rows, and how many rows they have."""
 
-    def __init__(self, held: Ints, first: Ints, last: Ints, sizes: Ints) -> None:
-        """Take the periods' codes, and the places of people's first and last rows."""
+    def __init__(
+        self, held: Ints, first: Ints, last: Ints, sizes: Ints, *, unlikely: Floats | None = None
+    ) -> None:
+        """Take the periods' codes, the places of people's first and last rows, and `hardly`."""
         self._held, self._first, self._last, self._sizes = held, first, last, sizes
+        self._unlikely = unlikely
         self._about = (held[last] - held[first]) / np.maximum(1, sizes - 1) / 2
         """Half of each person's mean gap."""
 
     def draw(self, weights: Floats, likely: Floats, luck: Floats) -> Ints:
         """Draw the places of all rows with weights of gaps and of periods."""
         table = ways(weights, max(1, int(self._sizes.max(initial=1)) - 1))
-        made = np.where(weights < NEVER * weights.mean(), NOWAY, 1.0)
-        unlikely = np.minimum(0.0, ways(made, len(table) - 1))
+        unlikely = np.zeros_like(table) if self._unlikely is None else self._unlikely
         apart = self._held - self._held[:, None]
         steps = np.where(apart < 0, 0.0, weights[np.maximum(apart, 0)] * likely)
         lifts = np.vstack([steps / steps.max(), np.ones(len(likely))]).astype(np.float32)

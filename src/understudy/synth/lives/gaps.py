@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
+    Bools = NDArray[np.bool_]
 
 GAP = "(gap)"
 EXACT, GROWTH = 64, 1.1
@@ -31,6 +32,9 @@ WIDEST = 2048
 """Of a time with more codes, gaps are not measured."""
 FEW = 0.5
 """Rows of a class of gaps that nothing is known of."""
+OUT, NEARLY = 3.0, 0.8
+"""How many standard deviations of its noise a class has that stands out, and what share of all gaps
+those have if there are hardly any others."""
 MOST_STEPS, STEP = 300, 0.5
 """How often a table moves towards its answer, and by how much at most, in logarithms."""
 CHANCE, SOONER = 1.5, 4.0
@@ -104,6 +108,17 @@ class Gaps:
         table: Floats = (known + FEW) * (rows / (known + FEW).sum())
         follow(table, factor * self.values, factor * self.noise)
         return table
+
+    def never(self, wanted: Floats) -> Bools:
+        """Return the gaps of which there are hardly any: of five days, where people come weekly.
+
+        That is known where nearly all gaps are of classes that stand out of the noise.
+        """
+        rows = max(1.0, float(wanted.sum()))
+        out = wanted > OUT * self.noise * rows / max(1.0, float(self.values.sum()))
+        nearly = float(wanted[out].sum()) > NEARLY * rows
+        found: Bools = ~out[self.classes] & nearly
+        return found
 
     def counts(self, times: Ints, sizes: Ints) -> Floats:
         """Count the gaps of people's rows in order by class, as far as their people count."""

@@ -8,12 +8,13 @@ that each has its rows, and gaps so that there are as many of each length as was
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from understudy.synth.lives.bridges import Bridges, most_rows
+from understudy.synth.lives.bridges import Bridges, hardly, most_rows
 from understudy.synth.lives.walks import parts
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ move together.  It is begun with some people, with twice as many every so often.
 MOST_WEIGHT, HELD = 1e4, 0.5
 """How far weights of gaps go, and rows that are added to counts of these before they are compared.
 """
+SELDOM = 1e-3
+"""The first weight of gaps of which there are hardly any."""
 TRIED_ON, TRIED_CELLS, MOST_CELLS = 100_000, 1 << 25, 1 << 28
 """On about how many rows weights are adjusted, and on how many of rows by periods; of more of
 these, in all, gaps are as they come."""
@@ -115,8 +118,8 @@ class Periods:
             return times
 
         def bridged(some: People, luck: Floats, factors: Floats, weights: Floats) -> Ints:
-            bridges = Bridges(self.held, *self._ends(some), some.sizes)
-            return bridges.draw(weights, self.likely * factors, luck)
+            bridges = Bridges(self.held, *self._ends(some), some.sizes, unlikely=unlikely)
+            return bridges.draw(weights * seldom, self.likely * factors, luck)
 
         times = self._raked(even, people, rng)
         if gaps is not None and len(times) * len(self.held) <= MOST_CELLS:
@@ -126,6 +129,9 @@ class Periods:
             wanted = gaps.wanted(gaps.counts(found, people.sizes)) - others
             wanted[0] *= not distinct
             if few.any():
+                most = max(1, int(people.sizes[few].max()) - 1)
+                never = gaps.never(wanted)
+                unlikely, seldom = hardly(never, most), np.where(never, SELDOM, 1.0)
                 times[mine] = self._spaced(bridged, people.only(few), gaps, wanted, rng)
         return self.held[times].astype(np.int32)
 
@@ -200,8 +206,10 @@ class Periods:
     ) -> Ints:
         """Draw places of times with factors of periods and of gaps, for which both have their rows.
 
-        ``wanted`` are the rows of each class of gaps.
+        ``wanted`` are the rows of each class of gaps.  Where people are not there for as long as
+        that takes, more trials do not come closer: the best of them counts.
         """
+        best, found = math.inf, (np.ones(len(self.held)), np.ones(len(wanted)))
         factors, weights = np.ones(len(self.held)), np.ones(len(wanted))
         luck, wanted = rng.random(int(people.sizes.sum())), np.maximum(wanted, 0.0)
         most = min(TRIED_ON, TRIED_CELLS // len(self.held))
@@ -209,12 +217,17 @@ class Periods:
             some = people.begun(most >> (SPACED - 1 - trial + HALVED - 1) // HALVED)
             lengths = weights[gaps.classes]
             times = drawn(some, luck[: int(some.sizes.sum())], factors, lengths)
-            factors = self._moved(factors, times, damped)
             seen = gaps.counts(self.held[times], some.sizes)
             asked = wanted * (seen.sum() / max(1.0, wanted.sum()))
+            there = np.bincount(times, minlength=len(factors)) / max(1, len(times))
+            off = float(np.abs(seen - asked).sum() / max(1.0, seen.sum()))
+            off += float(np.abs(there - self.likely).sum())
+            if off < best:
+                best, found = off, (factors, weights)
+            factors = self._moved(factors, times, damped)
             weights *= ((asked + HELD) / (seen + HELD)) ** damped
             weights = np.clip(weights, 1 / MOST_WEIGHT, MOST_WEIGHT)
-        return drawn(people, luck, factors, weights[gaps.classes])
+        return drawn(people, luck, found[0], found[1][gaps.classes])
 
     def _moved(self, factors: Floats, times: Ints, damped: float) -> Floats:
         """Return the factors of periods moved towards those for which each has its rows."""
