@@ -216,8 +216,7 @@ def _read(data: object, schema: Schema, unit: AnyUnit, *, without: str | None = 
         )
         found = engine.fetch(ordered)
     each = {name: found[code] for name, code in kept.items()}
-    clock = () if free.clock is None else (free.clock.name,)
-    times = {name: each.pop(name) for name in clock}
+    times = {name: each.pop(name) for name in set(each) - set(free.domain)}
     people = None if unit.is_row else _numbered(found["person"])
     values = {name: found[table.number[part]] for name, part in needed.items()}
     moments = {c.name: values[c.name] for c in schema.timestamps if c.name in values}
