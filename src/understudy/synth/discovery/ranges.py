@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
@@ -107,10 +108,9 @@ def between(weights: Noisy) -> Noisy:
 
 def _heaviest(inner: Noisy, scale: float, least: float) -> Standing | None:
     """Return the interval that stands out most, with doubt about its ends; None if none does."""
-    reached = np.concatenate(([0.0], np.cumsum(inner)))
-    lengths = np.arange(1, len(reached))[None, :] - np.arange(len(inner))[:, None]
-    sums = np.maximum(reached[None, 1:] - reached[:-1, None], 0.0)
-    scores = np.where(lengths > 0, sums / np.sqrt(np.maximum(lengths, 1)), 0.0)
+    reached, count = np.concatenate(([0.0], np.cumsum(inner))), len(inner)
+    scores = reached[None, 1:] - reached[:-1, None]
+    scores *= _roots(max(1024, 1 << count.bit_length()))[:count, :count]
     low, high = (int(place) for place in np.unravel_index(np.argmax(scores), scores.shape))
     best = float(scores[low, high])
     if best <= least:
@@ -119,6 +119,14 @@ def _heaviest(inner: Noisy, scale: float, least: float) -> Standing | None:
     first = int(np.argmax(scores[:, high] >= almost))
     last = len(inner) - 1 - int(np.argmax(scores[low, ::-1] >= almost))
     return Standing(first=first, low=low, high=high, last=last)
+
+
+@lru_cache(maxsize=2)
+def _roots(size: int) -> Noisy:
+    """Return one over the root of the length of the interval from each cell to each other; or 0."""
+    lengths = np.arange(1, size + 1)[None, :] - np.arange(size)[:, None]
+    found: Noisy = np.where(lengths > 0, 1 / np.sqrt(np.maximum(lengths, 1)), 0.0)
+    return found
 
 
 def _mirrored(found: Standing, ends: int) -> Standing:
