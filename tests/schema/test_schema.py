@@ -126,7 +126,7 @@ OWNED = {
 def test_a_schema_says_what_is_a_persons_own_and_what_orders_their_rows(tmp_path: Path) -> None:
     schema = Schema.from_dict(OWNED)
     assert schema.own == ("born",)
-    timestamp = next(c for c in schema.columns if c.name == "when")
+    (timestamp,) = schema.timestamps
     assert schema.ordering == (*timestamp.in_order, "wage")
     assert timestamp.in_order == [f"{timestamp.name}_date", f"{timestamp.name}_hour"]
     assert [c.name for c in schema.encoded if c not in schema.modelled] == timestamp.in_order[:1]

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import understudy as us
-from tests.audit.effort import effort
 from understudy.evaluate import compare_people, read_private, read_synthetic
 from understudy.public import PublicTable
 from understudy.schema import Categorical, Id, Schema, Timestamp
@@ -32,7 +31,7 @@ UNIT = us.Unit("patient")
 
 
 @cache
-def visits(people: int = 1200, seed: int = 0) -> dict[str, Any]:
+def visits(people: int = 600, seed: int = 0) -> dict[str, Any]:
     """Patients who come every week or every four, on weekdays; wards are gone through in order."""
     rng = np.random.default_rng(seed)
     every = rng.choice([7, 28], people)
@@ -56,7 +55,7 @@ def visits(people: int = 1200, seed: int = 0) -> dict[str, Any]:
 
 def release(folder: Path, mechanism: Mechanism, **other: Any) -> us.Release:
     given = {
-        "private": visits(effort(600, 1200)),
+        "private": visits(),
         "schema": CLINIC,
         "unit": UNIT,
         "bounding": us.Norm(),
@@ -85,7 +84,7 @@ def by_person(columns: dict[str, Any]) -> tuple[Any, Any, Any]:
 def test_visits_are_weeks_apart_and_wards_follow_one_another(lives: us.Release) -> None:
     """By the moments that are released, whoever reads them."""
     gaps, before, after = by_person(lives.columns)
-    real, _, _ = by_person(visits(effort(600, 1200)))
+    real, _, _ = by_person(visits())
     for weeks in (7, 28):
         assert abs(np.mean(gaps == weeks) - np.mean(real == weeks)) < 0.06
     assert np.mean((gaps == 7) | (gaps == 28)) > 0.9
@@ -103,7 +102,7 @@ def test_rows_come_person_by_person_in_the_order_of_moments(lives: us.Release) -
 
 def test_an_evaluation_tells_gaps_in_days(lives: us.Release, tmp_path: Path) -> None:
     """It reads them from files, and a date is no column that is compared."""
-    real = read_private(visits(effort(600, 1200)), schema=CLINIC, unit=UNIT)
+    real = read_private(visits(), schema=CLINIC, unit=UNIT)
     assert real.ordering == ("visit_date", "visit_hour")
     assert set(real.codes) == set(CLINIC.domain)
     lives.save(tmp_path / "release")
@@ -144,7 +143,7 @@ def test_a_public_year_has_a_day_more() -> None:
 
 def test_public_people_show_how_far_rows_are_apart(tmp_path: Path) -> None:
     """Last year's gaps, where noise hides this year's."""
-    last = visits(800, seed=1)
+    last = visits(500, seed=1)
     moved = {**last, "visit": last["visit"] - np.timedelta64(364, "D")}
     budget = us.Budget(epsilon=0.5, delta=1e-6)
     found = release(tmp_path, us.Lives(), public=moved, budget=budget)
