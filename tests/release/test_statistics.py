@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -289,6 +290,24 @@ def test_bias_that_goes_with_the_numbers_is_covered(name: str) -> None:
         found = estimate(release(m), **asked)
         hits.append((found.low <= truth.estimate) & (truth.estimate <= found.high))
     assert np.mean(hits) > 0.92
+
+
+def test_a_cell_of_which_it_is_unsure_what_bounding_left_has_a_wider_interval(
+    tmp_path: Path,
+) -> None:
+    """Alone, and as far as it is in a sum; from a file, too."""
+    one = Measurement(clique=(AREA, FARE), values=counts((AREA, FARE)), scale=1e-3)
+    unsure = np.zeros(len(one.values))
+    unsure[3] = 0.2
+    release(replace(one, unsure=unsure)).save(tmp_path / "made")
+    for made in (release(replace(one, unsure=unsure)), us.Release.read(tmp_path / "made")):
+        cells = made.estimate(AREA, FARE)
+        errors = cells.standard_error / np.maximum(1.0, np.abs(cells.estimate))
+        assert errors[3] == pytest.approx(0.2, rel=1e-2)
+        assert np.delete(errors, 3).max() < 0.01
+        area = made.estimate(AREA)
+        assert area.standard_error[0] == pytest.approx(cells.standard_error[3], rel=1e-2)
+        assert area.standard_error[1] < 0.1
 
 
 def test_what_all_cells_share_matters_to_sums_alone() -> None:

@@ -100,6 +100,8 @@ class Measurement:
     """The share of each value's rows that contribution bounding left, where it was estimated."""
     bias: float = 0.0
     """The relative standard deviation of the bias of contribution bounding that remains."""
+    unsure: NDArray[np.float64] | None = None
+    """For each value, how unsure it is besides, relatively, what bounding left of it."""
 
     def __post_init__(self) -> None:
         """Raise on a column named twice, a scale out of range, and weights without rows."""

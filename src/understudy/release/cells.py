@@ -14,7 +14,7 @@ import numpy as np
 
 from understudy.errors import UsageError
 from understudy.release.display import named
-from understudy.release.readings import Known, MarginalDomain, combined, readings
+from understudy.release.readings import Known, MarginalDomain, combined, readings, unsure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -78,14 +78,8 @@ class Cells:
     """The relative error of the scale, which all cells share."""
     absent: int
     """The number of groups that are left out, since they were not measured."""
-
-    @property
-    def bias(self) -> float:
-        """The relative standard deviation of the bias of bounding that remains in each cell."""
-        if self.kind != "rows":
-            return 0.0
-        trust = np.array([m.scale**-2.0 for m in self.holding])
-        return float(trust @ np.array([m.bias for m in self.holding]) / trust.sum())
+    bias: Floats
+    """The relative standard deviation of the bias of bounding that remains in each cell."""
 
 
 def read_cells(release: Contents, question: Question) -> Cells:
@@ -154,8 +148,10 @@ class _Marginal:
         cell, size = _numbers(inner, sizes, int(kept.sum())), math.prod(sizes)
         groups, at = np.unique(group, return_inverse=True)
         whole = np.bincount(at, minlength=len(groups)) == size
-        values, variances = np.zeros((2, len(groups), size))
+        values, variances, bias = np.zeros((3, len(groups), size))
         values[at, cell], variances[at, cell] = known.values[kept], known.variances[kept]
+        if kind == "rows":
+            bias[at, cell] = _remaining(holding, domain)[known.cells[kept]]
         wanted = math.prod(int(needed[name].sum()) for name in question.by)
         return Cells(
             domain=domain,
@@ -167,6 +163,7 @@ class _Marginal:
             variances=variances[whole],
             shared=math.hypot(shared, rows_error(self.release, holding, kind)),
             absent=wanted - int(whole.sum()),
+            bias=bias[whole],
         )
 
     def _known(self, holding: Sequence[Measurement], domain: MarginalDomain) -> tuple[Known, float]:
@@ -189,6 +186,18 @@ class _Marginal:
             return Known(known.cells[:0], known.values[:0], known.variances[:0]), 0.0
         size, error = float(total.values[0]), math.sqrt(total.variances[0])
         return known.scaled(rows_of(self.release) / size, 0.0), error / size
+
+
+def _remaining(holding: Sequence[Measurement], domain: MarginalDomain) -> Floats:
+    """Return the relative bias of bounding that remains in each cell of a marginal."""
+    trust = np.array([m.scale**-2.0 for m in holding])
+    trust /= trust.sum()
+    remains = float(trust @ np.array([m.bias for m in holding]))
+    found = np.full(int(np.prod(domain.shape)), remains**2)
+    for share, m in zip(trust, holding, strict=True):
+        found += share * unsure(m, domain) ** 2
+    deviation: Floats = np.sqrt(found)
+    return deviation
 
 
 def rows_error(release: Contents, holding: Sequence[Measurement], kind: str) -> float:

@@ -58,6 +58,7 @@ def save_evidence(
             "merged": {name: kept.name(codes) for name, codes in m.merged.items()},
             "left": None if m.left is None else kept.name(m.left),
             "bias": m.bias,
+            "unsure": None if m.unsure is None else kept.name(m.unsure),
         }
         for m in measurements
     ]
@@ -85,7 +86,12 @@ def load_evidence(path: Path) -> tuple[tuple[Measurement, ...], dict[str, Ints]]
 
 def _measurement(told: Mapping[str, Any], held: Mapping[str, NDArray[Any]]) -> Measurement:
     # Releases of earlier versions do not say what bounding left.
-    rows, weights, left = told["rows"], told["weights"], told.get("left")
+    rows, weights, left, unsure = (
+        told["rows"],
+        told["weights"],
+        told.get("left"),
+        told.get("unsure"),
+    )
     return Measurement(
         clique=tuple(told["clique"]),
         values=held[told["values"]],
@@ -97,4 +103,5 @@ def _measurement(told: Mapping[str, Any], held: Mapping[str, NDArray[Any]]) -> M
         merged={name: held[kept] for name, kept in told["merged"].items()},
         left=None if left is None else held[left],
         bias=float(told.get("bias", 0.0)),
+        unsure=None if unsure is None else held[unsure],
     )

@@ -165,8 +165,29 @@ def _insides(measured: Measurement, domain: MarginalDomain) -> list[tuple[Ints, 
     return found
 
 
-def _within(measured: Measurement, domain: MarginalDomain, *, laplace: bool) -> _Sums:
-    """Find the answers that sum cells within one cell of a marginal, with equal weights."""
+def unsure(measured: Measurement, domain: MarginalDomain) -> Floats:
+    """Return how unsure it is, for each of a marginal's cells, what bounding left of answers in it.
+
+    It is their mean, by what they count.
+    """
+    size = int(np.prod(domain.shape))
+    if measured.unsure is None:
+        return np.zeros(size)
+    _, starts, homes = _homes(measured, domain)
+    home = homes[starts[:-1]]
+    kept = home >= 0
+    counted = np.maximum(measured.values, EXACT)[kept]
+    summed = np.bincount(home[kept], weights=measured.unsure[kept] * counted, minlength=size)
+    whole = np.bincount(home[kept], weights=counted, minlength=size)
+    found: Floats = summed / np.maximum(whole, EXACT)
+    return found
+
+
+def _homes(measured: Measurement, domain: MarginalDomain) -> tuple[Ints, Ints, Ints]:
+    """Return the cells that answers sum, where each answer begins, and the marginal's cell of each.
+
+    It is -1 for cells that the measurement does not distinguish.
+    """
     shape = [_size(measured, domain, name) for name in measured.clique]
     rows = measured.rows
     cells = np.arange(int(np.prod(shape))) if rows is None else rows.cells
@@ -178,6 +199,12 @@ def _within(measured: Measurement, domain: MarginalDomain, *, laplace: bool) -> 
         homes = homes * (int(part.max()) + 1) + here
         lost |= here < 0
     homes[lost] = -1
+    return cells, starts, homes
+
+
+def _within(measured: Measurement, domain: MarginalDomain, *, laplace: bool) -> _Sums:
+    """Find the answers that sum cells within one cell of a marginal, with equal weights."""
+    cells, starts, homes = _homes(measured, domain)
     weights = np.ones(len(cells)) if measured.weights is None else measured.weights
     first = starts[:-1]
     kept = (homes[first] >= 0) & (weights[first] != 0)

@@ -2,7 +2,7 @@
 
 The noise of different cells is independent, so the variance of a sum Σ u·n is Σ u²·var(n).  What
 is left of the bias of bounding may go together among cells in any way, so its standard deviation
-is at most b·Σ |u|·n.  A ratio R of two sums Σ u·n and Σ v·n is tested by Σ (u - R·v)·n = 0, and all
+is at most Σ b·|u|·n.  A ratio R of two sums Σ u·n and Σ v·n is tested by Σ (u - R·v)·n = 0, and all
 R that the test accepts are its interval (Fieller): unbounded where the divisor may be 0.  In the
 same way the q-quantile is at most t where Σ (a(t) - q)·n >= 0, with a(t) the part of a cell at or
 below t (Woodruff).  An error of the scale, which all cells share, matters to sums alone.
@@ -32,7 +32,7 @@ class Counts:
 
     values: Floats
     variances: Floats
-    bias: float
+    bias: Floats
     """The relative standard deviation of the bias that remains in each cell."""
     shared: float
     """The relative error that all cells share."""
@@ -58,7 +58,7 @@ class Summary:
 def summed(counts: Counts, weights: Floats) -> Summary:
     """Sum the cells of each group with some weights."""
     found = counts.values @ weights
-    off = counts.bias * (counts.values @ np.abs(weights))
+    off = (counts.bias * counts.values) @ np.abs(weights)
     error = np.sqrt(counts.variances @ weights**2 + off**2 + (counts.shared * found) ** 2)
     return Summary(found, error, found - counts.reach * error, found + counts.reach * error)
 
@@ -72,7 +72,7 @@ def divided(counts: Counts, top: Floats, bottom: Floats) -> Summary:
     return _ratio(
         (above, below),
         (variances @ top**2, variances @ (top * bottom), variances @ bottom**2),
-        off=counts.bias * (away * values).sum(axis=1),
+        off=(away * counts.bias * values).sum(axis=1),
         reach=counts.reach,
     )
 
@@ -85,7 +85,8 @@ def shares(counts: Counts) -> Summary:
     with np.errstate(divide="ignore", invalid="ignore"):
         share = values / whole
     # Of |u - R·v|: 1 - R for the cell itself, and R for all others.
-    off = counts.bias * (np.abs(1 - share) * values + np.abs(share) * (whole - values))
+    each = counts.bias * values
+    off = np.abs(1 - share) * each + np.abs(share) * (each.sum(axis=1, keepdims=True) - each)
     flat = [np.ravel(each) for each in (values, whole, variances, variances, noise, off)]
     return _ratio((flat[0], flat[1]), (flat[2], flat[3], flat[4]), off=flat[5], reach=counts.reach)
 
@@ -120,7 +121,8 @@ def quantiles(counts: Counts, level: float, values: CodeValues, part: Ints, used
     curve = _Curve.of(values, part, used)
     above = curve.sums(counts.values * curve.numbers, lambda a: a - level)
     noise = curve.sums(counts.variances * curve.numbers**2, lambda a: (a - level) ** 2)
-    off = counts.bias * curve.sums(counts.values * curve.numbers, lambda a: np.abs(a - level))
+    biased = counts.bias * counts.values * curve.numbers
+    off = curve.sums(biased, lambda a: np.abs(a - level))
     reach = counts.reach * np.sqrt(np.maximum(noise, 0.0) + off**2)
     low = np.array([_first(curve.at, line) for line in above + reach])
     high = np.array([_last(curve.at, line) for line in above - reach])

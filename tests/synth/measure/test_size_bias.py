@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -138,7 +138,8 @@ def test_people_who_are_alike_are_known_to_be_and_others_are_not_taken_for_it() 
 def stated(bias: SizeBias, *names: str) -> float:
     """Return the bias that a release states of a marginal of columns, at a cap of 3."""
     m = Measurement(clique=names, values=np.ones(CODES ** len(names)), scale=1.0)
-    return with_left(m, np.ones(len(m.values)), bias.remains(names, bias.left(3.0, 1.0))).bias
+    remains = bias.remains(names, bias.left(3.0, 1.0))
+    return with_left(m, np.ones(len(m.values)), remains, bias.unsure(names)).bias
 
 
 def actual(bias: SizeBias, crowd: Crowd, *names: str) -> float:
@@ -165,6 +166,20 @@ def test_columns_of_no_matter_do_not_make_another_s_bias_look_smaller() -> None:
     bias, _ = learned(Crowd(crowd.person, crowd.codes | same), cap=3, noise=3.0)
     for names in (("a",), ("a", "b")):
         assert actual(bias, crowd, *names) < stated(bias, *names)
+
+
+def test_what_mostly_large_people_have_is_unsure_by_how_unsure_their_number_of_rows_is() -> None:
+    """Of a code as common in all classes nothing is; nor where people's numbers are exact."""
+    bias, _ = learned(Crowd.made(3), cap=3, noise=1.0)
+    assert not bias.unsure(("a",)).any()
+    noisy = replace(bias, error=np.array([0.01, 0.02, 0.2]))
+    found = noisy.unsure(("a",))
+    # The last code is that of large people, and the first of all others.
+    assert found[1:-1].max() < min(found[0], found[-1]) / 2
+    assert 0.05 < found[0] < found[-1]
+    alike, _ = learned(Crowd.made(3, alike=True), cap=3, noise=1.0)
+    assert replace(alike, error=noisy.error).unsure(("a",)).max() < found.max() / 2
+    assert noisy.unsure(("a", "b")).shape == (CODES**2,)
 
 
 def test_a_pair_may_differ_where_neither_of_its_columns_does() -> None:
@@ -254,6 +269,25 @@ def test_a_corrected_measurement_counts_a_share_of_each_cell() -> None:
     assert found.weights is not None
     assert found.weights.tolist() == [0.5, 2.0]
     assert found.matrix(2).forward(np.array([10.0, 4.0])).tolist() == [5.0, 8.0]
+
+
+def test_large_people_whose_rows_agree_more_often_than_most_are_known_to_be_clipped() -> None:
+    """By how often rows agree on average nobody would be clipped to this norm."""
+    sizes = Sizes(np.array([900.0, 0, 0, 0, 0, 300.0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 60.0]))
+    starts, codes = (1, 6, 16), 2
+    support = Support(
+        column="a", codes=np.arange(codes), likely=np.ones(codes), supported=np.ones(codes, bool)
+    )
+    counts = np.array([[600.0, 900.0, 60.0], [300.0, 900.0, 540.0]])
+    m = Measurement(clique=("a", SIZE), values=counts.reshape(-1), scale=5.0)
+    bias = SizeBias.of(
+        [m], [support], sizes=sizes, starts=starts, length=9.0, repeats=0.2, error=0.5
+    )
+    left = bias.left(9.0, 0.2)
+    assert left[:2].min() > 0.98
+    assert 0.55 < left[2] < 0.75
+    each = bias.over(("a",), left, counts.sum(axis=1))
+    assert each[1] < each[0]
 
 
 def test_a_release_has_rows_of_people_who_have_many() -> None:

@@ -267,7 +267,12 @@ class Compressed:
         codes = {s.column: s.codes for s in self.supports}
         left = self.left_of(self.measured, self.left, self._sums(), self.door.schema.domain)
         return [
-            with_left(m, each[codes[m.clique[0]]], self.bias.remains(m.clique, classes))
+            with_left(
+                m,
+                each[codes[m.clique[0]]],
+                self.bias.remains(m.clique, classes),
+                self.bias.unsure(m.clique)[codes[m.clique[0]]],
+            )
             for m, each, classes in zip(self.measured, left, self.left, strict=True)
         ]
 

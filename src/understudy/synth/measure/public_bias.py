@@ -128,6 +128,10 @@ class PublicBias:
         private = 0.0 if self.crowd.sizes is None else spread_of(counted, self.crowd)
         return REMAINS[len(clique) - 1] * max(spread(left, self.rows), private)
 
+    def unsure(self, clique: Clique) -> Floats:
+        """Return how unsure it is, for every cell, what was left of it besides: not at all."""
+        return np.zeros(self.merged.schema.domain.cells(clique))
+
 
 def every(public: PublicTable, step: int) -> PublicTable:
     """Return every so many people, with all of their rows; or rows, where people are unknown."""

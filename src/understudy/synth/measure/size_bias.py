@@ -53,7 +53,7 @@ SHARE = 0.3
 """The share of columns' precision that is spent on columns by size class."""
 UNSURE = 0.5
 """How far what is left of a class may be off, where next to nothing is left of it."""
-REMAINS = (0.07, 0.2, 0.45)
+REMAINS = (0.06, 0.2, 0.45)
 """The bias that remains of a column's cell, of a pair's, and where nothing is corrected: a relative
 standard deviation, over how much what is left of people varies.  Of planes, taxis, customers, women
 and patients, clipped at five levels each, they are 0.03 to 0.12, 0.07 to 0.25, and 0.2 to 0.5."""
@@ -62,6 +62,9 @@ MOST_ROWS = 0.95
 PRECISE = 0.1
 """Less noisy than this, cells of size classes show the bias better than public people do: of planes
 and taxis they are more noisy up to an epsilon of 10, of a made-up gym's members up to one of 3."""
+BEYOND, MOST_ERROR, LARGER = 2, 0.5, 2.5
+"""How many classes of sizes there may be above the largest that was seen; the largest relative
+error of a class's rows; and how much more values are off that are of the largest people."""
 ITERATIONS, STEPS = 4, 40
 DOUBT = 2.0
 """How many standard deviations of the noise are allowed for in how much people differ."""
@@ -133,6 +136,8 @@ class SizeBias:
     """By class, the number of rows."""
     off: Floats
     """By class, the share that was counted over the one that its sizes suggest."""
+    error: Floats
+    """By class, the relative error of its number of rows."""
     shares: Mapping[str, Floats]
     """By column, P(S|a) for every merged code a."""
     certain: float = 0.0
@@ -161,7 +166,8 @@ class SizeBias:
         """
         each, ends = np.arange(1.0, len(sizes.people) + 1), np.array(starts) - 1
         rows: Floats = np.add.reduceat(sizes.people * each, ends)
-        plain = cls(sizes=sizes, starts=starts, rows=rows, off=np.ones(len(starts)), shares={})
+        every = np.ones(len(starts))
+        plain = cls(sizes=sizes, starts=starts, rows=rows, off=every, error=0 * every, shares={})
         expected = plain.left(length, repeats)
         tables = [m.values.reshape(-1, len(starts)) for m in measured]
         trust = np.array([1 / (len(t) * m.scale**2) for t, m in zip(tables, measured, strict=True)])
@@ -171,7 +177,12 @@ class SizeBias:
         # Above some size people were counted in classes that grow by a ratio.
         width = np.where(each > EXACT, (1 - 1 / RATIO) * each, 1.0)
         of_rows = error**2 * np.add.reduceat(each**2 / width * (sizes.people > 0), ends) / rows**2
-        of_left = (UNSURE * np.maximum(1 - expected, 0.0)) ** 2
+        # Of people with more rows than anybody was seen to have there may be a few.
+        beyond = np.arange(len(each) + 1.0, RATIO**BEYOND * len(each) + 1)
+        of_rows[-1] += error**2 * float((beyond / (1 - 1 / RATIO)).sum()) / float(rows[-1]) ** 2
+        # Of people whose rows agree more often than most people's, less is left.
+        alike = expected - plain.left(length, 1.0)
+        of_left = (UNSURE * np.maximum(np.maximum(1 - expected, alike), 0.0)) ** 2
         whole = noise + of_rows + of_left
         off = 1 + away * of_left / whole
         plain = replace(plain, rows=rows * (1 + away * of_rows / whole))
@@ -184,7 +195,12 @@ class SizeBias:
             certain.append(told.certain)
             unlike[support.column] = told.unlike
         return replace(
-            plain, off=off, shares=shares, certain=float(np.mean(certain)), unlike=unlike
+            plain,
+            off=off,
+            shares=shares,
+            certain=float(np.mean(certain)),
+            unlike=unlike,
+            error=np.minimum(np.sqrt(of_rows), MOST_ERROR),
         )
 
     @property
@@ -207,14 +223,29 @@ class SizeBias:
 
     def over(self, clique: Clique, left: Floats, expected: Floats) -> Floats:
         """Return what is left of each cell over what is left of all, for a table as expected."""
+        found: Floats = (self._chance(clique) @ left).reshape(-1)
+        mean = float(found @ expected) / max(float(expected.sum()), 1e-9)
+        return found / mean if mean > 0 else np.ones_like(found)
+
+    def unsure(self, clique: Clique) -> Floats:
+        """Return how unsure it is, for every cell, what was left of it to what was left of others.
+
+        How many rows people of a class have is known as well as their noisy numbers are.  Values of
+        which one class has more than its share are off by as much, and those that mostly people of
+        very many rows have by more, since within a class they are of its largest.
+        """
+        away = self._chance(clique) - self.mix
+        found: Floats = LARGER * np.sqrt(away**2 @ self.error**2).reshape(-1)
+        return found
+
+    def _chance(self, clique: Clique) -> Floats:
+        """Return P(S|…) for every cell."""
         mix = self.mix
         chance = mix
         for name in clique:
             chance = chance[..., None, :] * (self.shares[name] / mix)
-        chance = chance / np.maximum(chance.sum(axis=-1, keepdims=True), 1e-300)
-        found: Floats = (chance @ left).reshape(-1)
-        mean = float(found @ expected) / max(float(expected.sum()), 1e-9)
-        return found / mean if mean > 0 else np.ones_like(found)
+        found: Floats = chance / np.maximum(chance.sum(axis=-1, keepdims=True), 1e-300)
+        return found
 
     def remains(self, clique: Clique, left: Floats) -> float:
         """Return how biased a corrected cell may be, by how much what is left of classes varies."""
@@ -285,9 +316,9 @@ def _unlike(away: Floats, variance: Floats, whole: Floats, left: Floats, mix: Fl
     return math.sqrt(float(mix @ (spread + DOUBT * error)))
 
 
-def with_left(m: Measurement, left: Floats, remains: float) -> Measurement:
+def with_left(m: Measurement, left: Floats, remains: float, unsure: Floats) -> Measurement:
     """Return a measurement that says what bounding left of its cells, for a release."""
-    return replace(m, group=None, left=left, bias=remains)
+    return replace(m, group=None, left=left, bias=remains, unsure=unsure)
 
 
 def with_unknown_bias(

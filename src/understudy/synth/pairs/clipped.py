@@ -50,9 +50,12 @@ class Clipped:
         """Return the measurements, with what bounding left of their cells, for a release."""
         if columns.bias is None:
             return with_unknown_bias(self.measured, crowd, columns.domain)
-        remains, each = columns.bias.remains, self._left(columns, model)
+        bias, each = columns.bias, self._left(columns, model)
         told = zip(self.measured, each, self.classes, strict=True)
-        return [with_left(m, left, remains(m.clique, classes)) for m, left, classes in told]
+        return [
+            with_left(m, left, bias.remains(m.clique, classes), bias.unsure(m.clique))
+            for m, left, classes in told
+        ]
 
     def _left(self, columns: Compressed, model: Model) -> list[Floats]:
         tables = model.marginals({m.clique for m in self.measured})
