@@ -1,8 +1,8 @@
 """Gaps: how far a person's rows are apart in time, where several may be of one time.
 
 A row's gap, how far its time is from that of the row before, is a column like any other
-(`understudy.door.views`), and so cheap to measure that every gap up to two months of days has a
-class of its own.  As many rows of each class are wanted as the noisy answer says, as far as that
+(`understudy.door.views`), and so cheap to measure that every gap up to half a year of days has
+a class of its own.  As many rows of each class are wanted as the noisy answer says, as far as that
 stands out of its noise; elsewhere gaps are as they come (`lives.bridges`).
 
 Only noisy answers enter.  Tied by ``tests/synth/lives/test_gaps.py``.
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Bools = NDArray[np.bool_]
 
 GAP = "(gap)"
-EXACT, GROWTH = 64, 1.1
+EXACT, GROWTH = 200, 1.1
 """Gaps below this are classes of their own; from there on, classes grow by this factor."""
 WIDEST = 2048
 """Of a time with more codes, gaps are not measured."""
@@ -45,8 +45,8 @@ come closer."""
 def gap_classes(size: int) -> Ints:
     """Return the class of every gap between two codes of a time.
 
-    >>> gap_classes(70)[[0, 1, 63, 64, 65, 69]].tolist()
-    [0, 1, 63, 64, 64, 64]
+    >>> gap_classes(210)[[0, 1, 199, 200, 201, 209]].tolist()
+    [0, 1, 199, 200, 200, 200]
     """
     starts = [*range(min(EXACT + 1, size))]
     while EXACT <= starts[-1] < size:
