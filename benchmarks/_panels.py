@@ -221,6 +221,26 @@ def appointments(*, people: int = 4000) -> Panel:
     return Panel(name="appointments", data=codes, schema=schema, unit=Unit("patient"))
 
 
+def skewed(*, people: int = 2000) -> Panel:
+    """Give made-up customers, a few with very many rows, and values that mostly these have."""
+    rng = np.random.default_rng(17)
+    sizes = np.maximum(1, np.rint(rng.lognormal(1.0, 1.2, people))).astype(np.int64)
+    who, large = np.repeat(np.arange(people), sizes), np.log(sizes) / 1.2 - 1 / 1.2
+    scores = np.stack([0 * large, 0.2 + 0 * large, 2.5 * large - 2, -2 * large - 1], axis=1)[who]
+    most = (large > 1.75)[who] & (rng.random(len(who)) < 0.7)
+    codes = {
+        "customer": who,
+        "product": (scores + rng.gumbel(size=scores.shape)).argmax(axis=1),
+        "channel": np.where(most, 3, rng.choice(4, len(who), p=[0.4, 0.3, 0.29, 0.01])),
+        "day": rng.integers(0, 7, len(who)),
+        "amount": np.clip(np.rint(5 + large[who] + rng.normal(size=len(who))), 0, 11).astype(int),
+    }
+    most_of = {"product": 3, "channel": 3, "day": 6, "amount": 11}
+    columns = tuple(Integer(name=n, min=0, max=m, missing=False) for n, m in most_of.items())
+    schema = Schema("skewed", (Id(name="customer"), *columns))
+    return Panel(name="skewed", data=codes, schema=schema, unit=Unit("customer"))
+
+
 def city(*, people: int = 1_000_000) -> Panel:
     """Give a made-up city: a million people and their trips, by area, hour and fare."""
     rng = np.random.default_rng(3)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from _figures import FIGURES, apart, figure, show
-from _panels import PANELS, Panel
+from _panels import PANELS, Panel, skewed
 from _people import chicago, planes
 from lives import panel
 
@@ -39,7 +39,8 @@ PUBLIC: dict[str, Callable[[], Any]] = {
     "planes with public": lambda: planes(weeks=False).public,
     "chicago with public": lambda: chicago().public,
 }
-TABLES = ("planes", "chicago", "adult", "clinic", *PUBLIC)
+PRIVATE = PANELS | {"skewed": skewed}
+TABLES = ("planes", "chicago", "adult", "clinic", "skewed", *PUBLIC)
 LEAST, MOST = 0.93, 0.98
 LONGEST = 1.5
 REGRESSED = 0.9
@@ -89,7 +90,7 @@ def covered(name: str, epsilon: float) -> list[dict[str, Any]]:
     """Give how many intervals of one-way and two-way counts hold, over all runs."""
     hits: dict[int, list[bool]] = {1: [], 2: []}
     lengths: list[float] = []
-    table = PANELS[name.split(maxsplit=1)[0]]()
+    table = PRIVATE[name.split(maxsplit=1)[0]]()
     public = PUBLIC[name]() if name in PUBLIC else None
     for _ in range(REPEATS):
         # `Auto` may have public people stand in, of whom nothing else is measured.
