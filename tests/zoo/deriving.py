@@ -77,7 +77,7 @@ DERIVING = (
         starts = tuple(class_starts(int(most)).tolist())
         view = View(derived=(Derived(name=ROWS, kind="rows", starts=starts),), people=True)
 """,
-        caught_by=f"{LIVES}{WITHOUT}[True]",
+        caught_by=f"{LIVES}{WITHOUT}",
     ),
     Bug(
         name="the model of people spends what is meant for rows",
