@@ -262,12 +262,16 @@ class Timestamp(Compound):
         months, weekdays = self.modelled[:2]
         days = np.arange(self.clock.min or 0, (self.clock.max or 0) + 1)
         month = _month_of(days) - (months.min or 0)
-        # Without a month, and outside of all: there is no weekday either.
-        rest = np.arange(self.clock.size - self.clock.values_count)
+        rest = np.arange(self.undated)
         return {
             months.name: np.append(month, months.values_count + rest).astype(np.int32),
             weekdays.name: np.append((days + 3) % 7, weekdays.values_count + rest).astype(np.int32),
         }
+
+    @property
+    def undated(self) -> int:
+        """The number of the clock's last codes, which are of no date."""
+        return 0 if self.clock is None else self.clock.size - self.clock.values_count
 
     @property
     def is_declared(self) -> NDArray[np.bool_]:
@@ -275,7 +279,7 @@ class Timestamp(Compound):
         assert self.clock is not None  # noqa: S101  asked only where there is one
         days = np.arange(self.clock.min or 0, (self.clock.max or 0) + 1)
         first, last = (_number(day_of(self.name, end)) for end in (self.min, self.max))
-        none = np.ones(self.clock.size - self.clock.values_count, dtype=np.bool_)
+        none = np.ones(self.undated, dtype=np.bool_)
         return np.append((first <= days) & (days <= last), none)
 
     def joined(self, codes: Mapping[str, Codes], draw: Draw, rng: np.random.Generator) -> Array:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from understudy.graph import Model
-    from understudy.schema import Codes, Schema
+    from understudy.schema import Codes, Schema, Timestamp
     from understudy.synth.lives.gaps import Gaps
     from understudy.synth.lives.habits import Habits
     from understudy.synth.lives.persons import People
@@ -96,8 +96,7 @@ class Histories:
                 else self._periods.between(people, rng, gaps, distinct=self._habits.distinct)
             )
         if self._schema.dated is not None and self._time is not None:
-            parts = self._schema.dated.on_dates()
-            codes |= {name: part[codes[self._time]] for name, part in parts.items()}
+            codes |= self._on_dates(self._schema.dated, codes[self._time], rng)
         there = [name for name in codes if name in self._supports]
         seen = {n: self._supports[n].codes[codes[n]].astype(np.int32) for n in there}
         domain = self._model.tree.domain
@@ -122,6 +121,22 @@ class Histories:
                 seen[new], codes[new] = seen[new][order], codes[new][order]
         order = self._order(codes, who)
         return {column.name: codes[column.name][order] for column in self._schema.encoded}, who
+
+    def _on_dates(
+        self, stamp: Timestamp, times: Codes, rng: np.random.Generator
+    ) -> dict[str, Codes]:
+        """Return the codes of months and weekdays of dates; of what is no date, likely ones."""
+        found = {name: part[times] for name, part in stamp.on_dates().items()}
+        month, weekday = stamp.part_names[:2]
+        none = np.flatnonzero(times >= self._schema[self._time or ""].values_count)
+        if len(none):
+            by, of = self._supports[month], self._supports[weekday]
+            counts = self._model.marginal((month, weekday)).reshape(by.size, of.size)
+            ends = np.cumsum(counts[by.codes[found[month][none]]], axis=1)
+            at = rng.random(len(none)) * ends[:, -1]
+            merged = np.minimum((ends <= at[:, None]).sum(axis=1), of.size - 1)
+            found[weekday][none] = of.spread(merged.astype(np.int32), rng)
+        return found
 
     def _order(self, codes: Mapping[str, Codes], who: Ints) -> Ints:
         """Return the order of rows by person and by what is drawn of the schema's order."""

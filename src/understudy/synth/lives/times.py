@@ -73,7 +73,8 @@ class Periods:
     def dated(cls, stamp: Timestamp, counts: Floats, months: Support, weekdays: Support) -> Periods:
         """Find the dates between the declared ends, from the rows by merged month and weekday.
 
-        Dates of the same month and weekday are as likely as one another.
+        Dates of the same month and weekday are as likely as one another.  What is no date may have
+        a weekday all the same, as those beyond the ends have.
         """
         both, likely = (months, weekdays), np.maximum(counts, 0.0) / counts.sum()
         parts = [stamp.on_dates()[support.column] for support in both]
@@ -83,6 +84,8 @@ class Periods:
         there = stamp.is_declared.astype(np.float64)
         each = likely[merged[0], merged[1]] * own[0][parts[0]] * own[1][parts[1]] * there
         each /= np.maximum(np.bincount(cells, there)[cells], 1.0)
+        none = np.arange(len(each)) >= len(each) - stamp.undated
+        each[none] = (likely.sum(axis=1)[merged[0]] * own[0][parts[0]])[none]
         held = np.flatnonzero(each > 0)
         return cls(held, each[held] / each[held].sum(), merged[0][held])
 
