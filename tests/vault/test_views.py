@@ -326,7 +326,7 @@ def test_rows_are_in_the_order_of_their_dates() -> None:
         assert list(shown_.code) == ["when_month", "when_weekday", "a", "before", "gap", "begun"]
         names = [shown_.code[name] for name in ("a", "before", "gap", "begun")]
         found = engine.fetch(f"SELECT {', '.join(names)} FROM {shown_.rows}")
-    # Nothing comes before a first row, and a row without a date comes last.
+    # Nothing comes before a first row, and a row without a date comes last, no days after another.
     ann = [(0, 3, 92, 2), (2, 0, 26, 2), (1, 2, 30, 2)]
-    bob = [(0, 3, 92, 59), (1, 0, 31, 59), (2, 1, 1, 59)]
+    bob = [(0, 3, 92, 59), (1, 0, 31, 59), (2, 1, 92, 59)]
     assert sorted(zip(*(found[n].tolist() for n in names), strict=True)) == sorted(ann + bob)

@@ -41,7 +41,7 @@ class Derived:
     the ``first`` and the ``last`` code in the schema's order, the ``agreement`` (the share of pairs
     of rows with the same code) and the ``spread`` (the mean difference of two rows' codes).  Of the
     row: ``nth``, its place in the schema's order, the code of the ``previous`` row, and the
-    ``gap``, how far the row's own code is from that.
+    ``gap``, how far the row's own code is from that, if both have a place in the column's order.
     """
 
     name: str

@@ -204,10 +204,14 @@ def _of_row(each: Derived, table: PrivateTable) -> str:
     """Compose the code of a row's derived column."""
     if each.kind == "nth":
         return _classed("r.place", each.starts)
-    size, code = table.schema[each.column].size, table.code[each.column]
-    before = f"r.before_{code}"
-    told = before if each.kind == "previous" else f"abs(r.{code} - {before})"
-    return f"CAST(coalesce({told}, {size}) AS INTEGER)"
+    column, code = table.schema[each.column], table.code[each.column]
+    before, last = f"r.before_{code}", column.ordered_count
+    if each.kind == "previous":
+        return f"CAST(coalesce({before}, {column.size}) AS INTEGER)"
+    known = f"{before} < {last} AND r.{code} < {last}"
+    return (
+        f"CAST(CASE WHEN {known} THEN abs(r.{code} - {before}) ELSE {column.size} END AS INTEGER)"
+    )
 
 
 def _classed(number: str, starts: Sequence[int]) -> str:

@@ -172,3 +172,16 @@ def test_no_other_column_may_be_called_as_the_clock() -> None:
     assert Schema("x", (*COLUMNS, other)).clock is None
     with pytest.raises(SchemaError, match="declared twice"):
         Schema("x", (*COLUMNS, other), order_by=("visit",))
+
+
+def test_rows_without_a_date_are_as_many_as_there_were_and_say_nothing_of_gaps(
+    tmp_path: Path,
+) -> None:
+    made = dict(visits(300, seed=3))
+    none = np.random.default_rng(0).random(len(made["visit"])) < 0.15
+    made["visit"] = np.where(none, np.datetime64("NaT"), made["visit"])
+    found = release(tmp_path, us.Lives(), private=made)
+    absent = np.isnat(np.asarray(found.columns["visit"]))
+    assert np.mean(absent) == pytest.approx(np.mean(none), abs=0.03)
+    gaps, _, _ = by_person({n: np.asarray(c)[~absent] for n, c in found.columns.items()})
+    assert np.mean(gaps % 7 == 0) > 0.9

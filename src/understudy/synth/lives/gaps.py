@@ -11,6 +11,7 @@ Only noisy answers enter.  Tied by ``tests/synth/lives/test_gaps.py``.
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -93,6 +94,8 @@ class Gaps:
     """People are weighed down to this L2 norm, and those of many rows have the short gaps."""
     repeats: float = 1.0
     """How often two rows of a person count in the same cell."""
+    ordered: int = sys.maxsize
+    """The number of times that have an order: a missing one comes after all, and is no time."""
     public: Floats | None = None
     """The shares of classes among public people, weighed likewise."""
 
@@ -122,7 +125,8 @@ class Gaps:
 
     def counts(self, times: Ints, sizes: Ints) -> Floats:
         """Count the gaps of people's rows in order by class, as far as their people count."""
-        first = np.zeros(len(times), dtype=np.bool_)
+        first = times >= self.ordered
+        first[1:] |= first[:-1]
         first[np.cumsum(sizes) - sizes] = True
         lengths = np.sqrt(sizes + sizes * (sizes - 1.0) * self.repeats)
         weights = np.repeat(np.minimum(1.0, self.norm / lengths), sizes)[~first]

@@ -66,7 +66,12 @@ class Histories:
             self._periods = Periods.dated(schema.dated, counts, months, weekdays)
         elif self._time is not None:
             counts = self._model.marginal((self._time,))
-            self._periods = Periods.of(counts, self._supports[self._time], waves=habits.distinct)
+            self._periods = Periods.of(
+                counts,
+                self._supports[self._time],
+                waves=habits.distinct,
+                ordered=schema[self._time].ordered_count,
+            )
 
     @property
     def most_each(self) -> int | None:
@@ -95,6 +100,8 @@ class Histories:
                 if self._time in follows
                 else self._periods.between(people, rng, gaps, distinct=self._habits.distinct)
             )
+            # Who has no time comes last.
+            codes[self._time] = codes[self._time][self._order(codes, who)]
         if self._schema.dated is not None and self._time is not None:
             codes |= self._on_dates(self._schema.dated, codes[self._time], rng)
         there = [name for name in codes if name in self._supports]

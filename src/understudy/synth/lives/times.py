@@ -9,7 +9,7 @@ that each has its rows, and gaps so that there are as many of each length as was
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -60,14 +60,35 @@ class Periods:
     """Their shares of the rows."""
     merged: Ints
     """Their merged codes."""
+    none: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    """The codes of rows that have no time."""
+    missing: Floats = field(default_factory=lambda: np.zeros(0))
+    """The shares of all rows that have each."""
 
     @classmethod
-    def of(cls, counts: Floats, support: Support, *, waves: bool) -> Periods:
-        """Find them from the rows of every merged code; ``waves`` are few, and have many rows."""
+    def of(
+        cls, counts: Floats, support: Support, *, waves: bool, ordered: int | None = None
+    ) -> Periods:
+        """Find them from the rows of every merged code; ``waves`` are few, and have many rows.
+
+        Codes from ``ordered`` on are of no time.
+        """
         whole = np.maximum(np.bincount(support.codes, support.likely), 1e-300)
         likely = (counts / counts.sum() / whole)[support.codes] * support.likely
-        held = np.flatnonzero(likely > (RARE * likely.mean() if waves else 0))
-        return cls(held, likely[held] / likely[held].sum(), support.codes[held])
+        times = likely[:ordered]
+        held = np.flatnonzero(times > (RARE * times.mean() if waves else 0))
+        return cls._apart(likely, held, support.codes[held], len(times))
+
+    @classmethod
+    def _apart(cls, likely: Floats, held: Ints, merged: Ints, ordered: int) -> Periods:
+        """Return periods, and the codes of no time apart from them."""
+        missing = likely[ordered:] / likely.sum()
+        if not len(held):
+            # Nobody is known to have a time: any may be.
+            held, merged = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
+        shares = np.maximum(likely[held], 1e-300)
+        none = np.arange(ordered, len(likely))
+        return cls(held, shares / shares.sum(), merged, none, missing)
 
     @classmethod
     def dated(cls, stamp: Timestamp, counts: Floats, months: Support, weekdays: Support) -> Periods:
@@ -86,8 +107,8 @@ class Periods:
         each /= np.maximum(np.bincount(cells, there)[cells], 1.0)
         none = np.arange(len(each)) >= len(each) - stamp.undated
         each[none] = (likely.sum(axis=1)[merged[0]] * own[0][parts[0]])[none]
-        held = np.flatnonzero(each > 0)
-        return cls(held, each[held] / each[held].sum(), merged[0][held])
+        held = np.flatnonzero(each[~none] > 0)
+        return cls._apart(each, held, merged[0][held], int((~none).sum()))
 
     def nearest(self, codes: Codes) -> Ints:
         """Return the places of the nearest periods at these codes or later."""
@@ -136,7 +157,7 @@ class Periods:
                 never = gaps.never(wanted)
                 unlikely, seldom = hardly(never, most), np.where(never, SELDOM, 1.0)
                 times[mine] = self._spaced(bridged, people.only(few), gaps, wanted, rng)
-        return self.held[times].astype(np.int32)
+        return self._or_none(times, rng)
 
     def one_each(
         self, people: People, follows: Floats, rng: np.random.Generator, gaps: Gaps | None = None
@@ -177,7 +198,15 @@ class Periods:
             wanted = gaps.wanted(gaps.counts(self.held[times], people.sizes))
             wanted[0] = 0.0
             times = self._spaced(drawn, people, gaps, wanted, rng)
-        return self.held[times].astype(np.int32)
+        return self._or_none(times, rng)
+
+    def _or_none(self, times: Ints, rng: np.random.Generator) -> Codes:
+        """Return the codes of times, but for as many rows as have none."""
+        found: Codes = self.held[times].astype(np.int32)
+        counts = np.rint(self.missing * len(found)).astype(np.int64)
+        some = rng.permutation(len(found))[: int(counts.sum())]
+        found[some] = np.repeat(self.none, counts)[: len(some)]
+        return found
 
     def _ends(self, people: People) -> tuple[Ints, Ints]:
         """Return the places of first and last rows; of last ones only where these are drawn."""

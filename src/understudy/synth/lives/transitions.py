@@ -93,7 +93,9 @@ class Transitions:
                 weighed = clipping_norm(found, price=price), crowd.repeats
             else:
                 weighed = door.bounding.cap, 1.0
-            gaps = Gaps(classes, found[-1].values[:-1], noise[-1], *weighed).beside(public, time)
+            ordered = schema[time].ordered_count
+            gaps = Gaps(classes, found[-1].values[:-1], noise[-1], *weighed, ordered=ordered)
+            gaps = gaps.beside(public, time)
         return cls(
             dict(zip(events, found, strict=False)),
             dict(zip(events, noise, strict=False)),
