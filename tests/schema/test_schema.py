@@ -128,7 +128,7 @@ def test_a_schema_says_what_is_a_persons_own_and_what_orders_their_rows(tmp_path
     assert schema.own == ("born",)
     (timestamp,) = schema.timestamps
     assert schema.ordering == (*timestamp.in_order, "wage")
-    assert timestamp.in_order == [f"{timestamp.name}_date", f"{timestamp.name}_hour"]
+    assert timestamp.in_order == [f"({timestamp.name}: date)", f"{timestamp.name}_hour"]
     assert [c.name for c in schema.encoded if c not in schema.modelled] == timestamp.in_order[:1]
     (tmp_path / "panel.toml").write_text(schema.to_toml())
     assert Schema.read(tmp_path / "panel.toml") == schema

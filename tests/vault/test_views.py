@@ -317,8 +317,8 @@ def test_rows_are_in_the_order_of_their_dates() -> None:
     }
     derived = (
         Derived(name="before", kind="previous", column="a"),
-        Derived(name="gap", kind="gap", column="when_date"),
-        Derived(name="begun", kind="first", column="when_date"),
+        Derived(name="gap", kind="gap", column="(when: date)"),
+        Derived(name="begun", kind="first", column="(when: date)"),
     )
     with closing(DuckDB()) as engine:
         table = PrivateTable(engine, held, schema=schema, unit=Unit("id"), key=KEY)

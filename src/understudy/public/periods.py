@@ -39,13 +39,10 @@ def on_clock(codes: Mapping[str, Array], own: Schema, schema: Schema) -> dict[st
 
     February may have a day more or less.
     """
-    found, last = dict(codes), schema.clock
-    if last is not None and own.clock is not None:
-        held, days = codes[last.name], own.clock.values_count
-        dated = np.minimum(held, last.values_count - 1)
-        none = held + (last.values_count - days)
-        found[last.name] = np.where(held < days, dated, none).astype(np.int32)
-    return found
+    if schema.dated is None or schema.clock is None or own.dated is None:
+        return dict(codes)
+    name = schema.clock.name
+    return {**codes, name: schema.dated.on_clock(codes[name], own.dated)}
 
 
 def _shifted(data: object, schema: Schema, columns: Sequence[Timestamp]) -> Schema:

@@ -110,7 +110,9 @@ class Decoded:
         if not keys or np.any(people[1:] < people[:-1]):
             return columns
         order = np.lexsort([*(_sortable(key) for key in reversed(keys)), people])
-        tied = any(name in c.columns for c in self._keeper.constraints for name in self._order_by)
+        ordering = [c for c in self._released if c.name in self._order_by]
+        parts = {part.name for c in ordering for part in c.modelled} | set(self._order_by)
+        tied = any(parts & set(c.columns) for c in self._keeper.constraints)
         moved = set(columns) if tied else set(self._order_by)
         return {n: column[order] if n in moved else column for n, column in columns.items()}
 
@@ -118,11 +120,13 @@ class Decoded:
 def in_order(schema: Schema, codes: Mapping[str, Codes], people: People) -> NDArray[np.intp]:
     """Return the order of rows by person, and of a person's by the declared order of codes.
 
-    Rows that were not drawn in the order of dates have none, but months.
+    Rows that were not drawn in the order of dates have none, but months.  Those of others may have
+    changed since, so months come first.
     """
     names = schema.ordering
-    if schema.clock is not None and schema.clock.name not in codes:
-        names = (*schema.told_by_clock, *names[1:])
+    if schema.clock is not None:
+        dated = schema.clock.name in codes
+        names = (*schema.told_by_clock[: 1 if dated else 2], *names[0 if dated else 1 :])
     keys: list[NDArray[Any]] = [codes[name] for name in reversed(names) if name in codes]
     return np.lexsort([*keys, people])
 

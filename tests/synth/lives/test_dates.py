@@ -103,7 +103,7 @@ def test_rows_come_person_by_person_in_the_order_of_moments(lives: us.Release) -
 def test_an_evaluation_tells_gaps_in_days(lives: us.Release, tmp_path: Path) -> None:
     """It reads them from files, and a date is no column that is compared."""
     real = read_private(visits(), schema=CLINIC, unit=UNIT)
-    assert real.ordering == ("visit_date", "visit_hour")
+    assert real.ordering == ("(visit: date)", "visit_hour")
     assert set(real.codes) == set(CLINIC.domain)
     lives.save(tmp_path / "release")
     made = read_synthetic(tmp_path / "release", schema=CLINIC, unit=UNIT)
@@ -112,7 +112,7 @@ def test_an_evaluation_tells_gaps_in_days(lives: us.Release, tmp_path: Path) -> 
     assert found.gaps < 0.15
     assert found.transitions["ward"] < 0.1
     # Nobody's rows in another order.
-    mixed = replace(made, times={"visit_date": np.random.default_rng(0).permutation(made.rows)})
+    mixed = replace(made, times={"(visit: date)": np.random.default_rng(0).permutation(made.rows)})
     assert (compare_people(real, mixed).gaps or 0) > 0.5
 
 
@@ -137,7 +137,7 @@ def test_a_public_year_has_a_day_more() -> None:
     schema = replace(CLINIC, columns=(COLUMNS[0], replace(COLUMNS[2], name="visit")))
     public = PublicTable.read(rows, schema=schema, unit=UNIT)
     assert schema.clock is not None
-    assert public.codes["visit_date"].tolist() == [0, 364, 365, 60]
+    assert public.codes["(visit: date)"].tolist() == [0, 364, 365, 60]
     assert schema.clock.missing_code == 365
 
 
@@ -165,13 +165,27 @@ def test_of_two_rows_a_day_the_hour_decides(tmp_path: Path) -> None:
     assert np.mean((np.asarray(found.columns["ward"]) == "b") == evening) > 0.8
 
 
-def test_no_other_column_may_be_called_as_the_clock() -> None:
-    from understudy.errors import SchemaError
+def test_other_columns_may_have_any_name() -> None:
+    other = Categorical(name="visit_date", values=("a",))
+    assert Schema("x", (*COLUMNS, other), order_by=("visit",)).clock is not None
 
-    other = Categorical(name="Visit_Date", values=("a",))
-    assert Schema("x", (*COLUMNS, other)).clock is None
-    with pytest.raises(SchemaError, match="declared twice"):
-        Schema("x", (*COLUMNS, other), order_by=("visit",))
+
+def test_people_without_any_date_leave_no_trace_in_time(tmp_path: Path) -> None:
+    """All of their visits have none, and nobody else's month becomes theirs."""
+    made = dict(visits(400, seed=4))
+    none = np.isin(made["patient"], np.unique(made["patient"])[::3])
+    made["visit"] = np.where(none, np.datetime64("NaT"), made["visit"])
+    found = release(tmp_path, us.Lives(), private=made)
+    moments = np.asarray(found.columns["visit"])
+    absent = np.isnat(moments)
+    months = [
+        np.bincount(each.astype("datetime64[M]").astype(int) % 12, minlength=12) / len(each)
+        for each in (made["visit"][~none], moments[~absent])
+    ]
+    assert np.abs(months[0] - months[1]).sum() / 2 < 0.1
+    who = np.asarray(found.columns["patient"])
+    whole = np.mean([absent[who == each].mean() in (0, 1) for each in np.unique(who)])
+    assert whole > 0.9
 
 
 def test_rows_without_a_date_are_as_many_as_there_were_and_say_nothing_of_gaps(

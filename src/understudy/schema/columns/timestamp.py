@@ -18,6 +18,7 @@ import numpy as np
 
 from understudy.errors import SchemaError
 from understudy.schema.columns.column import NULLS, Column, Compound, check_outside
+from understudy.schema.columns.days import first_days, month_of, months_of, number_of, until
 from understudy.schema.columns.integer import Integer
 from understudy.schema.encoding import reading
 from understudy.schema.encoding.calendar import PARTS, DatePart, compile_format
@@ -220,7 +221,7 @@ class Timestamp(Compound):
     @property
     def modelled(self) -> tuple[DateTime, ...]:
         """The columns with codes: the month, the weekday, and perhaps the hour."""
-        months = tuple(_month(day_of(self.name, end)) for end in (self.min, self.max))
+        months = tuple(month_of(day_of(self.name, end)) for end in (self.min, self.max))
         return tuple(
             DateTime(
                 name=name,
@@ -241,14 +242,29 @@ class Timestamp(Compound):
         """The column of its dates, by which a person's rows are ordered; None of too many days.
 
         It is in the order of time, as the parts are not: Monday the 29th comes after Wednesday the
-        3rd.  It has all days of the first and the last month, as the column of months does.
+        3rd.  Days beyond the ends are those nearest to them, unless months have a code for others:
+        then it has all days of the first and the last month, as months do.  It drops no row that
+        months keep.
         """
         months = self.modelled[0]
         if months.values_count > MOST_MONTHS:
             return None
-        days = _first_day(np.array([months.min or 0, (months.max or 0) + 1]))
-        first, last = int(days[0]), int(days[1]) - 1
-        return replace(months, name=f"{self.name}_date", part="date", min=first, max=last)
+        first, last = (number_of(day_of(self.name, end)) for end in (self.min, self.max))
+        if self.outside == "other":
+            first, last = self.first_day, int(first_days(np.array((months.max or 0) + 1))) - 1
+        return replace(
+            months,
+            name=f"({self.name}: date)",
+            part="date",
+            min=first,
+            max=last,
+            outside="other" if self.outside == "other" else "nearest",
+        )
+
+    @property
+    def first_day(self) -> int:
+        """The number of the first day of the first month, from 1970 on."""
+        return int(first_days(np.array(self.modelled[0].min or 0)))
 
     @property
     def in_order(self) -> list[str]:
@@ -261,7 +277,7 @@ class Timestamp(Compound):
         assert self.clock is not None  # noqa: S101  asked only where there is one
         months, weekdays = self.modelled[:2]
         days = np.arange(self.clock.min or 0, (self.clock.max or 0) + 1)
-        month = _month_of(days) - (months.min or 0)
+        month = months_of(days) - (months.min or 0)
         rest = np.arange(self.undated)
         return {
             months.name: np.append(month, months.values_count + rest).astype(np.int32),
@@ -273,12 +289,22 @@ class Timestamp(Compound):
         """The number of the clock's last codes, which are of no date."""
         return 0 if self.clock is None else self.clock.size - self.clock.values_count
 
+    def on_clock(self, codes: Codes, other: Timestamp) -> Codes:
+        """Return the codes of dates that have those of another's clock, of as many months."""
+        mine, theirs = self.clock, other.clock
+        assert mine is not None  # noqa: S101  asked only where there are both
+        assert theirs is not None  # noqa: S101
+        began = (theirs.min or 0) - other.first_day - (mine.min or 0) + self.first_day
+        days = np.clip(codes.astype(np.int64) + began, 0, mine.values_count - 1)
+        none = codes.astype(np.int64) - theirs.values_count + mine.values_count
+        return np.where(codes < theirs.values_count, days, none).astype(np.int32)
+
     @property
     def is_declared(self) -> NDArray[np.bool_]:
         """Whether every code of the clock is of a day from the first to the last, or of none."""
         assert self.clock is not None  # noqa: S101  asked only where there is one
         days = np.arange(self.clock.min or 0, (self.clock.max or 0) + 1)
-        first, last = (_number(day_of(self.name, end)) for end in (self.min, self.max))
+        first, last = (number_of(day_of(self.name, end)) for end in (self.min, self.max))
         none = np.ones(self.undated, dtype=np.bool_)
         return np.append((first <= days) & (days <= last), none)
 
@@ -311,15 +337,15 @@ class Timestamp(Compound):
 
     def _dates(self, month: Array, weekday: Codes, rng: np.random.Generator) -> Array:
         """Draw dates of months and weekdays, as days since 1970, between the ends if possible."""
-        whole = _first_day(month), _first_day(month + 1)
-        low = np.maximum(whole[0], _number(day_of(self.name, self.min)))
-        high = np.minimum(whole[1], _number(day_of(self.name, self.max)) + 1)
+        whole = first_days(month), first_days(month + 1)
+        low = np.maximum(whole[0], number_of(day_of(self.name, self.min)))
+        high = np.minimum(whole[1], number_of(day_of(self.name, self.max)) + 1)
         any_day = rng.integers(low, high)
         wanted = np.where(weekday < 7, weekday, (any_day + 3) % 7)
         # The first or last month of a table may be too short to contain the weekday.
-        lacking = low + _until(low, wanted) >= high
+        lacking = low + until(low, wanted) >= high
         low, high = np.where(lacking, whole[0], low), np.where(lacking, whole[1], high)
-        start = low + _until(low, wanted)
+        start = low + until(low, wanted)
         drawn: Array = start + 7 * rng.integers(0, (high - start + 6) // 7)
         return drawn
 
@@ -364,27 +390,3 @@ def day_of(name: str, text: str) -> date:
             got=repr(text),
             allowed="a date in the years 1 to 9999, such as '2020-01-31'",
         ) from None
-
-
-def _number(day: date) -> int:
-    return day.toordinal() - date(1970, 1, 1).toordinal()
-
-
-def _month(day: date) -> int:
-    return (day.year - 1970) * 12 + day.month - 1
-
-
-def _first_day(month: Array) -> Array:
-    day: Array = month.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
-    return day
-
-
-def _month_of(day: Array) -> Array:
-    month: Array = day.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
-    return month
-
-
-def _until(day: Array, weekday: Array) -> Array:
-    """Count the days from a day to the next one with this weekday."""
-    ahead: Array = (weekday - day - 3) % 7
-    return ahead

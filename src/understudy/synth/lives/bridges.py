@@ -29,6 +29,8 @@ STEPS = 1 << 27
 """About how many steps are added up for the ways to the last row."""
 BLOCK = 1 << 22
 """How many weights, of rows by periods, are held at once."""
+LEAST = 1e-300
+"""The smallest weight of ways, to that of the likeliest: less is as good as none."""
 NOWAY = 1e-9
 """The weight of a step that is hardly ever made."""
 AWAY, WIDE = 3.0, 0.35
@@ -54,14 +56,11 @@ def ways(weights: Floats, most: int) -> Floats:
     size = len(weights)
     found = np.full((most + 1, size), -np.inf)
     found[0, 0], found[1:2] = 0.0, np.log(weights)
-    # A line for each distance, with what is left of it after a step of each length.
-    left = np.arange(size)[:, None] - np.arange(size)
-    beyond, left = left < 0, np.maximum(left, 0)
     for steps in range(2, most + 1):
         before = found[steps - 1]
-        more = np.exp(before[left] - before[:, None])
-        more[beyond] = 0.0
-        found[steps] = before + np.log(more @ weights)
+        largest = before.max()
+        more = np.convolve(np.exp(before - largest), weights)[:size]
+        found[steps] = largest + np.log(np.maximum(more, LEAST))
     return found
 
 

@@ -52,6 +52,9 @@ class People:
     rowless: dict[str, Codes] = field(default_factory=dict)
     """The own columns of further people, who have no rows."""
 
+    timeless: NDArray[np.bool_] | None = None
+    """Who has no row with a time; None if rows have no order."""
+
     @property
     def everyone(self) -> dict[str, Codes]:
         """The own columns of all people, those with rows first."""
@@ -70,6 +73,7 @@ class People:
             None if self.first is None else self.first[some],
             None if self.last is None else self.last[some],
             self.rowless,
+            None if self.timeless is None else self.timeless[some],
         )
 
 
@@ -148,6 +152,7 @@ class Persons:
             None if first is None else first[order],
             None if last is None else last[order],
             {name: each[nobody] for name, each in own.items()},
+            self._timeless(codes[FIRST][some])[order] if FIRST in codes else None,
         )
 
     def _places(self, classes: Codes, rng: np.random.Generator) -> Floats:
@@ -170,7 +175,7 @@ class Persons:
         if FIRST not in codes:
             return None, None
         size = self._schema[self._schema.ordering[0]].size
-        first = _as_before(codes[FIRST][some], codes[FIRST][some] < size)
+        first = _as_before(codes[FIRST][some], ~self._timeless(codes[FIRST][some]))
         if SPREAD not in codes:
             return first, None
         spread = codes[SPREAD][some]
@@ -180,6 +185,11 @@ class Persons:
         apart = 3 * known * (sizes - 1) / (sizes + 1)
         last = np.minimum(first + np.rint(apart).astype(first.dtype), size - 1)
         return first, last
+
+    def _timeless(self, first: Codes) -> NDArray[np.bool_]:
+        """Return who has no row with a time, by the time of their first row."""
+        found: NDArray[np.bool_] = first >= self._schema[self._schema.ordering[0]].ordered_count
+        return found
 
     def _sized(
         self, sizes: Ints, places: Floats, own: dict[str, Codes], of_rows: Compressed

@@ -157,7 +157,7 @@ class Periods:
                 never = gaps.never(wanted)
                 unlikely, seldom = hardly(never, most), np.where(never, SELDOM, 1.0)
                 times[mine] = self._spaced(bridged, people.only(few), gaps, wanted, rng)
-        return self._or_none(times, rng)
+        return self._or_none(times, people, rng)
 
     def one_each(
         self, people: People, follows: Floats, rng: np.random.Generator, gaps: Gaps | None = None
@@ -198,13 +198,19 @@ class Periods:
             wanted = gaps.wanted(gaps.counts(self.held[times], people.sizes))
             wanted[0] = 0.0
             times = self._spaced(drawn, people, gaps, wanted, rng)
-        return self._or_none(times, rng)
+        return self._or_none(times, people, rng)
 
-    def _or_none(self, times: Ints, rng: np.random.Generator) -> Codes:
-        """Return the codes of times, but for as many rows as have none."""
+    def _or_none(self, times: Ints, people: People, rng: np.random.Generator) -> Codes:
+        """Return the codes of times, but for as many rows as have none.
+
+        They are those of people who have no time at all, and then of anybody.
+        """
         found: Codes = self.held[times].astype(np.int32)
         counts = np.rint(self.missing * len(found)).astype(np.int64)
-        some = rng.permutation(len(found))[: int(counts.sum())]
+        turn = rng.random(len(found))
+        if people.timeless is not None:
+            turn -= np.repeat(people.timeless, people.sizes)
+        some = rng.permutation(np.argsort(turn)[: int(counts.sum())])
         found[some] = np.repeat(self.none, counts)[: len(some)]
         return found
 
