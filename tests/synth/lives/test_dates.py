@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,8 @@ import understudy as us
 from understudy.evaluate import compare_people, read_private, read_synthetic
 from understudy.public import PublicTable
 from understudy.schema import Categorical, Id, Schema, Timestamp
+from understudy.schema.constraints import Never
+from understudy.schema.known import Known
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -199,3 +202,27 @@ def test_rows_without_a_date_are_as_many_as_there_were_and_say_nothing_of_gaps(
     assert np.mean(absent) == pytest.approx(np.mean(none), abs=0.03)
     gaps, _, _ = by_person({n: np.asarray(c)[~absent] for n, c in found.columns.items()})
     assert np.mean(gaps % 7 == 0) > 0.9
+
+
+def by_month(columns: dict[str, Any]) -> Counter[tuple[str, str]]:
+    months = np.asarray(columns["visit"]).astype("datetime64[M]").astype(str)
+    return Counter(zip(months.tolist(), np.asarray(columns["ward"]).tolist(), strict=True))
+
+
+def test_known_totals_by_month_are_kept(tmp_path: Path) -> None:
+    made = visits(80, seed=5)
+    known = Known(("visit_month", "ward"), dict(by_month(made)), name="by month")
+    budget = us.Budget(epsilon=2.0, delta=1e-6)
+    found = release(tmp_path, us.Lives(), private=made, known=[known], budget=budget)
+    assert by_month(found.columns) == by_month(made)
+
+
+def test_constraints_on_months_are_obeyed(tmp_path: Path) -> None:
+    made = dict(visits(150, seed=6))
+    march = made["visit"].astype("datetime64[M]") == np.datetime64("2023-03")
+    made = {n: c[~(march & (made["ward"] == "a"))] for n, c in made.items()}
+    schema = replace(CLINIC, constraints=(Never({"visit_month": ("2023-03",), "ward": ("a",)}),))
+    budget = us.Budget(epsilon=2.0, delta=1e-6)
+    found = release(tmp_path, us.Lives(), private=made, schema=schema, budget=budget)
+    assert by_month(found.columns)["2023-03", "a"] == 0
+    assert by_month(found.columns)["2023-03", "b"] > 0
