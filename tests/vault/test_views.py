@@ -85,7 +85,7 @@ def test_no_number_of_rows_makes_a_class_fail() -> None:
         for kind, (part, code) in largest.items():
             derived = Derived(name="x", kind=kind, column="c")  # type: ignore[arg-type]
             sql = derivation._of_person(derived, 0, table).replace("p.y0", "p.x0")
-            held = f"(SELECT CAST({n} AS BIGINT) AS n, CAST({part} AS HUGEINT) AS x0) AS p"
+            held = f"(SELECT CAST({n} AS BIGINT) AS n, n AS z0, CAST({part} AS HUGEINT) AS x0) AS p"
             assert table.engine.fetch(f"SELECT {sql} AS code FROM {held}")["code"].tolist() == [
                 code
             ]
@@ -326,6 +326,13 @@ def test_rows_are_in_the_order_of_their_dates() -> None:
         assert list(shown_.code) == ["when_month", "when_weekday", "a", "before", "gap", "begun"]
         names = [shown_.code[name] for name in ("a", "before", "gap", "begun")]
         found = engine.fetch(f"SELECT {', '.join(names)} FROM {shown_.rows}")
+        spread = View(
+            derived=(Derived(name="s", kind="spread", column="(when: date)"),), people=True
+        )
+        of = derivation.viewed(table, spread)
+        apart = engine.fetch(f"SELECT {of.code['s']} AS s FROM {of.rows}")["s"]
+    # Two rows of ann's are 37 of 91 days apart, and the two of bob's that have a date 31.
+    assert sorted(apart.tolist()) == [12, 13]
     # Nothing comes before a first row, and a row without a date comes last, no days after another.
     ann = [(0, 3, 92, 2), (2, 0, 26, 2), (1, 2, 30, 2)]
     bob = [(0, 3, 92, 59), (1, 0, 31, 59), (2, 1, 92, 59)]

@@ -130,7 +130,7 @@ def _people(table: PrivateTable, derived: Sequence[Derived], rows: str, *, every
         if each.kind in {"mode", "agreement"}
     ]
     joins += [
-        _ranked(table, each.column, f"x{i}")
+        _ranked(table, each.column, f"x{i}", f"z{i}")
         for i, each in enumerate(derived)
         if each.kind == "spread"
     ]
@@ -167,17 +167,23 @@ def _tallied(table: PrivateTable, column: str, mode: str, agreeing: str) -> str:
     )
 
 
-def _ranked(table: PrivateTable, column: str, name: str) -> str:
-    """Compose the sum of the differences of all pairs of a person's rows.
+def _ranked(table: PrivateTable, column: str, name: str, number: str) -> str:
+    """Compose the sum of the differences of all pairs of a person's rows, and these rows' number.
 
-    The k-th of n codes in order is the larger one in k − 1 pairs, and the smaller in n − k.  The
-    sum may be beyond 64 bits, and must not fail for a person of very many rows.
+    The k-th of m codes in order is the larger one in k − 1 pairs, and the smaller in m − k.  Of a
+    time, missing ones do not count.  The sum of very many rows may be beyond 64 bits.
     """
-    code = table.code[column]
-    rank = f"row_number() OVER (PARTITION BY person ORDER BY {code})"
+    code, declared = table.code[column], table.schema[column]
+    last = declared.ordered_count if column in table.schema.ordering else declared.size
+    ranked = (
+        f"SELECT person, {code} AS code, row_number() OVER (PARTITION BY person ORDER BY {code}) "
+        f"AS k, count(CASE WHEN {code} < {last} THEN 1 END) OVER (PARTITION BY person) AS m "
+        f"FROM {table.sized}"
+    )
     return (
-        f"SELECT person, sum(CAST((2 * k - n - 1) * code AS DECIMAL(38, 0))) AS {name} FROM "
-        f"(SELECT person, n, {code} AS code, {rank} AS k FROM {table.sized}) AS c GROUP BY person"
+        f"SELECT person, sum(CASE WHEN code < {last} THEN "
+        f"CAST((2 * k - m - 1) * code AS DECIMAL(38, 0)) ELSE 0 END) AS {name}, "
+        f"max(m) AS {number} FROM ({ranked}) AS c GROUP BY person"
     )
 
 
@@ -196,7 +202,9 @@ def _of_person(each: Derived, i: int, table: PrivateTable) -> str:
         return _share(f"p.y{i}", "CAST(p.n AS DOUBLE) * (p.n - 1)")
     if each.kind == "spread":
         most = max(1, table.schema[each.column].size - 1)
-        return _difference(f"p.x{i}", f"CAST(p.n AS DOUBLE) * (p.n - 1) * {most}")
+        return _difference(
+            f"p.x{i}", f"coalesce(CAST(p.z{i} AS DOUBLE) * (p.z{i} - 1), 0) * {most}"
+        )
     return f"CAST(coalesce(p.x{i}, {table.schema[each.column].size}) AS INTEGER)"
 
 
@@ -206,12 +214,9 @@ def _of_row(each: Derived, table: PrivateTable) -> str:
         return _classed("r.place", each.starts)
     column, code = table.schema[each.column], table.code[each.column]
     before, last = f"r.before_{code}", column.ordered_count
-    if each.kind == "previous":
-        return f"CAST(coalesce({before}, {column.size}) AS INTEGER)"
-    known = f"{before} < {last} AND r.{code} < {last}"
-    return (
-        f"CAST(CASE WHEN {known} THEN abs(r.{code} - {before}) ELSE {column.size} END AS INTEGER)"
-    )
+    gap = f"CASE WHEN {before} < {last} AND r.{code} < {last} THEN abs(r.{code} - {before}) END"
+    told = before if each.kind == "previous" else gap
+    return f"CAST(coalesce({told}, {column.size}) AS INTEGER)"
 
 
 def _classed(number: str, starts: Sequence[int]) -> str:

@@ -261,11 +261,10 @@ def public_people(public: PublicTable, schema: Schema) -> PublicTable:
         ROWS: np.searchsorted(_size_starts(everyone=False), sizes, "right") - 1
     }
     if public.schema.ordering:
-        times = public.codes[public.schema.ordering[0]]
+        time = public.schema[public.schema.ordering[0]]
+        times = public.codes[time.name]
         found[FIRST] = np.minimum.reduceat(times, ends - sizes)
-        found[SPREAD] = _spread_classes(
-            times, ends - sizes, public.schema[public.schema.ordering[0]].size
-        )
+        found[SPREAD] = _spread_classes(times, ends - sizes, time.size, time.ordered_count)
     for name in (n for n in schema.domain if n not in found):
         found[name] = public.most_common(name)
     codes = {name: found[name] for name in schema.domain}
@@ -298,15 +297,17 @@ def _as_before(codes: Codes, sound: NDArray[np.bool_]) -> Codes:
     return found
 
 
-def _spread_classes(times: NDArray[Any], starts: Ints, size: int) -> Ints:
+def _spread_classes(times: NDArray[Any], starts: Ints, size: int, ordered: int) -> Ints:
     """Return the class of each person's mean difference of two rows' times, as the door does."""
-    sizes = np.diff(np.append(starts, len(times)))
-    person = np.repeat(np.arange(len(sizes)), sizes)
+    counts = np.diff(np.append(starts, len(times)))
+    person = np.repeat(np.arange(len(counts)), counts)
     sorted_ = times[np.lexsort((times, person))].astype(np.float64)
+    known = sorted_ < ordered
+    sizes = np.bincount(person, weights=known).astype(np.int64)
     nth = np.arange(len(times)) - starts[person]
-    summed = np.bincount(person, weights=(2 * nth - sizes[person] + 1) * sorted_)
+    summed = np.bincount(person, weights=known * (2 * nth - sizes[person] + 1) * sorted_)
     mean = 2 * summed / np.maximum(1, sizes * (sizes - 1) * max(1, size - 1))
     classes: Ints = 1 + np.searchsorted(BORDERS, mean)
     classes[summed == 0] = 0
-    classes[sizes == 1] = len(DIFFERENCES_OF)
+    classes[sizes <= 1] = len(DIFFERENCES_OF)
     return classes
