@@ -16,7 +16,7 @@ from _people import chicago, planes
 from _tables import ORDERED, Table, adult, fire, flights
 
 from understudy.budget import Unit
-from understudy.schema import Categorical, Id, Integer, Numeric, Schema
+from understudy.schema import Categorical, Id, Integer, Numeric, Schema, Timestamp
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -219,6 +219,27 @@ def appointments(*, people: int = 4000) -> Panel:
     )
     schema = Schema("appointments", columns)
     return Panel(name="appointments", data=codes, schema=schema, unit=Unit("patient"))
+
+
+def moments(*, people: int = 4000) -> Panel:
+    """Give the appointments with a date-time each, and wards that patients stay in for a while."""
+    found, rng = appointments(people=people), np.random.default_rng(13)
+    codes = dict(found.data)
+    day, who = codes.pop("day"), codes["patient"]
+    ward = rng.choice(4, len(who), p=[0.4, 0.3, 0.2, 0.1])
+    stays = (np.diff(who, prepend=-1) == 0) & (rng.random(len(who)) < 0.75)
+    last = np.maximum.accumulate(np.where(stays, 0, np.arange(len(who))))
+    codes["ward"] = ward[last]
+    hour = rng.integers(8, 13, len(who)) + 4 * (codes["ward"] % 2)
+    start = np.datetime64("2024-01-01", "h")
+    codes["when"] = (start + 24 * day + hour).astype("datetime64[us]")
+    kept = [c for c in found.schema.columns if c.name != "day"]
+    columns = (
+        *kept,
+        Integer(name="ward", min=0, max=3, missing=False),
+        Timestamp(name="when", min="2024-01-01", max="2024-12-31", missing=False),
+    )
+    return Panel(name="moments", data=codes, schema=Schema("moments", columns), unit=found.unit)
 
 
 def skewed(*, people: int = 2000) -> Panel:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from _city import city_schema, write_year
 from _figures import FIGURES, apart, figure, show
-from _panels import PANELS, Panel, appointments
+from _panels import PANELS, Panel, appointments, moments
 from people import pair_error
 
 import understudy as us
@@ -28,9 +28,10 @@ from understudy.evaluate import METRICS, Coded, compare_people, read_private, re
 from understudy.schema import Categorical, Id, Integer
 
 if TYPE_CHECKING:
+    from understudy.schema import Column
     from understudy.synth import Mechanism
 
-TABLES = PANELS | {"appointments": appointments}
+TABLES = PANELS | {"appointments": appointments, "moments": moments}
 REPEATS = int(os.environ.get("UNDERSTUDY_BENCH_REPEATS", "3"))
 EPSILONS = (1.0, 10.0)
 OWN = {
@@ -39,6 +40,7 @@ OWN = {
     "clinic": ("age", "sex"),
     "cdnow": (),
     "appointments": ("plan",),
+    "moments": ("plan",),
 }
 ORDER = {
     "nlswork": ("year",),
@@ -46,6 +48,7 @@ ORDER = {
     "clinic": ("month",),
     "cdnow": ("month",),
     "appointments": ("day",),
+    "moments": ("when",),
 }
 """Planes have no column that orders their flights."""
 ROW_PAIRS = {
@@ -103,7 +106,10 @@ class Bench:
             codes, _ = schema.released().encode(release.columns)
         ids = np.asarray(release.columns[self.panel.unit.columns[0]])
         took = time.process_time() - begun
-        made = replace(self.real, codes=codes, people=np.unique(ids, return_inverse=True)[1])
+        clock = self.panel.schema.released().clock
+        times = {} if clock is None else {clock.name: clock.encode(_of(release, clock))}
+        people = np.unique(ids, return_inverse=True)[1]
+        made = replace(self.real, codes=codes, times=times, people=people)
         return {**self.against(made), "processor seconds": took}
 
     def against(self, made: Coded) -> dict[str, float]:
@@ -112,6 +118,11 @@ class Bench:
         pairs = pair_error(self.real.codes, made.codes, self.panel.schema.domain)
         told = METRICS["people"].summary(found)
         return {"row pairs": pairs} | {n: float(v) for n, v in told.items() if v is not None}
+
+
+def _of(release: us.Release, column: Column) -> Any:
+    """Give the values of a column."""
+    return np.asarray(release.columns[column.table_column])
 
 
 def mean(runs: list[dict[str, float]]) -> dict[str, float]:
