@@ -22,7 +22,7 @@ from understudy.public import PublicTable
 from understudy.session import open_session
 from understudy.synth.adagrid import AdaGrid
 from understudy.synth.archetypes import Archetypes
-from understudy.synth.archetypes.filling import Rows
+from understudy.synth.archetypes.filling import CopiedRows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -180,7 +180,7 @@ def filling() -> None:
     )
     rng = np.random.default_rng(0)
     place = rng.integers(0, len(public), ROWS)
-    rows = Rows.copied(public, (*features, "company"), place)
+    rows = CopiedRows.copied(public, (*features, "company"), place)
     took = timed(lambda: mechanism.fill(rows, public, features, rng))
     filled = len(rows.codes) - len(features) - 1
     work = f"{filled} columns of {ROWS:,} rows from public conditionals, seconds"

@@ -12,7 +12,7 @@ from tests.audit.effort import tried
 from tests.public.test_within_bins import several
 from understudy.public import PublicTable, Within, packed
 from understudy.public.packed import Packed
-from understudy.synth.archetypes.filling import Rows
+from understudy.synth.archetypes.filling import CopiedRows
 
 numbers = st.one_of(st.sampled_from([0.0, 2.5, np.nan, -7.25, 1e300, -np.inf, np.inf]), st.floats())
 
@@ -52,6 +52,6 @@ def test_a_packed_table_gives_what_a_plain_one_does(monkeypatch: pytest.MonkeyPa
             assert np.array_equal(other[name][0], drawn[0][name][0])
             assert np.array_equal(other[name][1], drawn[0][name][1])
     names, place = list(columns), np.arange(0, 300, 7)
-    made = [Rows.copied(t, names, place).numbers() for t in (plain, table)]
+    made = [CopiedRows.copied(t, names, place).numbers() for t in (plain, table)]
     for name in names:
         assert np.array_equal(made[0][name], made[1][name])

@@ -12,7 +12,7 @@ import understudy as us
 from understudy.public import PublicTable
 from understudy.schema import Categorical, Id, Integer, Numeric, Schema
 from understudy.synth.archetypes import Archetypes
-from understudy.synth.archetypes.filling import Rows, Values
+from understudy.synth.archetypes.filling import CopiedRows, Values
 
 UNIT = us.Unit("taxi")
 CONDITIONALS = (("fare", ("area",)), ("tips", ("area", "fare")), ("total", ("fare", "tips")))
@@ -68,14 +68,14 @@ def test_values_are_told_apart_within_a_bin_and_what_is_no_number_is_by_its_code
 def test_a_column_is_drawn_given_values_and_not_bins(by_bins: bool) -> None:
     rng = np.random.default_rng(0)
     place = rng.integers(0, len(PUBLIC), 2000)
-    rows = Rows.copied(PUBLIC, ("area", "firm"), place)
+    rows = CopiedRows.copied(PUBLIC, ("area", "firm"), place)
     rows.fill(dict(CONDITIONALS), ("area",), rng, by_bins=by_bins)
     made = rows.numbers()
     known = np.isfinite(made["fare"]) & np.isfinite(made["total"])
     assert known.mean() > 0.9
     assert np.abs(made["fare"] + made["tips"] - made["total"])[known].max() < 0.006
     # Given the area alone, totals would be those of other fares.
-    apart = Rows.copied(PUBLIC, ("area", "firm"), place)
+    apart = CopiedRows.copied(PUBLIC, ("area", "firm"), place)
     apart.fill({name: ("area",) for name, _ in CONDITIONALS}, ("area",), rng)
     made = apart.numbers()
     assert np.nanmean(np.abs(made["fare"] + made["tips"] - made["total"])) > 1
@@ -84,7 +84,7 @@ def test_a_column_is_drawn_given_values_and_not_bins(by_bins: bool) -> None:
 def test_values_that_nobody_has_are_looked_up_by_their_bins_or_else_by_the_features() -> None:
     few = PUBLIC.take(np.flatnonzero(PUBLIC.codes["area"] == 0)[:5])
     for by_bins in (True, False):
-        rows = Rows.copied(few, ("area",), np.arange(5))
+        rows = CopiedRows.copied(few, ("area",), np.arange(5))
         strange = len(rows.known["fare"].numbers) - 1
         rows.codes["fare"] = np.full(5, few.codes["fare"][0])
         rows.values["fare"] = np.full(5, strange)

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from tests.audit.effort import one_in
 from understudy.synth.lives.habits import differing
-from understudy.synth.lives.mending import SWEEPS, Kept, Mending, Rows, Wanted
+from understudy.synth.lives.mending import SWEEPS, Kept, Mending, OfferedRows, Wanted
 from understudy.synth.lives.walks import Walk
 
 CODES, PLACES, TIMES = 4, 3, 5
 
 
-def column(seed: int, sizes: Any, *, ordered: bool, steps: bool) -> tuple[Wanted, Rows, Any]:
+def column(seed: int, sizes: Any, *, ordered: bool, steps: bool) -> tuple[Wanted, OfferedRows, Any]:
     """Rows drawn at random, of which other counts are wanted than they have."""
     rng = np.random.default_rng(seed)
     rows, codes = int(sizes.sum()), np.arange(CODES)
@@ -37,10 +37,10 @@ def column(seed: int, sizes: Any, *, ordered: bool, steps: bool) -> tuple[Wanted
     )
     lifts = (CODES * follows).astype(np.float32) if steps else None
     drawn = rng.integers(CODES, size=rows)
-    return wanted, Rows(Walk(sizes), [place], own[place].astype(np.float32), lifts), drawn
+    return wanted, OfferedRows(Walk(sizes), [place], own[place].astype(np.float32), lifts), drawn
 
 
-def counted(wanted: Wanted, rows: Rows, codes: Any) -> tuple[list[Any], list[float]]:
+def counted(wanted: Wanted, rows: OfferedRows, codes: Any) -> tuple[list[Any], list[float]]:
     """Count everything anew: by how much cells are too many, and how far apart rows are."""
     first = rows.walk.first
     tables = [*zip(wanted.pairs, rows.given, strict=True)]
@@ -108,7 +108,7 @@ def test_rows_that_are_as_wanted_are_hardly_offered_codes(monkeypatch: pytest.Mo
     for pairs in ([got.reshape(wanted.pairs[0].shape).astype(float)], wanted.pairs[:1]):
         made.clear()
         alike = Wanted(pairs=pairs, steps=None, habits=[])
-        few = Rows(rows.walk, rows.given[:1], rows.own, None)
+        few = OfferedRows(rows.walk, rows.given[:1], rows.own, None)
         Mending(alike, few, drawn).run(np.random.default_rng(6))
         offers.append(sum(made) / len(drawn))
     # An offer or two for each row, to see that none helps.
@@ -122,7 +122,7 @@ def test_a_code_that_cannot_be_is_never_taken() -> None:
     place = np.tile([0, 1], 1000)
     own = np.array([[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.5, 0.5]])
     wanted = Wanted(pairs=[1000 * own], steps=None, habits=[Kept(1.0 - np.eye(CODES), 0.0, 0.0)])
-    rows = Rows(Walk(sizes), [place], own[place].astype(np.float32), None)
+    rows = OfferedRows(Walk(sizes), [place], own[place].astype(np.float32), None)
     drawn = 2 * place + np.random.default_rng(0).integers(2, size=2000)
     codes = Mending(wanted, rows, drawn).run(np.random.default_rng(1))
     assert (codes // 2).tolist() == place.tolist()

@@ -49,7 +49,7 @@ class Values:
         return cls(np.append(distinct, np.full(column.size, np.nan)), rows)
 
 
-class Rows:
+class CopiedRows:
     """Synthetic rows in the making: codes of columns, and values of those with bins."""
 
     def __init__(self, public: PublicTable, codes: dict[str, Codes]) -> None:
@@ -61,7 +61,7 @@ class Rows:
         self._public = public
 
     @classmethod
-    def copied(cls, public: PublicTable, names: Sequence[str], place: Ints) -> Rows:
+    def copied(cls, public: PublicTable, names: Sequence[str], place: Ints) -> CopiedRows:
         """Start with some columns of public rows."""
         made = cls(public, {name: public.codes[name][place] for name in names})
         made.values = {n: made.known[n].rows[place] for n in names if n in made.known}

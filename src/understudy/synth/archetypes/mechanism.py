@@ -30,7 +30,7 @@ from understudy.errors import QuestionError, UsageError
 from understudy.graph import check_clique, totals
 from understudy.public import Batches, Shapes, Synthesis, Within
 from understudy.synth.archetypes.description import described
-from understudy.synth.archetypes.filling import Rows
+from understudy.synth.archetypes.filling import CopiedRows
 from understudy.synth.archetypes.resampling import (
     ArchetypeCounts,
     cast,
@@ -308,7 +308,7 @@ class Archetypes:
 
     def _cast(
         self, public: PublicTable, shapes: Shapes, asked: ArchetypeCounts, rng: np.random.Generator
-    ) -> tuple[Rows, Ints]:
+    ) -> tuple[CopiedRows, Ints]:
         """Choose public people; return their rows' features and attribute, and the people."""
         if self.published:
             return self._as_published(public, shapes, asked, rng)
@@ -334,7 +334,7 @@ class Archetypes:
         few = within(who, self.most_rows, rng)
         place, who = place[few], who[few]
         weighed = [n for m in asked.measurements for n in m.clique]
-        made = Rows.copied(public, list(dict.fromkeys((*shapes.features, *weighed))), place)
+        made = CopiedRows.copied(public, list(dict.fromkeys((*shapes.features, *weighed))), place)
         if self.attribute is not None:
             made.codes[self.attribute] = own[who].astype(np.int32)
             made.values.pop(self.attribute, None)
@@ -342,7 +342,7 @@ class Archetypes:
 
     def _as_published(
         self, public: PublicTable, shapes: Shapes, asked: ArchetypeCounts, rng: np.random.Generator
-    ) -> tuple[Rows, Ints]:
+    ) -> tuple[CopiedRows, Ints]:
         """Draw independent rows of each archetype, and an attribute for every row."""
         assert asked.values is not None  # noqa: S101  the settings were checked
         assert self.attribute is not None  # noqa: S101
@@ -352,10 +352,10 @@ class Archetypes:
         chances = np.maximum(asked.values, 0) + LEAST
         own = rng.choice(len(chances), size=len(cells), p=chances / chances.sum())
         codes[self.attribute] = own.astype(np.int32)
-        return Rows(public, codes), who
+        return CopiedRows(public, codes), who
 
     def fill(
-        self, rows: Rows, public: PublicTable, features: Clique, rng: np.random.Generator
+        self, rows: CopiedRows, public: PublicTable, features: Clique, rng: np.random.Generator
     ) -> None:
         """Fill in the other columns, each from public rows with equal values of its conditional."""
         conditionals = self._telling(public.schema.domain, rows.codes, features)

@@ -73,7 +73,7 @@ class Wanted(NamedTuple):
     close too."""
 
 
-class Rows(NamedTuple):
+class OfferedRows(NamedTuple):
     """The rows of some people, as far as one column is concerned."""
 
     walk: Walk
@@ -88,7 +88,7 @@ class Rows(NamedTuple):
 class Mending:
     """The codes of one column of some rows, which are brought closer to what is wanted."""
 
-    def __init__(self, wanted: Wanted, rows: Rows, codes: Ints) -> None:
+    def __init__(self, wanted: Wanted, rows: OfferedRows, codes: Ints) -> None:
         """Count what there is."""
         self._wanted, self._rows, self.codes = wanted, rows, codes.copy()
         sizes, count = rows.walk.sizes, rows.own.shape[1]

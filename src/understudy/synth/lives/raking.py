@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from understudy.synth.lives.habits import apart, differing
-from understudy.synth.lives.mending import SWEEPS, Kept, Mending, Rows, Wanted
+from understudy.synth.lives.mending import SWEEPS, Kept, Mending, OfferedRows, Wanted
 from understudy.synth.lives.walks import parts, shared_luck
 from understudy.synth.pairs.prior import adjusted
 
@@ -267,7 +267,7 @@ class Some:
         given: list[NDArray[Any]] = [*self._given, *(codes for _, codes in self._others)]
         wanted = Wanted(pairs=pairs, steps=self._steps, habits=habits)
         lifts = None if factors.lifts is None else factors.lifts.astype(np.float32)
-        rows = Rows(self._walk, given, self._own, lifts)
+        rows = OfferedRows(self._walk, given, self._own, lifts)
         return Mending(wanted, rows, drawn).run(rng, sweeps=sweeps)
 
     def drawn(self, factors: Factors) -> Ints:
