@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import math
 from contextlib import closing
@@ -46,6 +47,7 @@ from tests.vault.worlds import KEY, SCHEMA, merge, merged_questions, obvious, qu
 from understudy.budget import Sample, Unit, Weights
 from understudy.door import (
     Candidate,
+    Derived,
     Discover,
     Distances,
     Kinds,
@@ -65,8 +67,8 @@ from understudy.engine.spark.workers import MOST_SUMMED
 from understudy.evaluate import read_private
 from understudy.noise import SYSTEM
 from understudy.public import PublicTable
-from understudy.schema import Schema
-from understudy.vault import PrivateTable
+from understudy.schema import Id, Integer, Schema, Timestamp
+from understudy.vault import PrivateTable, derivation
 from understudy.vault.counts import exact
 from understudy.vault.discovery import present, told
 
@@ -398,3 +400,29 @@ def test_a_table_is_evaluated_alike(spark: Any) -> None:
             n: c.tolist() for n, c in there.codes.items()
         }
         assert str(here.people) == str(there.people)
+
+
+def test_rows_are_in_the_order_of_their_dates(placed: Placed) -> None:
+    """Gaps are days, from month to month, and a row without a date comes last."""
+    columns = (
+        Id(name="id"),
+        Timestamp(name="when", min="2024-01-01", max="2024-03-31", resolution="day"),
+        Integer(name="a", min=0, max=2, missing=False),
+    )
+    schema = Schema("dated", columns, order_by=("when",))
+    days = ["2024-01-29", "2024-02-28", "2024-01-03", None, "2024-02-29"]
+    moments = pa.array([None if d is None else dt.datetime.fromisoformat(d) for d in days])
+    ids = pa.array(["ann", "ann", "ann", "bob", "bob"])
+    data = placed(pa.table({"id": ids, "when": moments, "a": pa.array([2, 1, 0, 2, 0])}))
+    derived = (
+        Derived(name="before", kind="previous", column="a"),
+        Derived(name="gap", kind="gap", column="(when: date)"),
+        Derived(name="spread", kind="spread", column="(when: date)"),
+    )
+    with closing(engine_for(data)) as engine:
+        table = PrivateTable(engine, data, schema=schema, unit=Unit("id"), key=KEY)
+        view = derivation.viewed(table, View(derived=derived))
+        names = [view.code[name] for name in ("a", "before", "gap", "spread")]
+        found = engine.fetch(f"SELECT {', '.join(names)} FROM {view.rows}")
+    ann, bob = [(0, 3, 92, 13), (2, 0, 26, 13), (1, 2, 30, 13)], [(0, 3, 92, 16), (2, 0, 92, 16)]
+    assert sorted(zip(*(found[n].tolist() for n in names), strict=True)) == sorted(ann + bob)

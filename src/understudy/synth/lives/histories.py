@@ -135,7 +135,7 @@ class Histories:
         """Return the codes of months and weekdays of dates; of what is no date, likely ones."""
         found = {name: part[times] for name, part in stamp.on_dates().items()}
         month, weekday = stamp.part_names[:2]
-        none = np.flatnonzero(times >= self._schema[self._time or ""].values_count)
+        none = np.flatnonzero(times >= len(stamp.is_declared) - stamp.undated)
         if len(none):
             by, of = self._supports[month], self._supports[weekday]
             counts = self._model.marginal((month, weekday)).reshape(by.size, of.size)
