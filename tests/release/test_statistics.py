@@ -310,6 +310,19 @@ def test_a_cell_of_which_it_is_unsure_what_bounding_left_has_a_wider_interval(
         assert area.standard_error[1] < 0.1
 
 
+def test_a_sum_of_many_corrected_cells_is_less_biased_than_each() -> None:
+    """As a column is less biased than its pairs; where nothing was corrected, all are alike."""
+    one = Measurement(clique=(AREA, FARE), values=counts((AREA, FARE)), scale=1e-3, bias=0.2)
+    left = replace(one, left=np.ones(len(one.values)))
+    for m, least, most in ((one, 0.199, 0.201), (left, 0.4 * 0.2, 0.8 * 0.2)):
+        whole = release(m).estimate(AREA)
+        errors = whole.standard_error / whole.estimate
+        assert least <= errors.min() <= errors.max() <= most
+        cells = release(m).estimate(AREA, FARE)
+        some = cells.estimate > 50
+        assert (cells.standard_error / cells.estimate)[some] == pytest.approx(0.2, rel=1e-2)
+
+
 def test_what_all_cells_share_matters_to_sums_alone() -> None:
     made = release(*measured(1e-3, bias=1e-6))
     crowd = {"rows": 4000.0, "rows_standard_error": 400.0}

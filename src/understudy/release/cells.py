@@ -14,7 +14,7 @@ import numpy as np
 
 from understudy.errors import UsageError
 from understudy.release.display import named
-from understudy.release.readings import Known, MarginalDomain, combined, readings, unsure
+from understudy.release.readings import Known, MarginalDomain, combined, readings, remaining
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -189,15 +189,20 @@ class _Marginal:
 
 
 def _remaining(holding: Sequence[Measurement], domain: MarginalDomain) -> Floats:
-    """Return the relative bias of bounding that remains in each cell of a marginal."""
-    trust = np.array([m.scale**-2.0 for m in holding])
-    trust /= trust.sum()
-    remains = float(trust @ np.array([m.bias for m in holding]))
-    found = np.full(int(np.prod(domain.shape)), remains**2)
-    for share, m in zip(trust, holding, strict=True):
-        found += share * unsure(m, domain) ** 2
-    deviation: Floats = np.sqrt(found)
+    """Return the relative bias of bounding that remains in each cell of a marginal.
+
+    Each measurement counts by about how much of the cells' estimates is its own: a cell is a sum
+    of many cells of a measurement of more columns, and has the noise of them all.
+    """
+    trust = np.array([1 / (len(m.values) * _scale(m) ** 2) for m in holding])
+    shares = zip(trust / trust.sum(), holding, strict=True)
+    deviation: Floats = np.sqrt(sum(share * remaining(m, domain) for share, m in shares))
     return deviation
+
+
+def _scale(measured: Measurement) -> float:
+    """Return the noise of a cell of a measurement, in rows of the whole table."""
+    return measured.scale / (1.0 if measured.left is None else float(measured.left.mean()))
 
 
 def rows_error(release: Contents, holding: Sequence[Measurement], kind: str) -> float:

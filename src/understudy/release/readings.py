@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 EXACT = 1e-9
+ALIKE = 0.4
+"""The part of a corrected cell's bias that is of all cells in a sum, as a column's is of pairs'."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -165,21 +167,24 @@ def _insides(measured: Measurement, domain: MarginalDomain) -> list[tuple[Ints, 
     return found
 
 
-def unsure(measured: Measurement, domain: MarginalDomain) -> Floats:
-    """Return how unsure it is, for each of a marginal's cells, what bounding left of answers in it.
+def remaining(measured: Measurement, domain: MarginalDomain) -> Floats:
+    """Return the variance of the bias of bounding that remains in each of a marginal's cells.
 
-    It is their mean, by what they count.
+    A cell is a sum of answers, each by what it counts.  They are alike in how unsure it is what
+    bounding left of them; what bias remains of answers that were corrected is their own, but for a
+    part that is of all in a cell.
     """
     size = int(np.prod(domain.shape))
-    if measured.unsure is None:
-        return np.zeros(size)
     _, starts, homes = _homes(measured, domain)
     home = homes[starts[:-1]]
     kept = home >= 0
-    counted = np.maximum(measured.values, EXACT)[kept]
-    summed = np.bincount(home[kept], weights=measured.unsure[kept] * counted, minlength=size)
-    whole = np.bincount(home[kept], weights=counted, minlength=size)
-    found: Floats = summed / np.maximum(whole, EXACT)
+    home, counted = home[kept], np.maximum(measured.values, EXACT)[kept]
+    counted /= np.maximum(np.bincount(home, weights=counted, minlength=size), EXACT)[home]
+    found = np.full(size, measured.bias**2)
+    if measured.left is not None:
+        found *= np.maximum(np.bincount(home, weights=counted**2, minlength=size), ALIKE**2)
+    if measured.unsure is not None:
+        found += np.bincount(home, weights=measured.unsure[kept] * counted, minlength=size) ** 2
     return found
 
 

@@ -128,7 +128,7 @@ def test_sizes_are_near_the_truth_where_noise_allows_and_sane_where_not(
         if classes.error < 0.01 * len(rows):
             assert people == pytest.approx(len(rows), rel=0.05)
             # Of a heavy tail much may be out of sight.
-            low = 0.4 if name == "heavy tail" else 0.8
+            low = 0.65 if name == "heavy tail" else 0.8
             assert low * count <= sizes.rows <= 1.2 * count
             assert off(sizes, rows) < 0.08
 
@@ -139,13 +139,14 @@ def test_sizes_are_near_the_truth_where_noise_allows_and_sane_where_not(
         (np.random.default_rng(5).geometric(0.4, 3_000), 0.95, 1.05),
         (np.ceil(np.random.default_rng(5).lognormal(2, 1.2, 3_000)).astype(np.int64), 0.85, 1.1),
         (np.random.default_rng(5).geometric(0.4, 300), 0.6, 1.25),
+        ((1 + np.random.default_rng(5).pareto(1.5, 20_000)).astype(np.int64), 0.9, 1.05),
     ],
-    ids=["few rows", "many rows", "few people"],
+    ids=["few rows", "many rows", "few people", "heavy tail"],
 )
 def test_rows_of_people_whom_noise_hides_are_expected(
     rows: NDArray[np.int64], least: float, most: float
 ) -> None:
-    """Classes that stand out have 0.91, 0.72 and 0.30 of these rows; their shape tells the rest."""
+    """Classes that stand out have 0.91, 0.72, 0.30 and 0.66 of them; shapes tell the rest."""
     rng, found = np.random.default_rng(1), []
     for _ in range(20):
         classes, total, cap = asked(rows, 1.0, rng)

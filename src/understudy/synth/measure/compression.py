@@ -271,7 +271,7 @@ class Compressed:
                 m,
                 each[codes[m.clique[0]]],
                 self.bias.remains(m.clique, classes),
-                self.bias.unsure(m.clique)[codes[m.clique[0]]],
+                self.bias.unsure(m.clique, classes)[codes[m.clique[0]]],
             )
             for m, each, classes in zip(self.measured, left, self.left, strict=True)
         ]

@@ -260,8 +260,9 @@ def meet(
         bounding=Weights(typical),
         classes=classes,
         error=rows.error,
-        # One standard error of people, each with as many rows again.
-        beyond=0.0 if classes is None else classes.error * cap,
+        # One standard error of people, each with as many rows again; and of rows that are only
+        # expected there may be twice as many, or none.
+        beyond=0.0 if classes is None else math.hypot(classes.error * cap, sizes.above(cap)),
     )
 
 

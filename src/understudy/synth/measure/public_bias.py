@@ -71,7 +71,8 @@ class PublicBias:
         """Take public people to be like private ones, but for how many rows these have."""
         some, sizes, factor = some_people(public), crowd.sizes, 1.0
         if sizes is not None:
-            mean = sizes.rows / max(1.0, float(sizes.people.sum()))
+            rows = sizes.rows if crowd.rows is None else crowd.rows
+            mean = rows / max(1.0, float(sizes.people.sum()))
             factor = mean * len(some.sizes()) / len(some)
         return cls(public=some, merged=some_people(merged), factor=factor, crowd=crowd)
 
@@ -128,8 +129,9 @@ class PublicBias:
         private = 0.0 if self.crowd.sizes is None else spread_of(counted, self.crowd)
         return REMAINS[len(clique) - 1] * max(spread(left, self.rows), private)
 
-    def unsure(self, clique: Clique) -> Floats:
+    def unsure(self, clique: Clique, left: Floats) -> Floats:
         """Return how unsure it is, for every cell, what was left of it besides: not at all."""
+        del left
         return np.zeros(self.merged.schema.domain.cells(clique))
 
 

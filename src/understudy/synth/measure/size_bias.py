@@ -13,15 +13,15 @@ each other through S alone.  A later round, measured without S, has weights of i
 clipping norm, the sizes, and how often rows of a person agree.  Dividing counts by ρ removes
 one half to four fifths of the bias; what is left is due to people of one class who differ.
 
-P(S|a) is shrunk towards P(S), as far as its noise asks (`_learned`).  Tied by
-``tests/synth/measure/test_size_bias.py``.
+P(S|a) is shrunk towards P(S), as far as its noise asks, and people of one class are taken to differ
+as classes do (`measure.size_shares`).  Tied by ``tests/synth/measure/test_size_bias.py``.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from understudy.door import Derived
 from understudy.graph import Rows, totals
 from understudy.synth.measure.population import clipping_norm
 from understudy.synth.measure.size_borders import EXACT, RATIO, apart, class_starts
+from understudy.synth.measure.size_shares import Parts, learned
 from understudy.synth.measure.sizes import Sizes
 
 if TYPE_CHECKING:
@@ -53,10 +54,10 @@ SHARE = 0.3
 """The share of columns' precision that is spent on columns by size class."""
 UNSURE = 0.5
 """How far what is left of a class may be off, where next to nothing is left of it."""
-REMAINS = (0.06, 0.2, 0.45)
+REMAINS = (0.06, 0.17, 0.45)
 """The bias that remains of a column's cell, of a pair's, and where nothing is corrected: a relative
 standard deviation, over how much what is left of people varies.  Of planes, taxis, customers, women
-and patients, clipped at five levels each, they are 0.03 to 0.12, 0.07 to 0.25, and 0.2 to 0.5."""
+and patients, clipped at three levels, they are 0.02 to 0.17, 0.11 to 0.32, and 0.15 to 0.37."""
 MOST_ROWS = 0.95
 """The share of rows that people have who are to be counted whole."""
 PRECISE = 0.1
@@ -65,11 +66,10 @@ and taxis they are more noisy up to an epsilon of 10, of a made-up gym's members
 BEYOND, MOST_ERROR, LARGER = 2, 0.5, 2.5
 """How many classes of sizes there may be above the largest that was seen; the largest relative
 error of a class's rows; and how much more values are off that are of the largest people."""
-ITERATIONS, STEPS = 4, 40
-DOUBT = 2.0
-"""How many standard deviations of the noise are allowed for in how much people differ."""
+STEPS = 40
 LEAST = 1e-3
 """The least share of a class that is taken to be counted."""
+HALF = 0.5
 
 
 def size_classes(sizes: Sizes) -> Derived | None:
@@ -131,18 +131,17 @@ class SizeBias:
     """The size classes of people behind every code, and what is left of each class."""
 
     sizes: Sizes
-    starts: tuple[int, ...]
-    rows: Floats
-    """By class, the number of rows."""
+    parts: Parts
+    """The classes, each in parts: P(S|…) and what is left are by part."""
     off: Floats
     """By class, the share that was counted over the one that its sizes suggest."""
     error: Floats
     """By class, the relative error of its number of rows."""
     shares: Mapping[str, Floats]
     """By column, P(S|a) for every merged code a."""
-    certain: float = 0.0
-    """How much of what people of different classes differ by stands out of the noise."""
-    unlike: Mapping[str, float] = field(default_factory=dict)
+    doubts: Mapping[str, Floats]
+    """By column, the variance of every class's P(S|a), relative to its square."""
+    unlike: Mapping[str, float]
     """By column, how much the codes of people of different classes differ, as far as noise shows
     it, and more where noise hides it."""
 
@@ -164,11 +163,12 @@ class SizeBias:
         people have, whose numbers have an ``error``, and by how often rows of theirs agree, as far
         as they are clipped at all.  Each has its share of the deviation, by its variance.
         """
+        parts = Parts.of(sizes, starts)
         each, ends = np.arange(1.0, len(sizes.people) + 1), np.array(starts) - 1
-        rows: Floats = np.add.reduceat(sizes.people * each, ends)
-        every = np.ones(len(starts))
-        plain = cls(sizes=sizes, starts=starts, rows=rows, off=every, error=0 * every, shares={})
-        expected = plain.left(length, repeats)
+        rows = parts.classes
+        expected, alike = (
+            np.add.reduceat(sizes.kept(length, r), ends) / rows for r in (repeats, 1.0)
+        )
         tables = [m.values.reshape(-1, len(starts)) for m in measured]
         trust = np.array([1 / (len(t) * m.scale**2) for t, m in zip(tables, measured, strict=True)])
         counted = np.tensordot(trust, [t.sum(axis=0) for t in tables], axes=1) / trust.sum()
@@ -181,45 +181,44 @@ class SizeBias:
         beyond = np.arange(len(each) + 1.0, RATIO**BEYOND * len(each) + 1)
         of_rows[-1] += error**2 * float((beyond / (1 - 1 / RATIO)).sum()) / float(rows[-1]) ** 2
         # Of people whose rows agree more often than most people's, less is left.
-        alike = expected - plain.left(length, 1.0)
-        of_left = (UNSURE * np.maximum(np.maximum(1 - expected, alike), 0.0)) ** 2
+        of_left = (UNSURE * np.maximum(np.maximum(1 - expected, expected - alike), 0.0)) ** 2
         whole = noise + of_rows + of_left
-        off = 1 + away * of_left / whole
-        plain = replace(plain, rows=rows * (1 + away * of_rows / whole))
-        shares, certain, unlike = {}, [], {}
+        off, parts = 1 + away * of_left / whole, parts.times(1 + away * of_rows / whole)
+        shares, doubts, unlike = {}, {}, {}
         for support, table, m in zip(supports, tables, measured, strict=True):
             merged = np.stack([support.sums(column) for column in table.T], axis=1)
             noises = m.scale * np.sqrt(np.bincount(support.codes, minlength=support.size))
-            told = _learned(merged, noises, off * expected, plain.mix)
-            shares[support.column] = told.shares
-            certain.append(told.certain)
-            unlike[support.column] = told.unlike
-        return replace(
-            plain,
+            told = learned(merged, noises, off * expected, parts.classes / parts.classes.sum())
+            shares[support.column] = parts.tilted(told.rows, told.shares)
+            doubts[support.column], unlike[support.column] = told.doubts, told.unlike
+        return cls(
+            sizes=sizes,
+            parts=parts,
             off=off,
-            shares=shares,
-            certain=float(np.mean(certain)),
-            unlike=unlike,
             error=np.minimum(np.sqrt(of_rows), MOST_ERROR),
+            shares=shares,
+            doubts=doubts,
+            unlike=unlike,
         )
 
     @property
     def mix(self) -> Floats:
         """P(S), by rows."""
-        shares: Floats = self.rows / self.rows.sum()
+        shares: Floats = self.parts.rows / self.parts.rows.sum()
         return shares
 
     def left(self, length: float, repeats: float) -> Floats:
-        """Return the share of each class's rows that is left if norms are clipped to a length."""
-        return np.maximum(self._kept(self.sizes.kept(length, repeats)) * self.off, LEAST)
+        """Return the share of each part's rows that is left if norms are clipped to a length."""
+        kept = self.parts.shares(self.sizes.kept(length, repeats), self.sizes)
+        return np.maximum(kept * np.repeat(self.off, self.parts.counts), LEAST)
 
     def clipped(self, measured: Sequence[Measurement], *, price: float, repeats: float) -> Floats:
-        """Return the share of each class's rows that a round under `Norm` counts."""
+        """Return the share of each part's rows that a round under `Norm` counts."""
         return self.left(clipping_norm(measured, price=price), repeats)
 
     def capped(self, cap: int) -> Floats:
-        """Return the share of each class's rows that is left if people count for ``cap`` rows."""
-        return self._kept(self.sizes.kept(cap))
+        """Return the share of each part's rows that is left if people count for ``cap`` rows."""
+        return self.parts.shares(self.sizes.kept(cap), self.sizes)
 
     def over(self, clique: Clique, left: Floats, expected: Floats) -> Floats:
         """Return what is left of each cell over what is left of all, for a table as expected."""
@@ -227,16 +226,28 @@ class SizeBias:
         mean = float(found @ expected) / max(float(expected.sum()), 1e-9)
         return found / mean if mean > 0 else np.ones_like(found)
 
-    def unsure(self, clique: Clique) -> Floats:
+    def unsure(self, clique: Clique, left: Floats) -> Floats:
         """Return how unsure it is, for every cell, what was left of it to what was left of others.
 
         How many rows people of a class have is known as well as their noisy numbers are.  Values of
         which one class has more than its share are off by as much, and those that mostly people of
-        very many rows have by more, since within a class they are of its largest.
+        very many rows have by more, since within a class they are of its largest.  And whose values
+        they are is known as well as columns by size class are.
         """
-        away = self._chance(clique) - self.mix
-        found: Floats = LARGER * np.sqrt(away**2 @ self.error**2).reshape(-1)
-        return found
+        chance, ends = self._chance(clique), self.parts.firsts
+        away = np.add.reduceat(chance - self.mix, ends, axis=-1)
+        mean = (chance @ left)[..., None]
+        tilt = np.add.reduceat(chance * (left - mean) / mean, ends, axis=-1)
+        doubt = np.zeros_like(self.error)
+        for name in clique:
+            doubt = doubt[..., None, :] + self.doubts[name]
+        # What is left of a cell is between the least and the most that is left of anybody.
+        most = np.ptp(left) ** 2 / 12 / mean[..., 0] ** 2
+        off = np.sqrt(np.minimum((tilt**2 * doubt).sum(axis=-1), most))
+        # Where less is left than it seems, what is divided by it is off by more than it is itself.
+        off /= 1 - np.minimum(off, HALF)
+        found: Floats = np.sqrt(LARGER**2 * (away**2 @ self.error**2) + off**2)
+        return found.reshape(-1)
 
     def _chance(self, clique: Clique) -> Floats:
         """Return P(S|…) for every cell."""
@@ -249,71 +260,11 @@ class SizeBias:
 
     def remains(self, clique: Clique, left: Floats) -> float:
         """Return how biased a corrected cell may be, by how much what is left of classes varies."""
-        corrected, plain = REMAINS[len(clique) - 1], REMAINS[-1]
-        unlike = math.hypot(*(self.unlike[name] for name in clique))
+        remains = REMAINS[len(clique) - 1]
         if len(clique) == 1:
             # A pair may depend on sizes where no column of it does; a column is no more biased.
-            corrected = min(corrected, unlike)
-        plain = min(plain, max(corrected, unlike))
-        remains = self.certain * corrected + (1 - self.certain) * plain
-        return remains * spread(left, self.rows)
-
-    def _kept(self, by_size: Floats) -> Floats:
-        """Return the share of each class's rows, from the rows that are kept of each size."""
-        each, ends = np.arange(1, len(by_size) + 1), np.array(self.starts) - 1
-        shares: Floats = np.add.reduceat(by_size, ends)
-        shares /= np.add.reduceat(self.sizes.people * each, ends)
-        return shares
-
-
-class _Learned(NamedTuple):
-    """What a column by size class shows."""
-
-    shares: Floats
-    """P(S|a)."""
-    certain: float
-    """The mean factor of shrinking, by rows."""
-    unlike: float
-    """How far P(S|a) is from P(S), relative to it: about the most that the noise allows."""
-
-
-def _learned(counts: Floats, noise: Floats, left: Floats, mix: Floats) -> _Learned:
-    """Estimate P(S|a) from noisy counts of (a, S), shrunk towards P(S).
-
-    A code of N rows has N·P(S)·(1 + d) of them in a class, and d varies among codes with some
-    variance φ, which is what the counts deviate by beyond their noise; the linear estimate of d
-    with the least expected square error multiplies its noisy value by φ/(φ + its variance).
-    """
-    rows, found = counts / left, np.broadcast_to(mix, counts.shape)
-    for _ in range(ITERATIONS):
-        whole = np.maximum(counts.sum(axis=1) / (found @ left), noise)[:, None]
-        away = rows / (whole * mix) - 1
-        variance = (noise[:, None] / (left * whole * mix)) ** 2
-        weight = 1 / variance**2
-        spread = np.maximum(((away**2 - variance) * weight).sum(axis=0) / weight.sum(axis=0), 0.0)
-        trust = spread / (spread + variance)
-        told = mix * np.maximum(1 + trust * away, 1e-9)
-        found = told / told.sum(axis=1, keepdims=True)
-    return _Learned(
-        shares=found,
-        certain=float((trust * whole * mix).sum() / (whole * mix).sum()),
-        unlike=_unlike(away, variance, whole, left, mix),
-    )
-
-
-def _unlike(away: Floats, variance: Floats, whole: Floats, left: Floats, mix: Floats) -> float:
-    """Return how much classes differ, at most, from their deviations and the variances of these.
-
-    Codes weigh as the squares of their rows: rare ones have little of an error, and much noise.
-    Since a code's rows were estimated from the same counts, its deviations have less noise.  Where
-    something deviates by d, with noise of variance v, its square has a variance of 2v² + 4vd².
-    """
-    part = left * mix / (left @ mix)
-    noise = variance * (1 - 2 * part + len(part) * part**2)
-    weight = whole**2 / (whole**2).sum()
-    spread = np.maximum((weight * (away**2 - noise)).sum(axis=0), 0.0)
-    error = np.sqrt((weight**2 * (2 * noise**2 + 4 * noise * spread)).sum(axis=0))
-    return math.sqrt(float(mix @ (spread + DOUBT * error)))
+            remains = min(remains, self.unlike[clique[0]])
+        return remains * spread(left, self.parts.rows)
 
 
 def with_left(m: Measurement, left: Floats, remains: float, unsure: Floats) -> Measurement:

@@ -2,12 +2,12 @@
 
 People with many rows are few in each class, so that noise hides them, and have much of the rows.
 What is known of them comes from the shape of all classes together: the number of people with one
-row is free, and the others follow one of a few hundred shapes (lognormal, gamma, even up to a
-largest size, or all in one class, as in a panel).  Each shape has a likelihood, given the noisy
-counts, the noisy number of people and, once it is asked, that of rows.  Before any count, a shape
-with a larger mean size is less likely, and nobody having several rows is much likelier than all
-shapes together: so noise alone makes up no people with many rows.  Of the shapes that remain, the
-middle half by the number of rows is averaged.  All here is post-processing; tied by
+row is free, and the others follow one of a thousand shapes (lognormal, gamma, falling with a power,
+even up to a largest size, or all in one class, as in a panel).  Each shape has a likelihood, given
+the noisy counts, the noisy number of people and, once it is asked, that of rows.  Before any count,
+a shape with a larger mean size is less likely, and nobody having several rows is much likelier than
+all shapes together: so noise alone makes up no people with many rows.  Of the shapes that remain,
+the middle half by the number of rows is averaged.  All here is post-processing; tied by
 ``tests/synth/measure/test_sizes.py``.
 """
 
@@ -25,10 +25,12 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 MEDIANS = np.geomspace(0.25, 4096, 57)
-DEVIATIONS = (0.1, 0.2, 0.35, 0.5, 0.7, 0.9, 1.2, 1.6, 2.0)
+DEVIATIONS = (0.1, 0.2, 0.35, 0.5, 0.7, 0.9, 1.05, 1.2, 1.4, 1.6, 1.8, 2.0)
 """The standard deviations of logarithms of sizes."""
 GAMMA_SHAPES = (1, 2, 4, 10)
 """Whole ones; that of a half is added."""
+POWERS = (1.2, 1.5, 2.0, 3.0)
+"""The powers that tails fall with, where a few people have much of the rows."""
 MOST_EVEN = 2**11
 """The largest size up to which people may be spread evenly over sizes."""
 FEWEST = 1e-3
@@ -57,6 +59,7 @@ def shapes(starts: tuple[int, ...]) -> Floats:
         *((1 + _ERF(each / math.sqrt(2))) / 2 for each in logs),
         _ERF(np.sqrt(scaled / 2)),
         *(_gamma_below(shape, shape * scaled) for shape in GAMMA_SHAPES),
+        *(1 - (1 + scaled) ** -power for power in POWERS),
         np.array(even).reshape(-1, len(edges)),
     ]
     several = np.diff(np.vstack(reached), axis=1)[:, 1:]

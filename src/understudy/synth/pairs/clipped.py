@@ -53,7 +53,7 @@ class Clipped:
         bias, each = columns.bias, self._left(columns, model)
         told = zip(self.measured, each, self.classes, strict=True)
         return [
-            with_left(m, left, bias.remains(m.clique, classes), bias.unsure(m.clique))
+            with_left(m, left, bias.remains(m.clique, classes), bias.unsure(m.clique, classes))
             for m, left, classes in told
         ]
 
