@@ -95,11 +95,12 @@ class Histories:
         who = np.repeat(np.arange(len(people.sizes)), people.sizes)
         codes = {name: own[who] for name, own in people.own.items()}
         if self._time is not None and self._periods is not None:
-            codes[self._time] = (
-                self._periods.one_each(people, follows[self._time], rng, gaps)
-                if self._time in follows
-                else self._periods.between(people, rng, gaps, distinct=self._habits.distinct)
-            )
+            if self._time in follows:
+                times = self._periods.one_each(people, follows[self._time], rng, gaps)
+            else:
+                placed = self._periods.placed(people, rng)
+                times = self._periods.between(placed, rng, gaps, distinct=self._habits.distinct)
+            codes[self._time] = times
             # Who has no time comes last.
             codes[self._time] = codes[self._time][self._order(codes, who)]
         if self._schema.dated is not None and self._time is not None:

@@ -2,19 +2,21 @@
 
 Where a person has at most one row a period, as in a panel, periods follow one another as
 (previous, this) period says, from the person's first on, with room for all of their rows.
-Elsewhere times lie between the person's first and last one.  Either way periods are weighted so
-that each has its rows, and gaps so that there are as many of each length as was measured.
+Elsewhere times lie between the person's first and last one (`lives.stays`).  Either way periods are
+weighted so that each has its rows, and gaps so that there are as many of each length as was
+measured.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from understudy.synth.lives.bridges import Bridges, hardly, most_rows
+from understudy.synth.lives.stays import Stays
 from understudy.synth.lives.walks import parts
 
 if TYPE_CHECKING:
@@ -113,6 +115,16 @@ class Periods:
     def nearest(self, codes: Codes) -> Ints:
         """Return the places of the nearest periods at these codes or later."""
         return np.minimum(np.searchsorted(self.held, codes), len(self.held) - 1)
+
+    def placed(self, people: People, rng: np.random.Generator) -> People:
+        """Return people of whom some are there when others are, so that periods have their rows."""
+        if people.first is None or people.last is None:
+            return people
+        ends = np.concatenate(([0.0], np.cumsum(self.likely)))
+        first, last = self._ends(people)
+        stays = Stays(ends[first], ends[np.maximum(first, last) + 1], people.sizes)
+        whose = stays.evened(rng)
+        return replace(people, first=people.first[whose], last=people.last[whose])
 
     def between(
         self,
