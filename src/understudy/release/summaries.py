@@ -125,7 +125,7 @@ def quantiles(counts: Counts, level: float, values: CodeValues, part: Ints, used
     off = curve.sums(biased, lambda a: np.abs(a - level))
     reach = counts.reach * np.sqrt(np.maximum(noise, 0.0) + off**2)
     low = np.array([_first(curve.at, line) for line in above + reach])
-    high = np.array([_last(curve.at, line) for line in above - reach])
+    high = np.maximum(low, [_last(curve.at, line) for line in above - reach])
     middle = np.array([(_first(curve.at, g) + _last(curve.at, g)) / 2 for g in above])
     whole = counts.values @ curve.numbers
     known = whole > counts.reach * np.sqrt(counts.variances @ curve.numbers**2)
@@ -191,7 +191,7 @@ def _first(at: Floats, line: Floats) -> float:
     if here == 0:
         return float(at[0])
     part = line[here - 1] / (line[here - 1] - line[here])
-    return float((1 - part) * at[here - 1] + part * at[here])
+    return float(at[here - 1] + part * (at[here] - at[here - 1]))
 
 
 def _last(at: Floats, line: Floats) -> float:
