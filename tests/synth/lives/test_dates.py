@@ -209,6 +209,28 @@ def by_month(columns: dict[str, Any]) -> Counter[tuple[str, str]]:
     return Counter(zip(months.tolist(), np.asarray(columns["ward"]).tolist(), strict=True))
 
 
+def test_people_come_on_the_days_of_their_kind(tmp_path: Path) -> None:
+    """Some at weekends only; times are drawn before what happens then."""
+    rng = np.random.default_rng(5)
+    weekly = rng.random(500) < 0.7
+    who, day = np.nonzero(rng.random((500, 56)) < 0.4)
+    kept = (day % 7 < 5) == weekly[who]
+    table = {
+        "patient": np.array([f"p{i}" for i in who])[kept],
+        "plan": np.where(weekly, "weekly", "monthly")[who][kept],
+        "visit": (BEGUN + day.astype("timedelta64[D]")).astype("datetime64[us]")[kept],
+        "ward": np.array(list("abc"))[rng.integers(0, 3, len(who))][kept],
+    }
+    visit = Timestamp(name="visit", min="2023-01-02", max="2023-02-27", resolution="day")
+    schema = replace(CLINIC, columns=(*COLUMNS[:2], visit, COLUMNS[3]))
+    made = release(tmp_path, us.Lives(), private=table, schema=schema).columns
+    days = np.asarray(made["visit"]).astype("datetime64[D]").astype(int)
+    weekend = (days + 3) % 7 >= 5
+    of_weekly = np.asarray(made["plan"]) == "weekly"
+    assert weekend[of_weekly].mean() < 0.08
+    assert weekend[~of_weekly].mean() > 0.8
+
+
 def test_known_totals_by_month_are_kept(tmp_path: Path) -> None:
     made = visits(80, seed=5)
     known = Known(("visit_month", "ward"), dict(by_month(made)), name="by month")

@@ -11,12 +11,23 @@ import pytest
 import understudy as us
 from tests.audit.effort import effort, few, one_in
 from tests.synth.lives.test_mechanism import CLINIC, NARROW, NOISES, VAST, clinic, mended_briefly
+from tests.synth.planted import listening, silent
 from understudy.audit import replay
 from understudy.audit.neighbours import Pair
 from understudy.door import View, viewed_schema
 from understudy.door.views import DIFFERENCES_OF
 from understudy.schema import Schema
-from understudy.synth.lives.persons import FIRST, ROWS, SPREAD, Persons, public_people
+from understudy.synth.lives.persons import (
+    FIRST,
+    ROWS,
+    SPREAD,
+    Persons,
+    _told_by_rows,
+    public_people,
+)
+from understudy.synth.measure.compression import Compressed
+from understudy.synth.measure.support import Rule, Support
+from understudy.synth.measure.weighted_round import WeightedMarginal
 from understudy.synth.pairs import looks
 
 __all__ = ["mended_briefly"]
@@ -181,3 +192,26 @@ def test_what_is_their_own_is_begun_from_public_people(
         found.append(float(((people["born"] < 5) == (people["sex"] == "F")).mean()))
     assert found[0] < 0.7
     assert found[1] > 0.95
+
+
+def test_a_value_that_rows_show_and_people_hide_is_not_another_s() -> None:
+    """Two blood groups and the unknown are merged by people; rows tell how many have which."""
+    rng = np.random.default_rng(7)
+    blood = rng.choice(5, 4000, p=[0.5, 0.3, 0.1, 0.06, 0.04])
+    with listening({"blood": blood}) as door:
+        of_rows = Compressed.ask(
+            door,
+            None,
+            [WeightedMarginal(clique=("blood",))],
+            prices={"first": door.budget.price / 2},
+            rule=lambda _: Rule(threshold=3.0, rare="other", most=250, bins=32),
+            progress=silent,
+        )
+    merged = Support(
+        column="blood",
+        codes=np.array([0, 1, 2, 3, 3]),
+        likely=np.array([1.0, 1, 1, 1, 0]),
+        supported=np.array([True, True, True, False, False]),
+    )
+    drawn = _told_by_rows(merged, of_rows).spread(np.full(1000, 3, dtype=np.int32), rng)
+    assert np.mean(drawn == 4) == pytest.approx(0.4, abs=0.05)

@@ -165,3 +165,23 @@ def test_distinct_times_have_gaps_as_wanted() -> None:
     assert np.abs(made - real).sum() / real.sum() < 0.1
     without = periods.one_each(who, follows, np.random.default_rng(3)).astype(np.int64)
     assert np.abs(gaps.counts(without, who.sizes) - real).sum() / real.sum() > 1
+
+
+def test_people_of_a_kind_are_there_when_it_is() -> None:
+    """One kind in the first half of time, and one in the second; both begin anywhere."""
+    rng = np.random.default_rng(6)
+    counts = np.zeros((2, 20))
+    counts[0, :10], counts[1, 10:] = 5.0, 1.0
+    periods = Periods.of(counts, support(20), waves=False)
+    kind = (np.arange(600) >= 500).astype(np.int64)
+    first = np.where(kind == 0, rng.integers(0, 8, 600), rng.integers(8, 18, 600))
+    who = replace(people(np.full(600, 3), first, first + 2), kind=kind)
+    times = periods.between(who, rng).reshape(-1, 3)
+    late = times[:, 1] >= 10
+    assert late[kind == 0].mean() < 0.02
+    assert late[kind == 1].mean() > 0.7
+    placed = periods.placed(who, rng)
+    assert placed.kind is not None
+    assert placed.kind.tolist() == kind.tolist()
+    assert placed.first is not None
+    assert placed.first[kind == 1].min() >= 8

@@ -36,6 +36,8 @@ NOWAY = 1e-9
 AWAY, WIDE = 3.0, 0.35
 """How much less likely than another a way must be, in logarithms, for the last row to be elsewhere;
 and by what factor that is further away, about, or nearer."""
+RARELY = 0.01
+"""The part of an average period's rows that one has where people hardly ever come."""
 FAR = 60.0
 """Ways less likely than the usual ones by this, in logarithms, are as good as none."""
 
@@ -112,7 +114,7 @@ class Bridges:
         begins = np.minimum(self._held[self._first[who]], np.maximum(self._held[-1] - room, 0))
         begins = self._held[np.searchsorted(self._held, begins)]
         far = np.abs(self._held - begins[:, None])
-        near = (far < self._about[who][:, None]) | (far == 0)
+        near = far <= self._reach(who, begins, likely)
         return _drawn(np.where(near, likely, 0.0), luck)
 
     def _end(
@@ -128,7 +130,7 @@ class Bridges:
         """Draw the places of last rows, near where they were, by the ways to them."""
         steps, last = self._sizes[who] - 1, self._held[self._last[who]]
         far = np.abs(self._held - last[:, None])
-        near = (far < self._about[who][:, None]) | (far == 0)
+        near = far <= self._reach(who, last, likely)
         apart = self._held - self._held[first][:, None]
         usual = np.maximum(last - self._held[first], 0)[:, None]
         at = np.maximum(steps, 1)[:, None], np.maximum(apart, 0)
@@ -139,6 +141,16 @@ class Bridges:
         told -= np.where(near, told, -np.inf).max(axis=1, keepdims=True)
         found = _drawn(np.where(near, np.exp(np.maximum(told, -FAR)) * likely, 0.0), luck)
         return np.where(steps > 0, found, first)
+
+    def _reach(self, who: slice, codes: Ints, likely: Floats) -> Floats:
+        """Return how far from there people's ends may be: where rows are not rare, at least."""
+        usual = self._held[likely > RARELY * likely.mean()]
+        after = np.minimum(np.searchsorted(usual, codes), len(usual) - 1)
+        before = np.maximum(after - 1, 0)
+        nearest = np.minimum(np.abs(usual[after] - codes), np.abs(usual[before] - codes))
+        # Less than half of the mean gap.
+        found: Floats = np.maximum(np.ceil(self._about[who]) - 1, nearest)[:, None]
+        return found
 
     def _to_last(self, walk: Walk, first: Ints, last: Ints, table: Floats) -> Weights:
         """Return each row's weights of places: those of all ways from there to the last row."""

@@ -9,12 +9,14 @@ Only noisy answers enter.  Tied by ``tests/synth/lives/test_mechanism.py``.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from understudy.graph import junction_tree, model_bytes
 from understudy.graph.sampling import steps
+from understudy.synth.lives.kinds import Kinds
 from understudy.synth.lives.raking import TRIED_ROWS, Raked
 from understudy.synth.lives.times import Periods
 
@@ -59,15 +61,15 @@ class Histories:
         """What rows are drawn given: their time, and the person's own columns that matter."""
         tree = junction_tree(domain, [*cliques, self.given] if self.given else cliques)
         self._model = model.on(tree)
-        self._periods = None
-        if schema.dated is not None:
+        self._periods, self._kinds = None, None
+        if self._time is not None:
+            self._kinds = Kinds.of(self._model, tuple(first), own)
+        if schema.dated is not None and self._kinds is not None:
             months, weekdays = (self._supports[name] for name in first)
-            counts = self._model.marginal(tuple(first)).reshape(months.size, weekdays.size)
-            self._periods = Periods.dated(schema.dated, counts, months, weekdays)
-        elif self._time is not None:
-            counts = self._model.marginal((self._time,))
+            self._periods = Periods.dated(schema.dated, self._kinds.counts, months, weekdays)
+        elif self._time is not None and self._kinds is not None:
             self._periods = Periods.of(
-                counts,
+                self._kinds.counts,
                 self._supports[self._time],
                 waves=habits.distinct,
                 ordered=schema[self._time].ordered_count,
@@ -95,6 +97,7 @@ class Histories:
         who = np.repeat(np.arange(len(people.sizes)), people.sizes)
         codes = {name: own[who] for name, own in people.own.items()}
         if self._time is not None and self._periods is not None:
+            people = self._of_kinds(people)
             if self._time in follows:
                 times = self._periods.one_each(people, follows[self._time], rng, gaps)
             else:
@@ -129,6 +132,12 @@ class Histories:
                 seen[new], codes[new] = seen[new][order], codes[new][order]
         order = self._order(codes, who)
         return {column.name: codes[column.name][order] for column in self._schema.encoded}, who
+
+    def _of_kinds(self, people: People) -> People:
+        """Return people of whom it is said which kind they are of."""
+        assert self._kinds is not None  # noqa: S101  rows have an order
+        merged = {n: self._supports[n].codes[people.own[n]] for n in self._kinds.columns}
+        return replace(people, kind=self._kinds.among(merged, len(people.sizes)))
 
     def _on_dates(
         self, stamp: Timestamp, times: Codes, rng: np.random.Generator

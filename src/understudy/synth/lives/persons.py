@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 ROWS, FIRST, SPREAD = "(number of rows)", "(first row)", "(spread of rows)"
 SIZED, FEW = 8, 0.01
 """How often people's numbers of rows are adjusted; a code of few rows says little."""
+TINY = 1e-300
 HALF = 0.5
 """Nobody's number of rows, where logarithms are compared."""
 
@@ -51,9 +52,10 @@ class People:
     """None too where times are distinct: then the number of rows and what follows what say it."""
     rowless: dict[str, Codes] = field(default_factory=dict)
     """The own columns of further people, who have no rows."""
-
     timeless: NDArray[np.bool_] | None = None
     """Who has no row with a time; None if rows have no order."""
+    kind: Ints | None = None
+    """Which of the kinds of people, whose rows have other times than others' have, each is of."""
 
     @property
     def everyone(self) -> dict[str, Codes]:
@@ -74,6 +76,7 @@ class People:
             None if self.last is None else self.last[some],
             self.rowless,
             None if self.timeless is None else self.timeless[some],
+            None if self.kind is None else self.kind[some],
         )
 
 
@@ -134,6 +137,7 @@ class Persons:
         """
         model = self._looks.settle(progress, self._of_rows(of_rows))
         supports = {s.column: s for s in self._looks.columns.supports}
+        supports |= {n: _told_by_rows(supports[n], of_rows) for n in self._schema.own}
         rowless = _without_rows(model, supports[ROWS]) if self._everyone else 0
         merged = model.sample(rowless + len(sizes), rng)
         codes = {name: supports[name].spread(merged[name], rng) for name in merged}
@@ -288,6 +292,18 @@ def _without_rows(model: Model, support: Support) -> int:
     whole = max(float(support.likely[there].sum()), 1e-300)
     people = float(model.marginal((ROWS,))[support.codes[0]]) * float(support.likely[0]) / whole
     return max(0, round(people))
+
+
+def _told_by_rows(support: Support, of_rows: Compressed) -> Support:
+    """Return an own column's support, whose merged codes share their people as rows say.
+
+    Rows are measured with most of the budget: a value may stand out there that people hide.
+    """
+    rows = next(s for s in of_rows.supports if s.column == support.column)
+    whole = np.maximum(rows.sums(rows.likely), TINY)
+    each = (of_rows.ones()[support.column] / whole)[rows.codes] * rows.likely
+    known = support.sums(each)[support.codes] > 0
+    return replace(support, likely=np.where(known, each, support.likely))
 
 
 def _as_before(codes: Codes, sound: NDArray[np.bool_]) -> Codes:

@@ -33,7 +33,7 @@ CHOICES, ALIKE, KEPT = 8, 100, 0.9
 numbers of rows, and the chance of their own where all parts have their rows."""
 TRIALS, BLOCK = 12, 20_000
 """How often the pull of parts is adjusted, and on how many people."""
-FEW = 1e-6
+FEW, NONE = 1e-6, 1e-12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,7 +73,7 @@ class Stays:
         borders = np.linspace(0, 1, PARTS + 1)
         low, high = self.low[who][..., None], self.high[who][..., None]
         alone = 1 / np.maximum(2, self.sizes[who])[..., None]
-        below = (1 - 2 * alone) * np.clip((borders - low) / (high - low), 0.0, 1.0)
+        below = (1 - 2 * alone) * np.clip((borders - low) / np.maximum(high - low, NONE), 0.0, 1.0)
         below += alone * ((borders > low) + 1.0 * (borders >= high))
         found: Floats = np.diff(below, axis=-1)
         return found

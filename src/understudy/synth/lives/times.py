@@ -20,7 +20,7 @@ from understudy.synth.lives.stays import Stays
 from understudy.synth.lives.walks import parts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
+    Bools = NDArray[np.bool_]
 
 RARE = 0.2
 """Waves of a panel have more rows than this share of an average period's."""
@@ -48,6 +49,8 @@ TRIED_ON, TRIED_CELLS, MOST_CELLS = 100_000, 1 << 25, 1 << 28
 """On about how many rows weights are adjusted, and on how many of rows by periods; of more of
 these, in all, gaps are as they come."""
 FEW = 1e-6
+MOST_LEAN = 1e3
+"""How much likelier, or less likely, a period may be for people of a kind."""
 UNSEEN = 1e-4
 """The share of periods that follow one another in no known way."""
 
@@ -66,6 +69,8 @@ class Periods:
     """The codes of rows that have no time."""
     missing: Floats = field(default_factory=lambda: np.zeros(0))
     """The shares of all rows that have each."""
+    lean: Floats = field(default_factory=lambda: np.ones((1, 1)))
+    """How much likelier periods are for people of each kind than for all, a line for each kind."""
 
     @classmethod
     def of(
@@ -73,43 +78,50 @@ class Periods:
     ) -> Periods:
         """Find them from the rows of every merged code; ``waves`` are few, and have many rows.
 
-        Codes from ``ordered`` on are of no time.
+        There may be a line of counts for each kind of people.  Codes from ``ordered`` on are of no
+        time.
         """
         whole = np.maximum(np.bincount(support.codes, support.likely), 1e-300)
-        likely = (counts / counts.sum() / whole)[support.codes] * support.likely
-        times = likely[:ordered]
+        each = (np.atleast_2d(counts) / counts.sum() / whole)[:, support.codes] * support.likely
+        times = each.sum(axis=0)[:ordered]
         held = np.flatnonzero(times > (RARE * times.mean() if waves else 0))
-        return cls._apart(likely, held, support.codes[held], len(times))
+        return cls._apart(each, held, support.codes[held], len(times))
 
     @classmethod
-    def _apart(cls, likely: Floats, held: Ints, merged: Ints, ordered: int) -> Periods:
-        """Return periods, and the codes of no time apart from them."""
+    def _apart(cls, each: Floats, held: Ints, merged: Ints, ordered: int) -> Periods:
+        """Return periods, and the codes of no time apart from them, from each kind's rows."""
+        likely = each.sum(axis=0)
         missing = likely[ordered:] / likely.sum()
         if not len(held):
             # Nobody is known to have a time: any may be.
             held, merged = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
         shares = np.maximum(likely[held], 1e-300)
+        shares /= shares.sum()
         none = np.arange(ordered, len(likely))
-        return cls(held, shares / shares.sum(), merged, none, missing)
+        own = each[:, held] / np.maximum(each[:, held].sum(axis=1, keepdims=True), 1e-300)
+        lean = np.clip(own / shares, 1 / MOST_LEAN, MOST_LEAN) if len(each) > 1 else np.ones((1, 1))
+        return cls(held, shares, merged, none, missing, lean)
 
     @classmethod
     def dated(cls, stamp: Timestamp, counts: Floats, months: Support, weekdays: Support) -> Periods:
         """Find the dates between the declared ends, from the rows by merged month and weekday.
 
-        Dates of the same month and weekday are as likely as one another.  What is no date may have
-        a weekday all the same, as those beyond the ends have.
+        There may be such rows for each kind of people, one after the other.  Dates of the same
+        month and weekday are as likely as one another.  What is no date may have a weekday all the
+        same, as those beyond the ends have.
         """
-        both, likely = (months, weekdays), np.maximum(counts, 0.0) / counts.sum()
+        both = (months, weekdays)
+        likely = np.maximum(counts, 0.0).reshape(-1, months.size, weekdays.size) / counts.sum()
         parts = [stamp.on_dates()[support.column] for support in both]
         merged = [support.codes[part] for support, part in zip(both, parts, strict=True)]
         own = [support.likely / support.sums(support.likely)[support.codes] for support in both]
         cells = np.unique(np.stack(parts), axis=1, return_inverse=True)[1]
         there = stamp.is_declared.astype(np.float64)
-        each = likely[merged[0], merged[1]] * own[0][parts[0]] * own[1][parts[1]] * there
+        each = likely[:, merged[0], merged[1]] * (own[0][parts[0]] * own[1][parts[1]] * there)
         each /= np.maximum(np.bincount(cells, there)[cells], 1.0)
-        none = np.arange(len(each)) >= len(each) - stamp.undated
-        each[none] = (likely.sum(axis=1)[merged[0]] * own[0][parts[0]])[none]
-        held = np.flatnonzero(each[~none] > 0)
+        none = np.arange(each.shape[1]) >= each.shape[1] - stamp.undated
+        each[:, none] = (likely.sum(axis=2)[:, merged[0]] * own[0][parts[0]])[:, none]
+        held = np.flatnonzero(each[:, ~none].sum(axis=0) > 0)
         return cls._apart(each, held, merged[0][held], int((~none).sum()))
 
     def nearest(self, codes: Codes) -> Ints:
@@ -120,11 +132,34 @@ class Periods:
         """Return people of whom some are there when others are, so that periods have their rows."""
         if people.first is None or people.last is None:
             return people
-        ends = np.concatenate(([0.0], np.cumsum(self.likely)))
         first, last = self._ends(people)
-        stays = Stays(ends[first], ends[np.maximum(first, last) + 1], people.sizes)
-        whose = stays.evened(rng)
+        whose = np.arange(len(people.sizes))
+        for lean, mine in self._kinds(people):
+            likely = self.likely * lean
+            ends = np.concatenate(([0.0], np.cumsum(likely / likely.sum())))
+            low, high = ends[first[mine]], ends[np.maximum(first, last)[mine] + 1]
+            whose[mine] = whose[mine][Stays(low, high, people.sizes[mine]).evened(rng)]
         return replace(people, first=people.first[whose], last=people.last[whose])
+
+    def _kinds(self, people: People) -> Iterator[tuple[Floats, Bools]]:
+        """Walk the kinds of people: how they lean, and who is of the kind."""
+        kinds = np.zeros(len(people.sizes)) if people.kind is None else people.kind
+        for kind, lean in enumerate(self.lean):
+            mine = kinds == kind
+            if mine.any():
+                yield lean, mine
+
+    def _of_kinds(self, drawn: Callable[..., Ints]) -> Callable[..., Ints]:
+        """Return what draws times of people, so that periods are as likely as for their kind."""
+
+        def of_each(some: People, luck: Floats, factors: Floats, *more: Floats) -> Ints:
+            found = np.empty(len(luck), dtype=np.int64)
+            for lean, mine in self._kinds(some):
+                rows = np.repeat(mine, some.sizes)
+                found[rows] = drawn(some.only(mine), luck[rows], factors * lean, *more)
+            return found
+
+        return of_each
 
     def between(
         self,
@@ -157,7 +192,7 @@ class Periods:
             bridges = Bridges(self.held, *self._ends(some), some.sizes, unlikely=unlikely)
             return bridges.draw(weights * seldom, self.likely * factors, luck)
 
-        times = self._raked(even, people, rng)
+        times = self._raked(self._of_kinds(even), people, rng)
         if gaps is not None and len(times) * len(self.held) <= MOST_CELLS:
             few = people.sizes <= most_rows(len(gaps.classes))
             mine, found = np.repeat(few, people.sizes), self.held[times]
@@ -168,7 +203,8 @@ class Periods:
                 most = max(1, int(people.sizes[few].max()) - 1)
                 never = gaps.never(wanted)
                 unlikely, seldom = hardly(never, most), np.where(never, SELDOM, 1.0)
-                times[mine] = self._spaced(bridged, people.only(few), gaps, wanted, rng)
+                drawn = self._of_kinds(bridged)
+                times[mine] = self._spaced(drawn, people.only(few), gaps, wanted, rng)
         return self._or_none(times, people, rng)
 
     def one_each(
@@ -205,11 +241,11 @@ class Periods:
                 found[here] = walk.draw(weights_here, lifts, luck[here])
             return found
 
-        times = self._raked(drawn, people, rng)
+        times = self._raked(self._of_kinds(drawn), people, rng)
         if gaps is not None and len(times) * count <= MOST_CELLS:
             wanted = gaps.wanted(gaps.counts(self.held[times], people.sizes))
             wanted[0] = 0.0
-            times = self._spaced(drawn, people, gaps, wanted, rng)
+            times = self._spaced(self._of_kinds(drawn), people, gaps, wanted, rng)
         return self._or_none(times, people, rng)
 
     def _or_none(self, times: Ints, people: People, rng: np.random.Generator) -> Codes:

@@ -19,6 +19,7 @@ from understudy.public import Synthesis, Within
 from understudy.synth.generate.assignment import drawn
 from understudy.synth.generate.rounding import check_rows, rescaled
 from understudy.synth.measure.impossible import zeros_of
+from understudy.synth.measure.missing import missing_dates
 from understudy.synth.measure.noise_levels import BIASED, UNLIKE_CORRECTED, UNLIKE_LEAST
 from understudy.synth.measure.population import PopulationSettings, bound_notes, clipping_norm, meet
 from understudy.synth.measure.public_bias import PublicBias
@@ -137,10 +138,7 @@ class Compressed:
             sigma=sigma,
         )
         measured = answers[: len(door.schema.modelled)]
-        supports = tuple(
-            find_support(column, answer, rule(column.name), public, currency=door.currency)
-            for column, answer in zip(door.schema.modelled, measured, strict=True)
-        )
+        supports = _supports(door, measured, rule, public)
         found = cls(
             door=door,
             public=public,
@@ -377,3 +375,17 @@ def _corrected_by(
     ):
         return None, True
     return size, False
+
+
+def _supports(
+    door: Door,
+    measured: Sequence[Measurement],
+    rule: Callable[[str], Rule],
+    public: PublicTable | None,
+) -> tuple[Support, ...]:
+    """Return the support of every column."""
+    missing, found = missing_dates(door.schema, measured, rule), []
+    for column, m in zip(door.schema.modelled, measured, strict=True):
+        none, told = missing.get(column.name), rule(column.name)
+        found.append(find_support(column, m, told, public, currency=door.currency, missing=none))
+    return tuple(found)

@@ -167,8 +167,12 @@ def find_support(
     public: PublicTable | None,
     *,
     currency: Currency = Currency.GDP,
+    missing: bool | None = None,
 ) -> Support:
-    """Find the support of a column from its noisy marginal."""
+    """Find the support of a column from its noisy marginal.
+
+    ``missing`` is whether rows without a value stand out, where other columns tell it too.
+    """
     noisy, size = measured.values, column.size
     if rule.threshold == 0:
         kept = np.ones(size, dtype=bool)
@@ -180,6 +184,8 @@ def find_support(
         often = public.marginal((column.name,)) > rule.seen * len(public)
         if often.any():
             stands_out |= often & (public.people_with(column.name) > FEWEST_SEEN)
+    if missing is not None and column.missing_code is not None:
+        stands_out[column.missing_code] = missing
     supported = _largest(noisy, stands_out, rule.most)
     if column.groups:
         supported = _by_group(column, noisy, supported)
