@@ -29,6 +29,7 @@ texts = st.one_of(
     st.sampled_from(
         [
             *("1", "2.5", "-7", "1e3", "inf", "true", "False", "2020-01-02", "+5", ".5", "0"),
+            *("01067", "-07", "00.5", "-0"),
             *(
                 "2021-03-04 05:06:07",
                 "1969-12-31 23:00:00",
@@ -114,8 +115,8 @@ def slowly_kinds(people: People, columns: tuple[str, ...]) -> list[int]:
         tests: dict[str, Any] = {
             "any": lambda _: True,
             "boolean": lambda v: v in {"true", "True", "TRUE", "false", "False", "FALSE"},
-            "whole": lambda v: re.fullmatch("-?[0-9]{1,15}", v) is not None,
-            "number": lambda v: not math.isnan(number(v)),
+            "whole": lambda v: re.fullmatch("-?(0|[1-9][0-9]{0,14})", v) is not None,
+            "number": lambda v: not math.isnan(number(v)) and not re.match("-?0[0-9]", v),
             "moment": lambda v: not math.isnan(seconds(v)),
             "code": lambda v: len(v) <= 40,
         }

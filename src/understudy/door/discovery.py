@@ -34,8 +34,9 @@ CYCLES = {"of_day": 86400, "of_hour": 3600, "of_minute": 60}
 """Readings of a date-time within its day, hour or minute, and how many seconds these have."""
 KINDS_OF_VALUE = ("any", "boolean", "whole", "number", "moment", "code", "again", "alike")
 """The kinds of values that `Kinds` counts people by: any value at all, spelled booleans, whole
-numbers, numbers, date-times, and texts that are short enough to be codes; then people who have
-values in several rows, and those of them whose values are all the same."""
+numbers, numbers (neither with a leading zero, as codes have), date-times, and texts that are short
+enough to be codes; then people who have values in several rows, and those of them whose values are
+all the same."""
 MOST_OF_CODE = 40
 """Texts of more characters are no codes."""
 

@@ -249,8 +249,10 @@ def _kinds(table: PrivateTable, column: str) -> Whole:
     tests = {
         "any": "TRUE",
         "boolean": f"value IN ({booleans})",
-        "whole": "regexp_extract(value, '^-?[0-9]{1,15}$', 0) <> ''",
-        "number": f"{number_of('value', 'value', 'text', table.engine.dialect)} IS NOT NULL",
+        "whole": "regexp_extract(value, '^-?(0|[1-9][0-9]{0,14})$', 0) <> ''",
+        # 01067 is a code: as a number it would lose its zero.
+        "number": f"{number_of('value', 'value', 'text', table.engine.dialect)} IS NOT NULL "
+        "AND regexp_extract(value, '^-?0[0-9]', 0) = ''",
         "moment": f"{_seconds(column, table)} IS NOT NULL",
         "code": f"length(value) <= {MOST_OF_CODE}",
         "again": "1 = 0" if table.unit.is_row else f"sum(n) OVER {OWN} > 1",
