@@ -13,13 +13,14 @@ import duckdb
 import numpy as np
 import pytest
 
+import understudy as us
 from tests.release.made import released
 from tests.release.releases import SCHEMA, made
 from understudy.door import Measurement, Rows
 from understudy.errors import MissingPackageError, OutputExistsError, StorageError, UsageError
 from understudy.public import batches
 from understudy.release import release
-from understudy.schema import Id, Integer, Schema, Text
+from understudy.schema import Id, Integer, Schema, Text, Timestamp
 
 
 @pytest.mark.parametrize("form", ["parquet", "csv"])
@@ -176,3 +177,30 @@ def test_columns_that_are_not_released_and_units_that_are_modelled_are_told() ->
 def test_the_manifest_holds_no_clock() -> None:
     text = json.dumps(made().manifest)
     assert not any(word in text for word in ("seconds", "elapsed", "duration", "202"))
+
+
+def test_a_column_that_the_schema_cannot_read_is_named(tmp_path: Path) -> None:
+    """Seconds since 1970 are no date-times: they are missing, which costs a budget to find out."""
+    rng = np.random.default_rng(3)
+    table = {
+        "who": np.arange(400) % 100,
+        "when": rng.integers(1_700_000_000, 1_710_000_000, 400),
+        "kind": rng.integers(0, 3, 400),
+    }
+    when = Timestamp(name="when", min="2023-11-01", max="2024-03-31")
+    schema = Schema("t", (Id(name="who"), when, Integer(name="kind", min=0, max=2)))
+
+    def notes(**changed: Any) -> list[str]:
+        release = us.open(
+            private={**table, **changed},
+            schema=schema,
+            unit=us.Unit("who"),
+            bounding=us.Weights(4),
+            budget=us.Budget(epsilon=15, delta=1e-6),
+            ledger=tmp_path / f"{len(changed)}.ledger",
+        ).run(us.Independent())
+        return [n for n in release.manifest["notes"] if n.startswith("Hardly any row has a value")]
+
+    (note,) = notes()
+    assert "of when that" in note
+    assert notes(when=table["when"].astype("datetime64[s]")) == []

@@ -25,12 +25,16 @@ if TYPE_CHECKING:
     import numpy as np
 
     from understudy.budget import AnyUnit, Bounding, Budget, ResolvedUnit
+    from understudy.door import Measurement
     from understudy.public import Batches, Synthesis
     from understudy.release.known import Totals
     from understudy.schema import Schema
     from understudy.schema.known import Known
 
 NEAR_ONE = 0.01
+CLEAR, HARDLY = 10.0, 0.02
+"""How many times its noise a column's rows are, and the share of them that have a value, where it
+is said that hardly any has one."""
 GIVEN_AWAY = "delta times the (noisy) number of people is"
 """How the note begins that δ is large for as many people as a release has."""
 ONLY_WITH_ROWS = (
@@ -86,6 +90,7 @@ def build(
             *_warnings(people, promised or budget),
             *_discovered(discoveries),
             *_left_out(schema, person),
+            *_unread(schema, synthesis.measurements),
             *notes,
             *([ONLY_WITH_ROWS] if two_tables and synthesis.people is None else []),
         ],
@@ -159,6 +164,26 @@ def _left_out(schema: Schema, unit: ResolvedUnit) -> list[str]:
             "rows do not tell which of them belong to one person."
         )
     return notes
+
+
+def _unread(schema: Schema, measured: Sequence[Measurement]) -> list[str]:
+    """Say which columns have hardly a value that the schema reads, by what was measured."""
+    whole = {part: stamp.name for stamp in schema.timestamps for part in stamp.part_names}
+    found: dict[str, None] = {}
+    for m in measured:
+        name = m.clique[0] if len(m.clique) == 1 else ""
+        if len(m.values) != schema.domain.get(name) or m.rows is not None:
+            continue
+        total, read = float(m.values.sum()), float(m.values[: schema[name].values_count].sum())
+        if total > CLEAR * m.scale * len(m.values) ** 0.5 and read < HARDLY * total:
+            found[whole.get(name, name)] = None
+    if not found:
+        return []
+    return [
+        f"Hardly any row has a value of {', '.join(found)} that the schema reads: nearly all are "
+        "missing, or other. If the private table has values there, compare their format and range "
+        "with the schema's."
+    ]
 
 
 def _warnings(people: int, budget: Budget) -> list[str]:
