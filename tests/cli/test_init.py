@@ -291,6 +291,51 @@ def test_numbers_with_a_decimal_comma_are_told_of(city: Place) -> None:
     }
 
 
+def test_epochs_are_said_to_be_numbers_beside_their_column(place: Place) -> None:
+    rows = [f"{i % 40},{1_704_067_200 + i * 7919},{i * 7919 % 1000}" for i in range(400)]
+    (place / "public.csv").write_text("\n".join(["taxi,ts,fare", *rows, ""]))
+    place.fine(*drafting(place))
+    text = (place / "draft" / "schema.toml").read_text()
+    assert read(place / "draft" / "schema.toml")["columns"]["ts"]["kind"] == "numeric"
+    assert text.count("since 1970") == 1
+    assert (
+        "# These look like seconds since 1970. As numbers they have no weekday and no hour.\n"
+        "# To have date-times, convert them in the public and the private table, with\n"
+        '# pandas.to_datetime(column, unit="s"), and draft again.\n[columns.ts]'
+    ) in text
+
+
+def test_the_second_date_time_of_a_row_has_a_note_on_the_time_between(place: Place) -> None:
+    rows = [
+        f"{i},2017-01-{1 + i % 28:02},2017-0{1 + j}-{1 + i % 28:02},2017-0{2 + j}-{1 + i % 20:02}"
+        for i in range(150)
+        for j in range(4)
+    ]
+    (place / "public.csv").write_text("\n".join(["taxi,joined,loan,return", *rows, ""]))
+    told = place.fine(*drafting(place))
+    assert "one value per person: joined" in told
+    assert "\n  return: the time from loan to it is not kept" in told
+    text = (place / "draft" / "schema.toml").read_text()
+    assert text.count("to it is not kept") == 1
+    assert text.count("# NOTE: the time from loan to it is not kept") == 1
+    assert "of the days or hours since loan instead" in text[text.index("[columns.loan]") :]
+
+
+def test_a_note_on_a_time_zone_and_one_on_the_time_between_are_both_said(city: Place) -> None:
+    there = zoned(city, "+02:00")
+    assert "\n  there: its time zone has no name in the public file" in there["told"]
+    assert "And the time from when to it is not kept" in there["told"]
+
+
+def test_readings_of_every_half_hour_are_ordered_by_their_time(place: Place) -> None:
+    times = pd.date_range("2024-03-25", periods=48 * 3, freq="30min")
+    rows = [f"{who},{time},{who * k % 7}" for who in range(110) for k, time in enumerate(times)]
+    (place / "public.csv").write_text("\n".join(["meter,time,kwh", *rows, ""]))
+    told = place.fine(*drafting(place, unit="meter"))
+    assert "  proposed: a person's rows in the order of time\n" in told
+    assert read(place / "draft" / "schema.toml")["order_by"] == ["time"]
+
+
 def test_a_period_is_of_years_too(city: Place) -> None:
     (city / "public.csv").write_text("taxi,year,colour\n1,2018,red\n2,2019,blue\n")
     city.fine(*drafting(city, period="2020-01-01..2022-12-31"))

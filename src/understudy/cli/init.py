@@ -85,7 +85,7 @@ def _text(
     if first is None:
         return skeleton(schema)
     sources = [Path(path).name for path in (first, options.public_people) if path]
-    return commented(schema, " and ".join(sources), proposal, remarks)
+    return commented(schema, " and ".join(sources), proposal, notes.between(schema, remarks))
 
 
 def _read(options: argparse.Namespace) -> tuple[PublicTables, Schema]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from understudy.public import zones_of
 from understudy.schema import PUBLIC
 from understudy.schema.importers.commas import with_commas
+from understudy.schema.importers.durations import between_dates
 
 if TYPE_CHECKING:
     import argparse
@@ -49,12 +50,21 @@ def remarked(
     return schema, remarks | commas(public, schema)
 
 
+def between(schema: Schema, remarks: Mapping[str, str]) -> dict[str, str]:
+    """Add to remarks between which date-times of a row the time is not kept."""
+    found = {
+        name: f"{remarks[name]}. And {remark}" if name in remarks else remark
+        for name, remark in between_dates(schema.columns).items()
+    }
+    return {**remarks, **found}
+
+
 def of_schema(options: argparse.Namespace, schema: Schema, remarks: Mapping[str, str]) -> list[str]:
     """Say what was guessed, what is left out, and what is the matter with columns."""
     return [
         *of_marks(options, schema),
         *left_out(schema, to_fill_in=not is_drafted(options)),
-        *of_columns(remarks),
+        *of_columns(between(schema, remarks)),
     ]
 
 

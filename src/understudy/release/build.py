@@ -89,8 +89,7 @@ def build(
             *unseen_notes(synthesis.details),
             *_warnings(people, promised or budget),
             *_discovered(discoveries),
-            *_left_out(schema, person),
-            *_unread(schema, synthesis.measurements),
+            *_left_out(schema, person, synthesis.measurements),
             *notes,
             *([ONLY_WITH_ROWS] if two_tables and synthesis.people is None else []),
         ],
@@ -149,9 +148,9 @@ def _discovered(runs: Sequence[int]) -> list[str]:
     ]
 
 
-def _left_out(schema: Schema, unit: ResolvedUnit) -> list[str]:
-    """Say which declared columns are not in the rows, and if people are not numbered in them."""
-    notes = []
+def _left_out(schema: Schema, unit: ResolvedUnit, measured: Sequence[Measurement]) -> list[str]:
+    """Say which declared columns are not in the rows, or empty, and if people are not numbered."""
+    notes = _unread(schema, measured)
     if schema.texts:
         names = ", ".join(column.name for column in schema.texts)
         notes.append(

@@ -18,6 +18,7 @@ from understudy.schema import (
     Numeric,
     Released,
 )
+from understudy.schema.columns import KINDS
 from understudy.schema.encoding.calendar import compile_format
 from understudy.schema.encoding.dialect import literal
 
@@ -223,6 +224,20 @@ def test_formats_that_cannot_be_read(written: str) -> None:
     assert caught.value.allowed is not None
     assert "%Y %y %m %b %d" in caught.value.allowed
     assert caught.value.allowed.endswith("one of %Y %y, of %m %b and of %H %I")
+
+
+@pytest.mark.parametrize("kind", ["timestamp", "datetime", "text"])
+def test_seconds_since_1970_have_no_format_and_a_hint_says_what_to_do(kind: str) -> None:
+    ends = {"min": "2024-01-01", "max": "2024-12-31"}
+    more: dict[str, Any] = {"timestamp": ends, "datetime": {"part": "hour"}, "text": {}}[kind]
+    declared: Any = KINDS[kind]
+    with pytest.raises(SchemaError) as caught:
+        declared(name="ts", format="%s", **more)
+    assert caught.value.what == "column 'ts': seconds since 1970 have no format of a date-time"
+    assert caught.value.got == "'%s'"
+    assert caught.value.hint is not None
+    assert 'pandas.to_datetime(column, unit="s")' in caught.value.hint
+    assert "declare the column numeric" in caught.value.hint
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from tests.audit.effort import effort, tried
 from understudy.errors import MissingColumnError, SchemaError
 from understudy.schema import Array, Categorical, Id, Ignored, Integer, Numeric, Schema, Timestamp
-from understudy.schema.importers.draft import BINS, LISTED, draft
+from understudy.schema.importers.bins import BINS
+from understudy.schema.importers.draft import LISTED, draft
 
 OTHER = Integer(name="other", min=0, max=0)
 
@@ -212,6 +213,12 @@ def test_dates_are_found_among_regular_nulls_and_where_they_are_known_to_be_date
     (column,) = draft({"x": torn}, ids=(), kind="datetime")
     assert isinstance(column, Timestamp)
     assert column.format == "%m/%d/%Y"
+
+
+def test_metadata_of_seconds_since_1970_have_the_same_hint() -> None:
+    table = {"ts": np.array([1_704_067_200, 1_704_067_201])}
+    with pytest.raises(SchemaError, match="column 'ts': seconds since 1970"):
+        draft(table, ids=(), written="%s", kind="datetime")
 
 
 def test_british_dates_are_known_by_one_day_after_the_twelfth() -> None:

@@ -146,6 +146,36 @@ def test_a_year_and_a_month_order_together_and_a_moment_on_its_own() -> None:
     assert proposed({**table, "year": np.full(4000, 2001)}, "who").order_by == ()
 
 
+def readings(people: int, days: int, step: str) -> dict[str, Any]:
+    """Make meters that are all read at the same times."""
+    times = np.arange("2024-03-25", np.datetime64("2024-03-25") + days, np.timedelta64(30, "m"))
+    times = np.unique(times.astype(f"M8[{step}]").astype("M8[s]"))
+    per_day = len(times)
+    return {
+        "who": np.repeat(np.arange(people), per_day),
+        "time": np.tile(times, people),
+        "kwh": np.random.default_rng(0).random(people * per_day),
+    }
+
+
+def test_date_times_order_rows_however_dense_they_are() -> None:
+    """Two half hours have one month, weekday and hour; and so have most of eight weeks' hours."""
+    for days, step in ((8, "m"), (56, "h")):
+        found = proposed(readings(120, days, step), "who")
+        assert found.order_by == ("time",)
+        assert found.why_order.startswith("100 % of a public person's rows differ in it")
+
+
+def test_date_times_that_come_again_do_not_order_rows() -> None:
+    table = readings(120, 8, "m")
+    days = table["time"].astype("M8[D]")
+    assert proposed({**table, "time": days.astype("M8[s]")}, "who").order_by == ()
+    rarely = np.where(np.arange(len(days)) % 2, table["time"], np.datetime64("NaT"))
+    assert proposed({**table, "time": rarely}, "who").order_by == ("time",)
+    texts = np.char.replace(table["time"].astype(str), "T", " ")
+    assert proposed({**table, "time": texts}, "who").order_by == ("time",)
+
+
 def test_many_rows_a_month_have_no_order() -> None:
     table = panel(people=200, each=50)
     assert proposed({**table, "year": table["year"] // 10}, "who").order_by == ()

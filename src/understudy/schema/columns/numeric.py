@@ -12,6 +12,7 @@ import numpy as np
 from understudy.errors import SchemaError
 from understudy.schema.columns.column import LARGEST, Column, check_outside
 from understudy.schema.columns.edges import as_float, regular_edges
+from understudy.schema.columns.epochs import EPOCHS, epoch_unit
 from understudy.schema.encoding import reading
 from understudy.schema.encoding.expressions import bin_of, double
 
@@ -123,6 +124,19 @@ class Numeric(Column):
         if self.top_coded:
             high[-1] = low[-1]
         return self.with_nan(low), self.with_nan(high)
+
+    @property
+    def summary(self) -> str:
+        """What happens to the column, for the comments of a drafted schema."""
+        unit = epoch_unit(self.edges)
+        told = super(Numeric, self).summary
+        if unit is None:
+            return told
+        return (
+            f"{told}\nThese look like {EPOCHS[unit]} since 1970. As numbers they have no weekday "
+            "and no hour.\nTo have date-times, convert them in the public and the private table, "
+            f'with\npandas.to_datetime(column, unit="{unit}"), and draft again.'
+        )
 
     @property
     def disk_type(self) -> str:

@@ -19,6 +19,7 @@ import numpy as np
 from understudy.errors import SchemaError
 from understudy.schema.columns.column import NULLS, Column, Compound, check_outside
 from understudy.schema.columns.days import first_days, month_of, months_of, number_of, until
+from understudy.schema.columns.epochs import check_no_epoch
 from understudy.schema.columns.integer import Integer
 from understudy.schema.encoding import reading
 from understudy.schema.encoding.calendar import PARTS, DatePart, compile_format
@@ -352,6 +353,7 @@ class Timestamp(Compound):
 
 def check_format(name: str, text: str | None) -> None:
     """Raise unless a format is valid, and reads the text of a typed date-time as that one."""
+    check_no_epoch(name, text)
     compile_format(text)
     other = reading.misread(text)
     if other is not None:

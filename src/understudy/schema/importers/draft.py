@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -22,9 +21,10 @@ from understudy.schema.columns import (
     Numeric,
     Timestamp,
 )
-from understudy.schema.columns.timestamp import RESOLUTIONS
+from understudy.schema.columns.timestamp import RESOLUTIONS, check_format
 from understudy.schema.encoding import reading
 from understudy.schema.encoding.calendar import compile_format
+from understudy.schema.importers.bins import cut, for_single, single_places
 
 if TYPE_CHECKING:
     from understudy.schema.columns import Declaration
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 LISTED = 256
 """A column with at most this many distinct values becomes categorical."""
-BINS = 20
 DIGITS = 6
 """The most decimals that are taken for how a number is written."""
 DAYS = ("%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y", "%Y/%m/%d", "%m-%d-%Y")
@@ -45,13 +44,6 @@ WRITTEN_OFF = 1e-14
 """By what part a 32-bit float may be off that a file has with fifteen digits."""
 LOOKED_AT = 1000
 """About how many values are examined to find the formats that all may have."""
-FEW, SEEN = 20, 10
-"""Up to 20 distinct numbers, each in 10 rows on average, have a bin each."""
-FAR = 4.0
-"""An outermost bin more than 4 times as wide as the next one is cut again; and a number is far from
-all others, such as -999 for none, if the gap is more than a quarter of their range."""
-TAILS = (0.01, 0.001)
-"""The shares of rows that are cut off there."""
 ROW_NAME = re.compile(
     r"(?i:(?:^|[\W_])(?:id|uuid|guid|key|index|rowid|row|rownames?)$|^unnamed: 0$)|[a-z]I[dD]$"
 )
@@ -144,6 +136,7 @@ def _apart(column: Timestamp, taken: frozenset[str]) -> Timestamp:
 
 def _column(name: str, values: Array, known: _Known) -> Declaration:
     kind = known.kind
+    check_format(name, known.written)
     if kind not in {"categorical", "numerical"}:
         written = _written(values) if known.written is None else known.written
         read, absent = reading.seconds(values, written, NULLS)
@@ -234,78 +227,10 @@ def _number(name: str, read: Array) -> Declaration:
         low, high = sorted((low, low / 2 if far >= LARGEST else low + 1))
     whole = whole and far <= 2.0**63
     exact = digits is not None and far * 10.0**digits < LARGEST
-    edges = _edges(read, low, high, whole=whole, digits=digits if exact else None)
+    edges = cut(read, low, high, whole=whole, digits=digits if exact else None)
     if single is not None:
-        edges = _single_edges(edges, read)
+        edges = for_single(edges, read)
     return Numeric(name=name, edges=edges, whole=whole, digits=digits)
-
-
-def _edges(
-    read: Array, low: float, high: float, *, whole: bool, digits: int | None
-) -> tuple[float, ...]:
-    """Cut a range where about as many rows lie in each bin, and around numbers that are apart.
-
-    These are common ones, those far from all others if seen often, or all if there are few.  All
-    edges are values of the table, or as near to one as they are written, so that nothing overflows.
-
-    >>> _edges(np.repeat([0.0, 0.05, 0.19], 20), 0.0, 0.19, whole=False, digits=2)
-    (0.0, 0.01, 0.05, 0.06, 0.19, 0.2)
-    """
-    values, counts = np.unique(read, return_counts=True)
-    few = len(values) <= FEW and len(read) >= SEEN * len(values)
-    common = values if few else values[_apart_from_others(values, counts)]
-    parts = np.zeros(0) if few else np.linspace(0, 1, BINS + 1)[1:-1]
-    edges = [low, *np.quantile(read, parts, method="lower"), *common, high]
-    if whole and max(abs(low), abs(high)) < LARGEST:
-        edges += [*(common + 1)[common < high], *_beside(values, common, values + 1)]
-        # The last bin has both of its edges.
-        edges += [high - 0.5] if high in common else []
-    elif digits is not None:
-        after = np.round(values + 10.0**-digits, digits)
-        edges += [*after[np.isin(values, common)], *_beside(values, common, after)]
-    elif not whole:
-        edges += values[1:][np.isin(values[:-1], common)].tolist()
-        edges += [values[-2] / 2 + high / 2] if high in common and len(values) > 1 else []
-    if not few:
-        edges += _tails(read, np.unique(edges))
-    return tuple(np.unique(edges).tolist())
-
-
-def _beside(values: Array, common: Array, after: Array) -> list[float]:
-    """Return the edges that leave the neighbours of a first or last number where they are."""
-    first = values[1:2] if values[0] in common else ()
-    last = after[-2:-1] if values[-1] in common else ()
-    return [*first, *last]
-
-
-def _apart_from_others(values: Array, counts: Array) -> Array:
-    """Whether each number has more rows than a bin, or is the first or last and far from others.
-
-    >>> _apart_from_others(np.array([-999.0, 1, 2, 3]), np.array([30, 5000, 200, 200])).tolist()
-    [True, True, False, False]
-    """
-    found: Array = counts > max(SEEN, counts.sum() / BINS)
-    if len(values) > 2:
-        with np.errstate(over="ignore"):
-            gaps, rest = np.diff(values)[[0, -1]], values[[-1, -2]] - values[[1, 0]]
-        found[[0, -1]] |= (counts[[0, -1]] > SEEN) & (gaps > rest / FAR)
-    return found
-
-
-def _tails(read: Array, edges: Array) -> list[float]:
-    """Return where outermost bins are cut that are much wider than those beside them.
-
-    >>> _tails(np.array([0.0, 1.0, 2.0, 3.0, 4.0, 900.0]), np.array([0.0, 1.0, 2.0, 3.0, 900.0]))
-    [4.0, 4.0]
-    """
-    if len(edges) <= 2:
-        return []
-    with np.errstate(over="ignore"):
-        wide = np.diff(edges)
-    below = TAILS if wide[0] / FAR > wide[1] else ()
-    above = [1 - tail for tail in TAILS] if wide[-1] / FAR > wide[-2] else ()
-    found: list[float] = np.quantile(read, [*below, *above], method="lower").tolist()
-    return found
 
 
 def _digits(read: Array) -> int | None:
@@ -332,32 +257,9 @@ def _single_digits(read: Array) -> int | None:
     short = read.astype(np.float32)
     if np.any(np.abs(short - read) > WRITTEN_OFF * np.abs(read)):
         return None
-    most = min(DIGITS, _single_places(read) - 1)
+    most = min(DIGITS, single_places(read) - 1)
     same = (np.array_equal(np.round(read, d).astype(np.float32), short) for d in range(1, most + 1))
     return next((d for d, each in enumerate(same, start=1) if each), None)
-
-
-def _single_edges(edges: tuple[float, ...], read: Array) -> tuple[float, ...]:
-    """Move edges a little, so that 32-bit floats are on the same side as the decimals they were.
-
-    >>> _single_edges((0.1, 0.2, 0.5, 0.6), np.array([0.1, 0.5]))
-    (0.1, 0.2, 0.5, 0.6)
-    >>> _single_edges((0.3, 0.7), np.array([0.3, 0.7])), float(np.float32(0.7))
-    ((0.3, 0.7), 0.699999988079071)
-    >>> _single_edges((0.7, 0.8), np.array([0.7, 0.8]))
-    (0.6999999, 0.8000001)
-    """
-    exact, places = np.array(edges), _single_places(read)
-    step, off = 10.0**-places, exact.astype(np.float32) - exact
-    moved = np.where(off < 0, np.round(exact - step, places), exact)
-    if exact[-1] == read.max():
-        moved[-1] = np.round(exact[-1] + step, places) if off[-1] > 0 else exact[-1]
-    return tuple(moved.tolist())
-
-
-def _single_places(read: Array) -> int:
-    """Return the decimals to which 32-bit floats as large as these are surely right."""
-    return -math.ceil(math.log10(np.abs(read).max() * 2.0**-23))
 
 
 def _tells_rows_apart(name: str, read: Array) -> bool:

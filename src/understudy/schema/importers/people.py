@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from understudy.schema.columns import NULLS, Released
+from understudy.schema.columns import NULLS, Released, Timestamp
+from understudy.schema.encoding.reading import seconds as seconds_of
 from understudy.schema.encoding.reading import texts
 
 if TYPE_CHECKING:
@@ -182,12 +183,25 @@ def time_rank(column: Declaration) -> int | None:
 
 
 def _distinct(table: Mapping[str, Array], columns: Sequence[Released], people: Ints) -> float:
-    """Return the share of distinct codes among a person's rows, averaged over people."""
-    parts = [part for column in columns for part in column.modelled]
-    codes = [part.encode(table[part.table_column]) for part in parts]
+    """Return the share of distinct values among a person's rows, averaged over people.
+
+    Date-times are compared as they are, since months, weekdays and hours come again, and numbers by
+    their codes.  Rows without a value do not count.
+    """
+    codes: list[Array] = []
     kept = np.ones(len(people), dtype=bool)
-    for part, code in zip(parts, codes, strict=True):
-        kept &= (code >= 0) & (code < part.values_count)
+    for column in columns:
+        if isinstance(column, Timestamp):
+            moments = column.modelled[0]
+            seconds, _ = seconds_of(table[column.table_column], column.format, moments.null_keys)
+            known = ~np.isnan(seconds)
+            kept &= known
+            codes.append(np.unique(np.where(known, seconds, 0.0), return_inverse=True)[1])
+            continue
+        for part in column.modelled:
+            code = part.encode(table[part.table_column])
+            kept &= (code >= 0) & (code < part.values_count)
+            codes.append(code)
     sizes, kinds = _counts(people[kept], [code[kept] for code in codes])
     several = sizes > 1
     return float((kinds[several] / sizes[several]).mean()) if several.sum() >= FEWEST else 0.0
