@@ -152,7 +152,10 @@ def regressed(mechanism: Mechanism) -> list[dict[str, Any]]:
     for run in range(REGRESSIONS):
         release, _ = released(adult, 1.0, mechanism)
         tables = release.replicates(REPLICATES, seed=run)
-        found = us.combine([logistic(table, centre, scale) for table in tables])
+        found = us.combine(
+            [logistic(table, centre, scale) for table in tables],
+            released=logistic(release.columns, centre, scale),
+        )
         hits.append((found.low <= true) & (true <= found.high))
     told = "columns named" if mechanism == NAMED else "Auto"
     for name, share in zip(("(constant)", *FEATURES), np.mean(hits, axis=0), strict=True):
@@ -189,8 +192,9 @@ def replicated(name: str, epsilon: float) -> list[dict[str, Any]]:
             shares(coded.encode({c: each[c].to_numpy() for c in each})[0], table.schema)
             for each in release.replicates(REPLICATES // 2, seed=run)
         ]
+        own = shares(coded.encode(release.columns)[0], table.schema)
         for ways, cells in true.items():
-            found = us.combine([each[ways] for each in every])
+            found = us.combine([each[ways] for each in every], released=own[ways])
             kept = cells * len(next(iter(real.codes.values()))) >= FEWEST
             hits[ways] += ((found.low <= cells) & (cells <= found.high))[kept].tolist()
     for ways, each in hits.items():

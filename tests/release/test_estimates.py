@@ -639,3 +639,42 @@ def test_estimates_of_every_mechanism_are_near_the_truth(
         assert np.abs(off).max() < 6, clique
         seen += len(found)
     assert seen >= sum(SIZES.values())
+
+
+def test_a_value_with_which_what_is_no_value_was_merged_is_that_value() -> None:
+    """*Other* is merged with the most common value where no more of it is seen than noise."""
+    schema = Schema(
+        "t",
+        (
+            Categorical(name="sex", values=("f", "m"), missing=False),
+            Integer(name="age", min=0, max=2, missing=False),
+        ),
+    )
+    codes = {"sex": np.array([0, 0, 1, 1] * 50), "age": np.array([0, 1, 2, 2] * 50)}
+    pair = Measurement(
+        clique=("sex", "age"),
+        values=np.array([50.0, 50, 0, 0, 0, 100]),
+        scale=1e-6,
+        merged={"sex": np.array([0, 1, 0])},
+    )
+    made = build(
+        Synthesis(
+            batches=Batches.held({n: c.astype(np.int32) for n, c in codes.items()}),
+            measurements=(pair,),
+        ),
+        schema=schema,
+        unit=us.Unit.each_row(),
+        bounding=us.Weights(1),
+        budget=us.Budget(epsilon=1, delta=1e-6),
+        mechanism={"name": "test", "settings": {}},
+        charges=[],
+        ledger={"run": 1, "head": "abc"},
+        rng=np.random.default_rng(0),
+    )
+    assert made.estimate("sex").labels["sex"].tolist() == ["f", "m"]
+    assert made.estimate("sex").groups is None
+    for wanted in ("f", ["f"]):
+        assert made.estimate("age", where={"sex": wanted}).estimate.tolist() == [50, 50, 0]
+    assert made.estimate(where={"sex": ["f", "m"]}).estimate.tolist() == [200]
+    with pytest.raises(UsageError, match="no cell of sex was measured"):
+        made.estimate(where={"sex": "(other)"})

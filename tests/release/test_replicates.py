@@ -346,3 +346,35 @@ def test_labels_that_cannot_be_matched_are_refused(others: Any, told: str) -> No
             us.combine(each)
     with pytest.raises(UsageError, match="two or more finite numbers"):
         us.combine(5)  # type: ignore[arg-type]
+
+
+def test_replicates_vary_by_what_was_measured_not_by_drawing_rows() -> None:
+    """Merged codes share their rows anew; rows are rounded, as those of a release are."""
+    tables = list(measured(scale=NOISE).replicates(40, rows=4000, seed=3))
+    counts = np.array([t["colour"].value_counts().reindex(["green", "blue"]) for t in tables])
+    assert measured().merged["colour"].tolist() == [0, 1, 1]
+    noisy, scale = counts.std(axis=0), NOISE * 4000 / model().total
+    assert 0.5 * scale < noisy.min() <= noisy.max() < 2.5 * scale
+    exact = list(measured(scale=1e-3).replicates(10, rows=4000, seed=3))
+    again = np.array([t["colour"].value_counts().reindex(["green", "blue"]) for t in exact])
+    # Rows that are drawn one by one would vary by thirty.
+    assert again.std(axis=0).max() < 3
+
+
+def test_codes_that_the_release_has_none_of_have_none_in_replicates() -> None:
+    release = measured()
+    only = replace(release, merged={**release.merged, "colour": np.array([0, 1, 1])})
+    for table in only.replicates(3, seed=1):
+        assert set(table["colour"].unique()) <= set(only.rows["colour"].unique())
+
+
+def test_intervals_are_around_the_release_where_its_own_value_is_given() -> None:
+    found = us.combine([[1.0, 5.0], [3.0, 5.0]], released=[3.0, 5.0])
+    assert found.estimate.tolist() == [3.0, 5.0]
+    # The deviation of replicates, and how far their mean is from the release.
+    assert found.standard_error.tolist() == pytest.approx([3**0.5, 0.0])
+    labelled = pd.Series([5.0, 1.0], index=["b", "a"])
+    each = [pd.Series([1.0, 5.0], index=["a", "b"])] * 2
+    assert us.combine(each, released=labelled).estimate.tolist() == [1.0, 5.0]
+    with pytest.raises(UsageError, match="released must be what the analysis gave"):
+        us.combine([1.0, 2.0], released=[1.0, 2.0])

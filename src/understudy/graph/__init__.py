@@ -4,6 +4,7 @@ from understudy.graph.estimate import Fit, estimate
 from understudy.graph.junction import best_order, junction_tree, model_bytes, outer_cliques
 from understudy.graph.measurement import Measurement, Rows, Zeros, check_clique, frozen
 from understudy.graph.model import Model
+from understudy.graph.sampling import evenly
 from understudy.graph.storage import load, save
 from understudy.graph.totals import totals
 from understudy.graph.urn import Urn
@@ -21,6 +22,7 @@ __all__ = [
     "best_order",
     "check_clique",
     "estimate",
+    "evenly",
     "frozen",
     "junction_tree",
     "load",

@@ -156,3 +156,15 @@ def _multinomial(table: Table, wanted: Counts, rng: np.random.Generator) -> Coun
 
 
 SHARED = {"rounded": _rounded, "multinomial": _multinomial}
+
+
+def evenly(merged: Codes, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Draw numbers from 0 to 1 that lie evenly within each merged code, in random order.
+
+    So a part of that length has as many of them as it should, but for less than one.
+    """
+    order, sizes = np.lexsort((rng.random(len(merged)), merged)), np.bincount(merged)
+    nth = np.empty(len(merged))
+    nth[order] = np.arange(len(merged)) - (np.cumsum(sizes) - sizes)[merged[order]]
+    found: NDArray[np.float64] = (nth + rng.random(len(sizes))[merged]) / sizes[merged]
+    return found

@@ -135,7 +135,7 @@ class _Marginal:
     ) -> Cells:
         """Read the groups of which all cells are known."""
         known, shared = self._known(holding, domain)
-        needed, sound = _parts(domain, question)
+        needed, sound = _parts(domain, question, self.release.schema)
         codes = dict(zip(domain.parts, np.unravel_index(known.cells, domain.shape), strict=True))
         kept = np.ones(len(known.cells), dtype=bool)
         for name, code in codes.items():
@@ -225,7 +225,9 @@ def _numbers(codes: Sequence[Ints], shape: Sequence[int], count: int) -> Ints:
     return np.asarray(np.ravel_multi_index(tuple(codes), tuple(shape)), dtype=np.int64)
 
 
-def _parts(domain: MarginalDomain, question: Question) -> tuple[dict[str, Mask], dict[str, Mask]]:
+def _parts(
+    domain: MarginalDomain, question: Question, schema: Schema
+) -> tuple[dict[str, Mask], dict[str, Mask]]:
     """Return which parts of each column are needed, and which have only values that are wanted."""
     needed, sound = {}, {}
     for name, part in domain.parts.items():
@@ -233,7 +235,12 @@ def _parts(domain: MarginalDomain, question: Question) -> tuple[dict[str, Mask],
         wanted, useful = question.where.get(name, every), question.needed.get(name, every)
         size = int(part.max()) + 1
         needed[name] = np.bincount(part, weights=wanted & useful, minlength=size) > 0
-        sound[name] = np.bincount(part, weights=~wanted, minlength=size) == 0
+        if name in question.where and name not in (*question.by, *question.within):
+            # Its parts are what is wanted, and what is not.
+            sound[name] = np.bincount(part, weights=wanted, minlength=size) > 0
+            continue
+        others = ~_with_others(wanted, part, schema[name].values_count)
+        sound[name] = np.bincount(part, weights=others, minlength=size) == 0
     return needed, sound
 
 
@@ -245,13 +252,32 @@ def _domain(schema: Schema, measured: Measurement, question: Question) -> Margin
     parts = {}
     for name in question.names:
         if name in question.where and name not in (*question.by, *question.within):
-            parts[name] = np.unique(question.where[name], return_inverse=True)[1]
+            count = schema[name].values_count
+            wanted = _with_others(question.where[name], measured.merged.get(name), count)
+            parts[name] = np.unique(wanted, return_inverse=True)[1]
             continue
         merged = measured.merged.get(name, np.arange(schema.domain[name]))
         # In the order of each part's first value.
         _, first, part = np.unique(merged, return_index=True, return_inverse=True)
         parts[name] = np.argsort(np.argsort(first))[part]
     return MarginalDomain(schema.domain, parts)
+
+
+def _with_others(wanted: Mask, merged: Ints | None, count: int) -> Mask:
+    """Return which codes are wanted, with those that are no values and were merged with one value.
+
+    *Missing*, say, is merged with the most common value where it is too rare to be told from none.
+
+    >>> _with_others(np.array([True, False, False]), np.array([0, 1, 0]), 2).tolist()
+    [True, False, True]
+    """
+    if merged is None or not wanted[:count].any():
+        return wanted
+    value = np.arange(len(wanted)) < count
+    size = int(merged.max()) + 1
+    with_value = np.bincount(merged, weights=value, minlength=size)[merged] == 1
+    with_wanted = np.bincount(merged, weights=wanted & value, minlength=size)[merged] > 0
+    return np.where(with_value & ~value, with_wanted, wanted)
 
 
 def _others(domains: Sequence[MarginalDomain]) -> list[MarginalDomain]:

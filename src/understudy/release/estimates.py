@@ -223,7 +223,8 @@ def _labels(
         codes[name] = cells.used[name][at]
     labels, merged = {}, {}
     for name, code in codes.items():
-        texts, groups = part_labels(schema[name].labels(), parts[name])
+        column = schema[name]
+        texts, groups = part_labels(column.labels(), parts[name], column.values_count)
         labels[name] = np.array(texts, dtype=object)[code]
         if groups:
             merged[name] = groups
@@ -278,15 +279,25 @@ def _check_columns(schema: Schema, columns: Sequence[str], *, any_at_all: bool) 
         )
 
 
-def part_labels(own: Sequence[str], part: Array) -> tuple[list[str], dict[str, tuple[str, ...]]]:
+def part_labels(
+    own: Sequence[str], part: Array, count: int
+) -> tuple[list[str], dict[str, tuple[str, ...]]]:
     """Return labels of a column's parts, and the values of those that have several.
 
-    >>> part_labels(["red", "blue", "green", "(missing)"], np.array([0, 1, 0, 2]))
+    The first codes, ``count`` of them, are values.  Others, such as *missing*, that were merged
+    with one are too rare to be told, and it has its own label.
+
+    >>> part_labels(["red", "blue", "green", "(missing)"], np.array([0, 1, 0, 2]), 3)
     (['(2 values)', 'blue', '(missing)'], {'(2 values)': ('red', 'green')})
+    >>> part_labels(["red", "blue", "(missing)", "(other)"], np.array([0, 1, 0, 0]), 2)
+    (['red', 'blue'], {})
     """
     order = np.argsort(part, kind="stable")
     ends = np.cumsum(np.bincount(part))[:-1]
-    members = [tuple(own[code] for code in codes) for codes in np.split(order, ends)]
+    members: list[tuple[str, ...]] = []
+    for codes in np.split(order, ends):
+        alone = codes[codes < count] if (codes < count).sum() == 1 else codes
+        members.append(tuple(own[code] for code in alone))
     sizes = Counter(map(len, members))
     labels, groups = [], {}
     for values in members:

@@ -31,7 +31,7 @@ from understudy.release.histograms import histogram
 from understudy.release.known_facts import known_kept
 from understudy.release.people import Apart
 from understudy.release.quality import Quality, quality
-from understudy.release.replicates import replicas
+from understudy.release.replicates import noise_within, replicas
 from understudy.release.sampling import Amount, sampled
 from understudy.release.statistic import Statistic
 from understudy.schema import Categorical, Schema
@@ -225,10 +225,15 @@ class Release(Contents):
         check_whole("count", count, least=1, needed=True)
         check_whole("rows", rows)
         check_whole("seed", seed)
-        rng, alone = np.random.default_rng(seed), self.is_by_person
+        rng, alone, noise = np.random.default_rng(seed), self.is_by_person, noise_within(self)
         drawn = (
             sampled(
-                each, Amount(rows=size if rows is None else rows), where={}, rng=rng, alone=alone
+                each,
+                Amount(rows=size if rows is None else rows),
+                where={},
+                rng=rng,
+                alone=alone,
+                noise=noise,
             )
             for each, size in replicas(self, count, rng)
         )
@@ -332,8 +337,9 @@ class Release(Contents):
 
     def labels(self, column: str, merged: NDArray[np.int64] | None = None) -> tuple[str, ...]:
         """Return the labels of a column's codes; of merged codes, the label of each group."""
-        own = self.schema.unconstrained[column].labels()
-        return tuple(own if merged is None else part_labels(own, merged)[0])
+        known = self.schema.unconstrained[column]
+        own = known.labels()
+        return tuple(own if merged is None else part_labels(own, merged, known.values_count)[0])
 
     def readable(self, column: str) -> dict[str, str]:
         """Return what each label of a column is called in reports."""

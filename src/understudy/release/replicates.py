@@ -134,6 +134,29 @@ def replicas(
     return (drawn() for _ in range(count))
 
 
+def noise_within(release: Contents) -> dict[str, Floats]:
+    """Return the noise of the rows of every code of columns of which codes were merged.
+
+    The model knows the merged codes; how they share their rows was measured too.
+    """
+    rows = max(1.0, release.model.total) if release.model is not None else 1.0
+    domain = release.schema.domain
+    read = totals(domain, [m for m in release.measurements if m.group is not None])
+    found = {}
+    for name, codes in release.merged.items():
+        if int(codes.max()) + 1 == len(codes):
+            continue
+        precision = np.zeros(len(codes))
+        for m in release.measurements:
+            if m.clique == (name,) and m.rows is None and len(m.values) == len(codes):
+                part = 1.0 if m.left is None else m.left
+                part = part * max(DROWNED, read.get(m.group, rows) / rows)
+                precision += (part / m.scale) ** 2
+        if precision.all():
+            found[name] = len(release) / rows * precision**-0.5
+    return found
+
+
 def rows_error(release: Contents) -> float | None:
     """Return the standard error of a release's number of rows, as its manifest tells it.
 

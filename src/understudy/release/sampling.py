@@ -16,6 +16,7 @@ import numpy as np
 
 from understudy.budget import ResolvedUnit
 from understudy.errors import SchemaError, UsageError
+from understudy.graph import evenly
 from understudy.public import Batches, PublicTable, Within
 from understudy.release.arguments import check_whole
 from understudy.release.conditions import codes_with, wanted_codes
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from understudy.schema import Array, Codes, Schema
 
     Ints = NDArray[np.int64]
+    Floats = NDArray[np.float64]
     Wanted = Mapping[str, NDArray[np.bool_]]
 
 
@@ -75,10 +77,12 @@ def sampled(
     where: Mapping[str, object],
     rng: np.random.Generator,
     alone: bool = False,
+    noise: Mapping[str, Floats] | None = None,
 ) -> dict[str, Array]:
     """Draw rows or people like a release's that all have the wanted values.
 
-    Rows drawn ``alone`` are drawn from the model, and are nobody's.
+    Rows drawn ``alone`` are drawn from the model, and are nobody's.  With the ``noise`` of codes
+    that are merged they are a table as a release has, rounded; otherwise they are independent.
     """
     if amount.people is not None:
         _check_own(release, where)
@@ -93,7 +97,8 @@ def sampled(
     else:
         people = _dealt(known, amount, rng)
         rows = len(people)
-        codes = _drawn(release.model, known, rows, merged=release.merged, wanted=wanted, rng=rng)
+        behind = Behind(release.merged, noise)
+        codes = _drawn(release.model, known, rows, behind=behind, wanted=wanted, rng=rng)
     schema = _wanting(release.schema, wanted)
     named = {name: codes_with(release.schema, name, given) for name, given in where.items()}
     person = ResolvedUnit.of(*release.ids)
@@ -171,15 +176,15 @@ def _drawn(
     known: PublicTable,
     rows: int,
     *,
-    merged: Mapping[str, Ints],
+    behind: Behind,
     wanted: Wanted,
     rng: np.random.Generator,
 ) -> dict[str, Codes]:
     """Draw rows from a model, given what is wanted, and split merged codes as in released rows."""
     spreads = {
         name: _Spread(
-            merged.get(name, np.arange(size)),
-            np.bincount(known.codes[name], minlength=size),
+            behind.merged.get(name, np.arange(size)),
+            behind.counts(name, np.bincount(known.codes[name], minlength=size), rng),
             wanted.get(name, np.ones(size, dtype=bool)),
         )
         for name, size in known.schema.domain.items()
@@ -195,14 +200,34 @@ def _drawn(
         cells = rng.choice(table.size, size=rows, p=table.reshape(-1) / table.sum())
         codes = np.unravel_index(cells, table.shape)
         given = {n: c.astype(np.int32) for n, c in zip(names, codes, strict=True)}
-    drawn = model.sample(rows, rng, given=given, way="multinomial")
-    return {name: spread.of(drawn[name], rng) for name, spread in spreads.items()}
+    rounded = behind.noise is not None
+    drawn = model.sample(rows, rng, given=given, way="rounded" if rounded else "multinomial")
+    return {n: spread.of(drawn[n], rng, rounded=rounded) for n, spread in spreads.items()}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Behind:
+    """What is known of the codes behind each code of the model."""
+
+    merged: Mapping[str, Ints]
+    noise: Mapping[str, Floats] | None
+    """The noise of each code's rows; None where they are as they are among released rows."""
+
+    def counts(self, name: str, released: Ints, rng: np.random.Generator) -> Floats:
+        """Return the rows of every code, as they would be counted if all were measured again.
+
+        Codes that the release has no row of, such as *missing* where nothing is, have none.
+        """
+        if self.noise is None or name not in self.noise:
+            return released.astype(np.float64)
+        again = rng.normal(released, self.noise[name])
+        return np.where(released > 0, np.maximum(0.0, again), 0.0)
 
 
 class _Spread:
     """The codes behind each code of the model, with their frequencies."""
 
-    def __init__(self, groups: Ints, counts: Ints, wanted: NDArray[np.bool_]) -> None:
+    def __init__(self, groups: Ints, counts: Floats, wanted: NDArray[np.bool_]) -> None:
         """Count released rows; the codes of a group without any are equally likely."""
         seen = np.bincount(groups, weights=counts)
         each = np.where(seen[groups] > 0, counts, 1) * 1.0
@@ -215,9 +240,10 @@ class _Spread:
         self.part: NDArray[np.float64] = mass / whole
         """The share of each group that is wanted."""
 
-    def of(self, codes: Codes, rng: np.random.Generator) -> Codes:
-        """Draw a code for each of the model's codes."""
-        at = self._first[codes] + (1 - rng.random(len(codes))) * self._mass[codes]
+    def of(self, codes: Codes, rng: np.random.Generator, *, rounded: bool) -> Codes:
+        """Draw a code for each of the model's codes, in the same shares where ``rounded``."""
+        luck = evenly(codes, rng) if rounded else rng.random(len(codes))
+        at = self._first[codes] + (1 - luck) * self._mass[codes]
         place = np.minimum(np.searchsorted(self._ends, at), len(self._order) - 1)
         return self._order[place].astype(np.int32)
 

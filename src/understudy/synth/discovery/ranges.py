@@ -205,8 +205,12 @@ def equal_mass(
 ) -> tuple[float, ...]:
     """Return edges of bins of about equal weight, within the range that stands out.
 
+    A cell of more than a bin's weight, such as that of a number which many have, is a bin.
+
     >>> equal_mass((0.0, 1.0, 2.0, 3.0, 4.0), np.array([0, 10, 10, 10, 10, 0.0]), 0.1, bins=2)
     (0.0, 2.0, 4.0)
+    >>> equal_mass((0.0, 1.0, 2.0, 3.0, 4.0), np.array([0, 30, 0, 30, 1, 0.0]), 0.1, bins=3)
+    (0.0, 1.0, 2.0, 3.0, 4.0)
     """
     first, last = trimmed(edges, weights, scale)
     inner = np.maximum(weights[1:-1], 0.0)[first : last + 1]
@@ -214,5 +218,7 @@ def equal_mass(
     reached = np.concatenate(([0.0], np.cumsum(inner)))
     whole = max(float(reached[-1]), np.finfo(float).tiny)
     wanted = [int(np.searchsorted(reached, whole * i / bins - 1e-9)) for i in range(1, bins)]
+    heavy = np.flatnonzero(inner > whole / bins)
+    wanted += [*heavy.tolist(), *(heavy + 1).tolist()]
     kept = sorted({0, len(cut) - 1, *(min(place, len(cut) - 1) for place in wanted)})
     return tuple(float(cut[place]) for place in kept)

@@ -22,6 +22,7 @@ import numpy as np
 
 from understudy.budget import Currency
 from understudy.door import Measurement, Merge, Rows, merged_schema
+from understudy.graph import evenly
 from understudy.public import PublicTable
 from understudy.synth.measure.rare_codes import rare_codes
 
@@ -146,18 +147,6 @@ class Support:
         places = np.clip(places, starts[merged], starts[merged + 1] - 1)
         drawn: Codes = order[places].astype(np.int32)
         return drawn
-
-
-def evenly(merged: Codes, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Draw numbers from 0 to 1 that lie evenly within each merged code, in random order.
-
-    So a part of that length has as many of them as it should, but for less than one.
-    """
-    order, sizes = np.lexsort((rng.random(len(merged)), merged)), np.bincount(merged)
-    nth = np.empty(len(merged))
-    nth[order] = np.arange(len(merged)) - (np.cumsum(sizes) - sizes)[merged[order]]
-    found: NDArray[np.float64] = (nth + rng.random(len(sizes))[merged]) / sizes[merged]
-    return found
 
 
 def find_support(
