@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from understudy.synth.lives.bridges import Bridges, hardly, most_rows
-from understudy.synth.lives.stays import Stays
+from understudy.synth.lives.stays import PARTS, Stays
 from understudy.synth.lives.walks import parts
 
 if TYPE_CHECKING:
@@ -49,6 +49,8 @@ TRIED_ON, TRIED_CELLS, MOST_CELLS = 100_000, 1 << 25, 1 << 28
 """On about how many rows weights are adjusted, and on how many of rows by periods; of more of
 these, in all, gaps are as they come."""
 FEW = 1e-6
+CLOSE, BETTER = 0.01, 0.8
+"""How far periods may be from having their rows, and to what part of that people are moved."""
 MOST_LEAN = 1e3
 """How much likelier, or less likely, a period may be for people of a kind."""
 UNSEEN = 1e-4
@@ -129,8 +131,14 @@ class Periods:
         return np.minimum(np.searchsorted(self.held, codes), len(self.held) - 1)
 
     def placed(self, people: People, rng: np.random.Generator) -> People:
-        """Return people of whom some are there when others are, so that periods have their rows."""
+        """Return people of whom some are there when others are, so that periods have their rows.
+
+        Where periods have their rows as people are, or hardly more of them otherwise, all stay.
+        """
         if people.first is None or people.last is None:
+            return people
+        off = self._off(people, rng)
+        if off < CLOSE:
             return people
         first, last = self._ends(people)
         whose = np.arange(len(people.sizes))
@@ -139,7 +147,15 @@ class Periods:
             ends = np.concatenate(([0.0], np.cumsum(likely / likely.sum())))
             low, high = ends[first[mine]], ends[np.maximum(first, last)[mine] + 1]
             whose[mine] = whose[mine][Stays(low, high, people.sizes[mine]).evened(rng)]
-        return replace(people, first=people.first[whose], last=people.last[whose])
+        moved = replace(people, first=people.first[whose], last=people.last[whose])
+        return moved if self._off(moved, rng) < BETTER * off else people
+
+    def _off(self, people: People, rng: np.random.Generator) -> float:
+        """Return how far periods, a few together, are from having their rows."""
+        times = self._raked(self._of_kinds(self._even), people.begun(TRIED_ON), rng)
+        part = (PARTS * (np.cumsum(self.likely) - self.likely / 2)).astype(np.int64)
+        there = np.bincount(part[times], minlength=PARTS) / max(1, len(times))
+        return float(np.abs(there - np.bincount(part, self.likely, PARTS)).sum() / 2)
 
     def _kinds(self, people: People) -> Iterator[tuple[Floats, Bools]]:
         """Walk the kinds of people: how they lean, and who is of the kind."""
@@ -175,24 +191,11 @@ class Periods:
         hardly any gap is 0.
         """
 
-        def even(some: People, luck: Floats, factors: Floats) -> Ints:
-            first, last = self._ends(some)
-            who = np.repeat(np.arange(len(some.sizes)), some.sizes)
-            ends = np.concatenate(([0.0], np.cumsum(self.likely * factors)))
-            low, high = ends[first], ends[last + 1]
-            times = np.searchsorted(ends, low[who] + (high - low)[who] * luck, side="right") - 1
-            times = np.clip(times, first[who], last[who])
-            times = times[np.lexsort((times, who))]
-            starts, several = np.cumsum(some.sizes) - some.sizes, some.sizes > 1
-            times[starts] = first
-            times[(starts + some.sizes - 1)[several]] = last[several]
-            return times
-
         def bridged(some: People, luck: Floats, factors: Floats, weights: Floats) -> Ints:
             bridges = Bridges(self.held, *self._ends(some), some.sizes, unlikely=unlikely)
             return bridges.draw(weights * seldom, self.likely * factors, luck)
 
-        times = self._raked(self._of_kinds(even), people, rng)
+        times = self._raked(self._of_kinds(self._even), people, rng)
         if gaps is not None and len(times) * len(self.held) <= MOST_CELLS:
             few = people.sizes <= most_rows(len(gaps.classes))
             mine, found = np.repeat(few, people.sizes), self.held[times]
@@ -247,6 +250,20 @@ class Periods:
             wanted[0] = 0.0
             times = self._spaced(self._of_kinds(drawn), people, gaps, wanted, rng)
         return self._or_none(times, people, rng)
+
+    def _even(self, some: People, luck: Floats, factors: Floats) -> Ints:
+        """Draw times that are spread evenly between first and last ones, but for factors."""
+        first, last = self._ends(some)
+        who = np.repeat(np.arange(len(some.sizes)), some.sizes)
+        ends = np.concatenate(([0.0], np.cumsum(self.likely * factors)))
+        low, high = ends[first], ends[last + 1]
+        times = np.searchsorted(ends, low[who] + (high - low)[who] * luck, side="right") - 1
+        times = np.clip(times, first[who], last[who])
+        times = times[np.lexsort((times, who))]
+        starts, several = np.cumsum(some.sizes) - some.sizes, some.sizes > 1
+        times[starts] = first
+        times[(starts + some.sizes - 1)[several]] = last[several]
+        return times
 
     def _or_none(self, times: Ints, people: People, rng: np.random.Generator) -> Codes:
         """Return the codes of times, but for as many rows as have none.
