@@ -138,7 +138,8 @@ class Periods:
         if people.first is None or people.last is None:
             return people
         off = self._off(people, rng)
-        if off < CLOSE:
+        # Few rows are that far away by chance.
+        if off < max(CLOSE, (PARTS / max(1.0, float(people.sizes.sum()))) ** 0.5 / 2):
             return people
         first, last = self._ends(people)
         whose = np.arange(len(people.sizes))
