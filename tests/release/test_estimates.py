@@ -33,13 +33,18 @@ SCHEMA = Schema(
 TRUTH = np.random.default_rng(5).integers(0, 60, (3, 4, 2)).astype(float)
 
 
-def release(*measured: Measurement, delta: float = 1e-6, unit: us.Unit | None = None) -> us.Release:
+def release(
+    *measured: Measurement,
+    delta: float = 1e-6,
+    unit: us.Unit | None = None,
+    schema: Schema = SCHEMA,
+) -> us.Release:
     return build(
         Synthesis(
-            batches=Batches.held({n: np.zeros(1000, dtype=np.int32) for n in SIZES}),
+            batches=Batches.held({n: np.zeros(1000, dtype=np.int32) for n in schema.domain}),
             measurements=measured,
         ),
-        schema=SCHEMA,
+        schema=schema,
         unit=unit or us.Unit.each_row(),
         bounding=us.Weights(1),
         budget=us.Budget(epsilon=1, delta=delta),
@@ -650,27 +655,13 @@ def test_a_value_with_which_what_is_no_value_was_merged_is_that_value() -> None:
             Integer(name="age", min=0, max=2, missing=False),
         ),
     )
-    codes = {"sex": np.array([0, 0, 1, 1] * 50), "age": np.array([0, 1, 2, 2] * 50)}
     pair = Measurement(
         clique=("sex", "age"),
         values=np.array([50.0, 50, 0, 0, 0, 100]),
         scale=1e-6,
         merged={"sex": np.array([0, 1, 0])},
     )
-    made = build(
-        Synthesis(
-            batches=Batches.held({n: c.astype(np.int32) for n, c in codes.items()}),
-            measurements=(pair,),
-        ),
-        schema=schema,
-        unit=us.Unit.each_row(),
-        bounding=us.Weights(1),
-        budget=us.Budget(epsilon=1, delta=1e-6),
-        mechanism={"name": "test", "settings": {}},
-        charges=[],
-        ledger={"run": 1, "head": "abc"},
-        rng=np.random.default_rng(0),
-    )
+    made = release(pair, schema=schema)
     assert made.estimate("sex").labels["sex"].tolist() == ["f", "m"]
     assert made.estimate("sex").groups is None
     for wanted in ("f", ["f"]):

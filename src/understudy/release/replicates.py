@@ -140,14 +140,14 @@ def noise_within(release: Contents) -> dict[str, Floats]:
     The model knows the merged codes; how they share their rows was measured too.
     """
     rows = max(1.0, release.model.total) if release.model is not None else 1.0
-    domain = release.schema.domain
-    read = totals(domain, [m for m in release.measurements if m.group is not None])
+    counted = [m for m in release.measurements if m.counted == "rows"]
+    read = totals(release.schema.domain, [m for m in counted if m.group is not None])
     found = {}
     for name, codes in release.merged.items():
         if int(codes.max()) + 1 == len(codes):
             continue
         precision = np.zeros(len(codes))
-        for m in release.measurements:
+        for m in counted:
             if m.clique == (name,) and m.rows is None and len(m.values) == len(codes):
                 part = 1.0 if m.left is None else m.left
                 part = part * max(DROWNED, read.get(m.group, rows) / rows)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from understudy.door import Measurement
+from understudy.public import PublicTable
 from understudy.schema import Id, Integer, Schema, Timestamp
 from understudy.synth.measure.missing import missing_dates
 from understudy.synth.measure.support import Rule, find_support
@@ -54,3 +55,14 @@ def test_what_never_is_missing_is_not_looked_for() -> None:
         Measurement(clique=(c.name,), values=np.ones(c.size), scale=1.0) for c in whole.modelled
     ]
     assert missing_dates(whole, answers, lambda _: RULE) == {}
+
+
+def test_what_public_people_often_miss_is_looked_for_whatever_noise_says() -> None:
+    column, answer = SCHEMA.modelled[0], measured(0.0, 0.0, 0.0)[0]
+    code = column.missing_code
+    assert code is not None
+    codes = {c.name: np.full(300, c.missing_code or 0) for c in SCHEMA.modelled}
+    people = np.arange(300)
+    public = PublicTable(schema=SCHEMA, codes=codes, people=people, numbers={})
+    rule = replace(RULE, seen=0.05)
+    assert find_support(column, answer, rule, public, missing=False).supported[code]

@@ -70,6 +70,7 @@ STEPS = 40
 LEAST = 1e-3
 """The least share of a class that is taken to be counted."""
 HALF = 0.5
+"""How far off what is left of a cell is taken to be, relative to it, where counts are divided."""
 
 
 def size_classes(sizes: Sizes) -> Derived | None:
@@ -138,7 +139,7 @@ class SizeBias:
     error: Floats
     """By class, the relative error of its number of rows."""
     shares: Mapping[str, Floats]
-    """By column, P(S|a) for every merged code a."""
+    """By column, P(S|a) for every merged code a, S being a part of a class."""
     doubts: Mapping[str, Floats]
     """By column, the variance of every class's P(S|a), relative to its square."""
     unlike: Mapping[str, float]

@@ -169,12 +169,12 @@ def find_support(
             column=column.name, codes=np.arange(size), likely=np.ones(size), supported=kept
         )
     stands_out = noisy >= rule.threshold * measured.scale
+    if missing is not None and column.missing_code is not None:
+        stands_out[column.missing_code] = missing
     if public is not None:
         often = public.marginal((column.name,)) > rule.seen * len(public)
         if often.any():
             stands_out |= often & (public.people_with(column.name) > FEWEST_SEEN)
-    if missing is not None and column.missing_code is not None:
-        stands_out[column.missing_code] = missing
     supported = _largest(noisy, stands_out, rule.most)
     if column.groups:
         supported = _by_group(column, noisy, supported)
